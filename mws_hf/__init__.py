@@ -1,0 +1,27 @@
+"""Tokenizers that cut words where language does: morphemic BPE merges from raw text, as a stock tokenizer.json.
+
+Public names are imported on first use, so that `import mws_hf` loads neither the learner nor transformers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "MwSError": "mws_hf.errors",
+    "MwSTokenizer": "mws_hf.tokenization_mws",
+    "MwSTokenizerFast": "mws_hf.tokenization_mws_fast",
+    "MwSTrainer": "mws_hf.learn.trainer",
+    "WordCounts": "mws_hf.words.counts",
+}
+
+__all__ = ["MwSError", "MwSTokenizer", "MwSTokenizerFast", "MwSTrainer", "WordCounts", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'mws_hf' has no attribute {name!r}; public names: {', '.join(__all__)}")
+    return getattr(importlib.import_module(_HOME[name]), name)

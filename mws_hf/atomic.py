@@ -1,0 +1,52 @@
+"""Atomic file writing: an interrupted run leaves the old file or none. It does not lock against other writers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from mws_hf.errors import MwSError
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it replaces `path` in one step, on any error it is removed.
+
+    Args:
+        path: the file to write; its folder is made if absent.
+
+    Raises:
+        MwSError: the folder cannot be made or written.
+
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "numbers.txt"
+    >>> with atomic_path(target) as temporary:
+    ...     _ = temporary.write_text("1 2 3", encoding="utf-8")
+    >>> target.read_text(encoding="utf-8"), [p.name for p in target.parent.iterdir()]
+    ('1 2 3', ['numbers.txt'])
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    except OSError as error:
+        raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` to `path` as UTF-8, atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,1 @@
+"""The `mws` commands, one module each: parse arguments, call the library, print the result."""

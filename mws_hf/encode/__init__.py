@@ -1,0 +1,1 @@
+"""Bulk encoding of corpora into memory-mapped token ids; ids equal the Rust backend's. It trains nothing."""

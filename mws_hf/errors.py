@@ -1,0 +1,15 @@
+"""The one exception type for mistakes a user can make and mend; bugs surface as ordinary errors."""
+
+from __future__ import annotations
+
+
+class MwSError(ValueError):
+    """A user-facing error: the message says what was wrong, where (file:line when there is one), and what to do.
+
+    The command line prints the message and exits with code 2, without a traceback.
+
+    >>> raise MwSError("words.tsv:3: count 'x' is not an integer; write word<TAB>count")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: words.tsv:3: count 'x' is not an integer; write word<TAB>count
+    """

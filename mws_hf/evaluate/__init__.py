@@ -1,0 +1,1 @@
+"""How well a tokenizer cuts: boundary scores against gold, and measures on running text. It trains nothing."""

@@ -1,0 +1,243 @@
+"""Build the Rust tokenizer from a vocabulary and merges, and check such tables; learns nothing and saves nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN, compiled
+
+BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
+"""The 256 tokens a character outside the alphabet falls back to, one for each byte of its UTF-8 form."""
+
+NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
+
+_ROLES = {
+    "bos_token": ("<s>", "<bos>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>"),
+    "eos_token": ("</s>", "<eos>", "[EOS]", "<|endoftext|>", "<|end_of_text|>"),
+    "unk_token": ("<unk>", "[UNK]"),
+    "pad_token": ("<pad>", "[PAD]", "<|pad|>"),
+    "cls_token": ("[CLS]", "<cls>"),
+    "sep_token": ("[SEP]", "<sep>"),
+    "mask_token": ("[MASK]", "<mask>"),
+}
+
+
+def special_roles(special_tokens: Sequence[str]) -> dict[str, str | list[str]]:
+    """Give special tokens with a customary name their role, as keyword arguments of a tokenizer class.
+
+    The first token with a role's name takes it; all others are listed under ``additional_special_tokens``, the one name
+    that transformers 4 and 5 both take.
+
+    >>> special_roles(["<pad>", "<|endoftext|>", "<|user|>"])
+    {'pad_token': '<pad>', 'eos_token': '<|endoftext|>', 'additional_special_tokens': ['<|user|>']}
+    """
+    roles: dict[str, str | list[str]] = {}
+    others: list[str] = []
+    for token in special_tokens:
+        role = next((name for name, customary in _ROLES.items() if token in customary and name not in roles), None)
+        if role is None:
+            others.append(token)
+        else:
+            roles[role] = token
+    return {**roles, "additional_special_tokens": others} if others else roles
+
+
+def base_vocab(
+    special_tokens: Sequence[str] = (), alphabet: Iterable[str] = (), merges: Sequence[tuple[str, str]] = ()
+) -> dict[str, int]:
+    """Number the tokens: special tokens, 256 byte tokens, alphabet by code point, merge products in rank order.
+
+    Raises:
+        MwSError: a special token is empty or named twice, or equals a byte token, a character or a merge product; the
+            alphabet holds something longer than one character.
+
+    >>> vocab = base_vocab(["<pad>"], "ba", [("a", "b")])
+    >>> vocab["<pad>"], vocab["<0x00>"], vocab["<0xFF>"], vocab["a"], vocab["b"], vocab["ab"], len(vocab)
+    (0, 1, 256, 257, 258, 259, 260)
+    """
+    characters = sorted(set(alphabet))
+    products = [left + right for left, right in merges]
+    taken = {*BYTE_TOKENS, *characters, *products}
+    for place, token in enumerate(special_tokens):
+        if not token or token in special_tokens[:place]:
+            what = f"{token!r} is named twice" if token else "an empty string"
+            raise MwSError(f"special tokens: {what}; name each special token once")
+        if token in taken:
+            raise MwSError(f"special token {token!r} is also an ordinary token; rename it, to '<|{token}|>' say")
+    for character in characters:
+        if len(character) != 1:
+            raise MwSError(f"alphabet: {character!r} is not one character; give single characters")
+    tokens = dict.fromkeys((*special_tokens, *BYTE_TOKENS, *characters, *products))
+    return {token: number for number, token in enumerate(tokens)}
+
+
+def check_merges(merges: Sequence[tuple[str, str]]) -> None:
+    """Check that every token has one derivation and that parts are made before wholes.
+
+    Only then do the stock BPE, a replay of the merges in order and the notebook's loop cut every word alike.
+
+    Raises:
+        MwSError: the first merge that is malformed, repeated, makes an existing token, or uses a part that no earlier
+            merge makes (so it is missing, out of order or cyclic).
+
+    >>> check_merges([("a", "b"), ("ab", "a")])
+    >>> check_merges([("ab", "a"), ("a", "b")])
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: merge 0 ('ab', 'a'): part 'ab' is made only later, by merge 1 ('a', 'b'); put parts first
+    """
+    rank: dict[str, int] = {}
+    for number, pair in enumerate(merges):
+        where = f"merge {number} {tuple(pair)!r}" if isinstance(pair, tuple | list) else f"merge {number} {pair!r}"
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(x, str) and x for x in pair)):
+            raise MwSError(f"{where}: not a pair of non-empty strings; write [left, right]")
+        product = pair[0] + pair[1]
+        if find_surrogate(product) is not None:
+            raise MwSError(f"{where}: holds a lone surrogate, which is not Unicode text; drop this merge")
+        if product in rank:
+            first = merges[rank[product]]
+            what = "repeats" if tuple(first) == tuple(pair) else f"makes {product!r} like"
+            raise MwSError(f"{where}: {what} merge {rank[product]} {tuple(first)!r}; keep one merge for each token")
+        if product in _BYTE_SET:
+            raise MwSError(f"{where}: makes the byte token {product!r}; drop this merge")
+        for part in pair:
+            if len(part) > 1 and part not in rank:
+                raise MwSError(f"{where}: {_why_missing(part, number, merges)}")
+        rank[product] = number
+
+
+def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> str:
+    """Say why the part of merge `number` does not exist yet when that merge is reached."""
+    for later in range(number, len(merges)):
+        if "".join(merges[later]) == part:
+            return f"part {part!r} is made only later, by merge {later} {tuple(merges[later])!r}; put parts first"
+    return f"part {part!r} is made by no merge, so it never applies; drop it or add the merge that makes the part"
+
+
+def find_surrogate(text: str) -> int | None:
+    r"""The index of the first lone surrogate in `text`, or None when the text can be encoded.
+
+    >>> find_surrogate("ab\ud83dc"), find_surrogate("ab😀")
+    (2, None)
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
+
+
+def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:
+    """Check that ids run from 0 without holes, the byte tokens exist, and every merge's parts and product have ids.
+
+    Raises:
+        MwSError: the first of these that does not hold.
+    """
+    owner: dict[int, str] = {}
+    for token, number in vocab.items():
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise MwSError(f"vocabulary: token {token!r} has id {number!r}; ids are integers from 0")
+        if number in owner:
+            raise MwSError(f"vocabulary: {owner[number]!r} and {token!r} share id {number}; give each token its own id")
+        owner[number] = token
+    hole = next((number for number in range(len(owner)) if number not in owner), None)
+    if hole is not None:
+        raise MwSError(f"vocabulary: no token has id {hole}; ids must run from 0 to {len(owner) - 1} without holes")
+    absent = [token for token in BYTE_TOKENS if token not in vocab]
+    if absent:
+        raise MwSError(f"vocabulary: byte token {absent[0]} is missing ({len(absent)} of 256); text would be lost")
+    for number, (left, right) in enumerate(merges):
+        for token in (left, right, left + right):
+            if token not in vocab:
+                raise MwSError(f"vocabulary: {token!r} of merge {number} {(left, right)!r} has no id; add it")
+
+
+def build_backend(
+    vocab: Mapping[str, int],
+    merges: Sequence[tuple[str, str]],
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    special_tokens: Sequence[str] = (),
+) -> Tokenizer:
+    """Build the stock `tokenizers` BPE with byte fallback that every client can load.
+
+    Args:
+        vocab: token -> id, ids 0..n-1 without holes; it holds the 256 `BYTE_TOKENS`.
+        merges: (left, right) in rank order; see `check_merges`.
+        pattern: the split pattern; it is stored in tokenizer.json.
+        normalization: None keeps every text; "nfc", "nfd", "nfkc" or "nfkd" is applied before splitting.
+        special_tokens: tokens that are recognized whole in text; new ones get the next free ids.
+
+    Raises:
+        MwSError: the table or the vocabulary is inconsistent, the pattern or the normalization is unknown.
+
+    >>> merges = [("о", "н"), (" ", "он")]
+    >>> tokenizer = build_backend(base_vocab((), " но", merges), merges)
+    >>> tokenizer.encode("но он я").tokens
+    ['н', 'о', ' он', ' ', '<0xD1>', '<0x8F>']
+    >>> tokenizer.decode(tokenizer.encode("но он я").ids)
+    'но он я'
+    """
+    check_merges(merges)
+    check_vocab(vocab, merges)
+    compiled(pattern)
+    tokenizer = Tokenizer(bpe_model(vocab, merges))
+    try:
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
+    except Exception as error:  # the bindings raise nothing narrower
+        raise MwSError(f"split pattern {pattern!r} does not compile in tokenizers: {error}") from error
+    if normalization is not None:
+        if normalization not in NORMALIZERS:
+            raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMALIZERS))}")
+        tokenizer.normalizer = NORMALIZERS[normalization]()
+    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special_tokens])
+    return tokenizer
+
+
+def bpe_model(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> models.BPE:
+    """The BPE model alone; `build_backend` checks the tables first."""
+    return models.BPE(
+        vocab=dict(vocab),
+        merges=[(left, right) for left, right in merges],
+        unk_token=None,
+        fuse_unk=False,
+        byte_fallback=True,
+        ignore_merges=False,
+    )
+
+
+def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """The model's vocabulary and merges of a BPE tokenizer; added tokens beyond the vocabulary are not in it.
+
+    Raises:
+        MwSError: the model is not a BPE.
+    """
+    model = json.loads(tokenizer.to_str())["model"]
+    if model.get("type") != "BPE":
+        raise MwSError(f"the tokenizer's model is {model.get('type')}, not BPE; MwS reads BPE tables only")
+    pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"])
+    return model["vocab"], [(left, right) for left, right in pairs]
+
+
+def pattern_of(tokenizer: Tokenizer) -> str:
+    """The split pattern stored in a tokenizer.
+
+    Raises:
+        MwSError: its pre-tokenizer is not a single split by a regular expression.
+
+    >>> pattern_of(build_backend(base_vocab(), [])) == WORD_PATTERN
+    True
+    """
+    state = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else {}
+    regular = state.get("pattern", {}).get("Regex") if state.get("type") == "Split" else None
+    if regular is None:
+        raise MwSError(f"the pre-tokenizer is {state.get('type')}, not a split by a pattern; use build_backend")
+    return str(regular)
+
+
+_BYTE_SET = frozenset(BYTE_TOKENS)

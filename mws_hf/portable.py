@@ -1,0 +1,267 @@
+"""Saving so that any client loads the directory with the same ids, and loading with errors a user can act on.
+
+It decides what is written and how (atomically); what is in a tokenizer is the classes' business.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from mws_hf.backend import find_surrogate
+from mws_hf.errors import MwSError
+
+STOCK_MODULE = "stock_tokenizer"
+STOCK_CLASS = "PreTrainedTokenizerFast"
+STOCK_SOURCE = '''\
+"""Nothing here is needed: this is the stock class of transformers under its own name.
+
+transformers 5.10 and later replace the tokenizer next to a config.json of some model types (qwen2, qwen3_5, siglip2,
+...) by that model's class, with wrong ids, unless tokenizer_config.json names an "auto_map". Without
+trust_remote_code=True this file is never read; with it, it gives the same tokenizer.
+"""
+
+import transformers
+
+
+class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
+    """transformers.PreTrainedTokenizerFast, so that saving again writes a name every version knows."""
+'''
+_REFERENCE = f"{STOCK_MODULE}.{STOCK_CLASS}"
+_PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
+_FILES = ("tokenizer_config.json", "tokenizer.json", "vocabulary.json", "merges.json", "special_tokens_map.json")
+
+
+def portable_config(config: dict[str, Any]) -> dict[str, Any]:
+    """Rewrite a tokenizer_config.json so that transformers 4.51 to 5.x load it alike, with no plug-in.
+
+    * ``tokenizer_class`` is the one name every version knows.
+    * A list of ``extra_special_tokens`` (v5) becomes ``additional_special_tokens``: v4 stops at the list.
+    * ``auto_map`` keeps v5 from replacing the class by the one of config.json's model type (see `STOCK_SOURCE`). Both
+      entries are strings, because ``use_fast=False`` in v4 reads the first.
+    * Model inputs and clean-up are explicit: v4's defaults differ.
+
+    >>> portable_config({"tokenizer_class": "MwSTokenizer", "extra_special_tokens": ["<|user|>"]})["tokenizer_class"]
+    'PreTrainedTokenizerFast'
+    """
+    result = {key: value for key, value in config.items() if key not in _PRIVATE}
+    result["tokenizer_class"] = STOCK_CLASS
+    extra = result.get("extra_special_tokens")
+    if isinstance(extra, list):
+        result["additional_special_tokens"] = result.pop("extra_special_tokens")
+    elif extra == {}:  # v4 writes it, and 5.10 then forgets the additional tokens
+        del result["extra_special_tokens"]
+    if uses_stock_module(result):
+        result["auto_map"] = {"AutoTokenizer": [_REFERENCE, _REFERENCE]}
+    result.setdefault("model_input_names", ["input_ids", "attention_mask"])
+    result.setdefault("clean_up_tokenization_spaces", False)
+    return result
+
+
+def uses_stock_module(config: dict[str, Any]) -> bool:
+    """Whether `config` names no code of its own (a user's registered class is left alone)."""
+    entry = config.get("auto_map")
+    references = entry.get("AutoTokenizer") if isinstance(entry, dict) else entry
+    return not references or _REFERENCE in str(references)
+
+
+@contextlib.contextmanager
+def staged(directory: Path) -> Iterator[Path]:
+    """Yield an empty folder; on success its files replace those of `directory`, on any error nothing changes.
+
+    A new directory appears in one step. In an existing one each changed file is replaced in one step, all at the end.
+
+    Raises:
+        MwSError: `directory` is a file or cannot be written.
+    """
+    stage = None
+    try:
+        if directory.exists() and not directory.is_dir():
+            raise MwSError(f"{directory}: is a file; name a directory to save in")
+        home = directory if directory.is_dir() else directory.parent
+        home.mkdir(parents=True, exist_ok=True)
+        stage = home / f".{directory.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+        stage.mkdir()
+        yield stage
+        if directory.is_dir():
+            _replace_changed(stage, directory)
+        else:
+            stage.rename(directory)
+    except OSError as error:
+        raise MwSError(f"{directory}: cannot be written ({error.strerror or error}); name another directory") from error
+    finally:
+        if stage is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def _replace_changed(stage: Path, directory: Path) -> None:
+    """Move files whose content differs; leaving equal ones alone keeps the moment between two replacements short."""
+    changed = []
+    for source in sorted(path for path in stage.rglob("*") if path.is_file()):
+        target = directory / source.relative_to(stage)
+        if not (target.is_file() and filecmp.cmp(source, target, shallow=False)):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            changed.append((source, target))
+    for source, target in changed:
+        os.replace(source, target)
+
+
+def load_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        MwSError: the file is missing, is not UTF-8, or is not JSON; the message names the line.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise MwSError(
+            f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
+    except OSError as error:
+        raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+
+
+def check_directory(name: str | os.PathLike[str]) -> None:
+    """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen.
+
+    Raises:
+        MwSError: the path does not exist, holds no tokenizer, or one of its files is damaged.
+    """
+    path = Path(name)
+    if not path.exists():
+        if path.is_absolute() or str(name).startswith((".", "~")):
+            raise MwSError(f"{path}: no such directory; give a directory written by save_pretrained or a Hub name")
+        return
+    directory = path if path.is_dir() else path.parent
+    file = directory / "tokenizer.json"
+    if not file.is_file() and not (directory / "vocabulary.json").is_file():
+        raise MwSError(f"{directory}: holds no tokenizer.json; give a directory written by save_pretrained")
+    for each in (
+        "tokenizer_config.json",
+        "tokenizer.json",
+        "vocabulary.json",
+        "merges.json",
+        "special_tokens_map.json",
+    ):
+        if (directory / each).is_file():
+            load_json(directory / each)
+    try:
+        if file.is_file():
+            Tokenizer.from_file(str(file))
+    except Exception as error:  # the bindings raise nothing narrower
+        raise MwSError(f"{file}: not a usable tokenizer ({error}); save it again") from error
+
+
+def surrogate_error(inputs: Any) -> MwSError | None:
+    r"""The error for the first lone surrogate in a text or nested lists of texts; None when there is none.
+
+    >>> surrogate_error(["fine", "a\ud83d"])
+    MwSError("text 'a\\ud83d': lone surrogate U+D83D at position 1; not Unicode text, mend it where...
+    """
+    if isinstance(inputs, str):
+        place = find_surrogate(inputs)
+        if place is None:
+            return None
+        around = inputs[max(0, place - 20) : place + 20]
+        return MwSError(
+            f"text {around!r}: lone surrogate U+{ord(inputs[place]):04X} at position {place}; not Unicode text, "
+            "mend it where it is read (errors='replace') or with text.encode('utf-8', 'replace').decode()"
+        )
+    if isinstance(inputs, list | tuple):
+        return next((error for error in map(surrogate_error, inputs) if error is not None), None)
+    return None
+
+
+class PortableMixin:
+    """Portable, atomic `save_pretrained` and `from_pretrained` with clear errors, for both tokenizer classes."""
+
+    def save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+        push_to_hub: bool = False,
+        **kwargs: Any,
+    ) -> tuple[str, ...]:
+        """Save all files, or change nothing; the directory loads with the same ids in any client, with no plug-in.
+
+        Args:
+            save_directory: made if absent.
+            legacy_format: as in transformers.
+            filename_prefix: as in transformers.
+            push_to_hub: also upload; the local copy is complete before the upload starts.
+            **kwargs: `save_jinja_files`, and those of `push_to_hub` (`repo_id`, `private`, `token`, `commit_message`).
+
+        Raises:
+            MwSError: the directory cannot be written.
+        """
+        directory = Path(save_directory)
+        options = {"legacy_format": legacy_format, "filename_prefix": filename_prefix}
+        local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
+        parent: Any = super()
+        with staged(directory) as stage:
+            files = parent.save_pretrained(str(stage), **options, **local)
+            written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
+        if push_to_hub:
+            kwargs.setdefault("repo_id", directory.name)
+            with tempfile.TemporaryDirectory() as scratch:
+                parent.save_pretrained(scratch, push_to_hub=True, **options, **kwargs)
+        return written
+
+    def _save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        file_names: tuple[str, ...],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+    ) -> tuple[str, ...]:
+        """Called by transformers after tokenizer_config.json is on disk and before any upload."""
+        parent: Any = super()
+        files = parent._save_pretrained(
+            save_directory=save_directory,
+            file_names=file_names,
+            legacy_format=legacy_format,
+            filename_prefix=filename_prefix,
+        )
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        directory = Path(save_directory)
+        path = directory / f"{prefix}tokenizer_config.json"
+        config = portable_config(load_json(path))
+        path.write_text(json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+        if uses_stock_module(config):
+            module = directory / f"{STOCK_MODULE}.py"
+            module.write_text(STOCK_SOURCE, encoding="utf-8")
+            files = (*files, str(module))
+        # tokenizer.json holds the added tokens; this second copy would go stale beside it
+        (directory / f"{prefix}added_tokens.json").unlink(missing_ok=True)
+        return tuple(file for file in files if Path(file).is_file())
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any) -> Any:
+        """Load a directory or a Hub repository, as in transformers.
+
+        Raises:
+            MwSError: a local directory is missing, holds no tokenizer or a damaged one.
+            OSError: the Hub repository does not exist or cannot be reached.
+        """
+        parent: Any = super()
+        try:
+            return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
+        except MwSError:
+            raise
+        except Exception:  # whatever transformers and the bindings raise: name the damaged file if there is one
+            check_directory(pretrained_model_name_or_path)
+            raise

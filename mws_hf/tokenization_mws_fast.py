@@ -1,0 +1,192 @@
+"""`MwSTokenizerFast`: the tokenizer class on the Rust backend, the one to use; it holds no learning code."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Tokenizer, models
+from transformers import PreTrainedTokenizerFast
+
+from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of, tables_of
+from mws_hf.errors import MwSError
+from mws_hf.portable import PortableMixin, load_json, surrogate_error
+
+
+class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
+    """A stock fast tokenizer that saves portably and retrains as MwS.
+
+    Everything of `transformers.PreTrainedTokenizerFast` works: offsets, word ids, padding, truncation, chat templates,
+    added tokens, pickling. Unlike the stock class it names a lone surrogate's position, saves atomically, and learns
+    MwS merges in `train_new_from_iterator`.
+
+    Args:
+        vocab: token -> id, or the path of a JSON file of it; the 256 byte tokens alone when absent.
+        merges: (left, right) pairs in rank order, or the path of a JSON file of them (``{"merges": [...]}``).
+        unk_token: never produced, thanks to byte fallback.
+        bos_token: added to the vocabulary when it is not in it, like every special token.
+        eos_token: as above.
+        pad_token: as above.
+        clean_up_tokenization_spaces: True would drop spaces before punctuation when decoding.
+        **kwargs: those of `transformers.PreTrainedTokenizerFast`; `tokenizer_object` or `tokenizer_file` replace
+            `vocab` and `merges`; `pattern` and `normalization` go to `build_backend`.
+
+    Raises:
+        MwSError: the vocabulary and merges are inconsistent.
+
+    >>> merges = [("о", "н"), (" ", "он")]
+    >>> tokenizer = MwSTokenizerFast(vocab=base_vocab((), " но", merges), merges=merges)
+    >>> tokenizer.tokenize("но он")
+    ['н', 'о', ' он']
+    """
+
+    vocab_files_names = {"tokenizer_file": "tokenizer.json"}
+    model_input_names = ["input_ids", "attention_mask"]
+    slow_tokenizer_class = None
+    model = models.BPE
+
+    # tokenizer_object and tokenizer_file stay in **kwargs: transformers wants every named parameter in init_kwargs
+    def __init__(
+        self,
+        vocab: dict[str, int] | str | None = None,
+        merges: Iterable[tuple[str, str]] | str | None = None,
+        unk_token: str | None = None,
+        bos_token: str | None = None,
+        eos_token: str | None = None,
+        pad_token: str | None = None,
+        clean_up_tokenization_spaces: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        options = {key: kwargs.pop(key) for key in ("pattern", "normalization") if key in kwargs}
+        if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
+            table = [] if merges is None else read_merges(merges)
+            kwargs["tokenizer_object"] = build_backend(read_vocab(vocab) or base_vocab(), table, **options)
+        super().__init__(
+            unk_token=unk_token,
+            bos_token=bos_token,
+            eos_token=eos_token,
+            pad_token=pad_token,
+            clean_up_tokenization_spaces=clean_up_tokenization_spaces,
+            **kwargs,
+        )
+
+    @classmethod
+    def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
+        """Keep tokenizer.json whole: v5 would take vocabulary and merges from it and drop pattern and normalizer."""
+        file = kwargs.get("tokenizer_file")
+        if file is not None and os.path.isfile(file):
+            return kwargs
+        native: dict[str, Any] = super().convert_to_native_format(trust_remote_code=trust_remote_code, **kwargs)
+        return native
+
+    def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
+        with_names = (*args, *kwargs.values())
+        try:
+            return super()._encode_plus(*args, **kwargs)
+        except TypeError as error:
+            raise (surrogate_error(with_names) or error) from None
+
+    def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
+        with_names = (*args, *kwargs.values())
+        try:
+            return super()._batch_encode_plus(*args, **kwargs)
+        except TypeError as error:
+            raise (surrogate_error(with_names) or error) from None
+
+    def train_new_from_iterator(
+        self,
+        text_iterator: Iterable[str] | Iterable[list[str]],
+        vocab_size: int,
+        length: int | None = None,
+        new_special_tokens: list[str | AddedToken] | None = None,
+        special_tokens_map: dict[str, str] | None = None,
+        **kwargs: Any,
+    ) -> MwSTokenizerFast:
+        """Learn a new MwS tokenizer with this one's settings: special tokens, template, pattern, normalizer, padding.
+
+        Args:
+            text_iterator: strings or batches of strings.
+            vocab_size: number of tokens wanted, special and byte tokens included; too small a number for these and the
+                alphabet gives a warning and no merges.
+            length: number of items, for the progress display.
+            new_special_tokens: more special tokens.
+            special_tokens_map: renames special tokens, old -> new.
+            **kwargs: those of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...).
+
+        Raises:
+            MwSError: the pre-tokenizer is not a split by a pattern, or the trainer refuses an argument.
+        """
+        from mws_hf.learn.trainer import MwSTrainer  # inference must not load the learner
+
+        new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
+        found = new.backend_tokenizer.get_vocab(with_added_tokens=True)
+        special = sorted(found, key=lambda token: found[token])
+        trainer = MwSTrainer(
+            vocab_size=vocab_size, special_tokens=special, pattern=pattern_of(self.backend_tokenizer), **kwargs
+        )
+        learnt = trainer.train_from_iterator(_normalized(text_iterator, self.backend_tokenizer), length=length)
+        vocab, merges = tables_of(learnt.backend_tokenizer)
+        alphabet = [token for token in vocab if len(token) == 1 and token not in found]
+        new.backend_tokenizer.model = bpe_model(base_vocab(special, alphabet, merges), merges)
+        self._restore_settings(new)
+        return new
+
+    def _retrained_on_nothing(
+        self, vocab_size: int, new_special_tokens: list[Any] | None, special_tokens_map: dict[str, str] | None
+    ) -> MwSTokenizerFast:
+        """Let transformers do its bookkeeping (special tokens, post-processor, init arguments) on an empty corpus."""
+        new: MwSTokenizerFast = super().train_new_from_iterator(
+            iter(()),
+            vocab_size,
+            length=0,
+            new_special_tokens=new_special_tokens,
+            special_tokens_map=special_tokens_map,
+            show_progress=False,
+        )
+        return new
+
+    def _restore_settings(self, new: MwSTokenizerFast) -> None:
+        """Mend what transformers' retraining loses: template, plain added tokens, and the pad id kept in padding."""
+        new.chat_template = copy.deepcopy(self.chat_template)
+        plain = [token for token in self.added_tokens_decoder.values() if not token.special]
+        new.add_tokens([token for token in plain if token.content not in new.get_vocab()])
+        padding = new.backend_tokenizer.padding
+        if padding is not None:
+            padding["pad_id"] = new.backend_tokenizer.token_to_id(padding["pad_token"])
+            new.backend_tokenizer.enable_padding(**padding)
+
+
+def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) -> Iterator[str]:
+    """Yield single texts as the backend's normalizer, whichever it is, leaves them."""
+    for item in texts:
+        for text in [item] if isinstance(item, str) else item:
+            yield text if backend.normalizer is None else backend.normalizer.normalize_str(text)
+
+
+def read_vocab(vocab: dict[str, int] | str | os.PathLike[str] | None) -> dict[str, int]:
+    """A vocabulary given as a mapping, as the path of a JSON file, or not at all (then empty).
+
+    Raises:
+        MwSError: the file cannot be read or does not hold a mapping from tokens to ids.
+    """
+    table = load_json(Path(vocab)) if isinstance(vocab, str | os.PathLike) else vocab or {}
+    if not isinstance(table, dict):
+        raise MwSError(f"{vocab}: not a JSON object of token -> id; give the vocabulary as written by save_pretrained")
+    return table
+
+
+def read_merges(merges: Iterable[tuple[str, str]] | str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """Merges given as pairs or as the path of a JSON file: a list of pairs, or ``{"merges": [...]}``.
+
+    Raises:
+        MwSError: the file cannot be read or does not hold a list.
+    """
+    table = load_json(Path(merges)) if isinstance(merges, str | os.PathLike) else merges
+    if isinstance(table, dict):
+        table = table.get("merges")
+    if isinstance(table, str | bytes) or not isinstance(table, Iterable):
+        raise MwSError(f'{json.dumps(str(merges))}: holds no list of merges; write {{"merges": [[left, right], ...]}}')
+    return [tuple(pair) if isinstance(pair, list) else pair for pair in table]

@@ -9,41 +9,12 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, compiled
+from mws_hf.special import check_special_tokens
 
 BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
 """The 256 tokens a character outside the alphabet falls back to, one for each byte of its UTF-8 form."""
 
 NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
-
-_ROLES = {
-    "bos_token": ("<s>", "<bos>", "[BOS]", "<|startoftext|>", "<|begin_of_text|>"),
-    "eos_token": ("</s>", "<eos>", "[EOS]", "<|endoftext|>", "<|end_of_text|>"),
-    "unk_token": ("<unk>", "[UNK]"),
-    "pad_token": ("<pad>", "[PAD]", "<|pad|>"),
-    "cls_token": ("[CLS]", "<cls>"),
-    "sep_token": ("[SEP]", "<sep>"),
-    "mask_token": ("[MASK]", "<mask>"),
-}
-
-
-def special_roles(special_tokens: Sequence[str]) -> dict[str, str | list[str]]:
-    """Give special tokens with a customary name their role, as keyword arguments of a tokenizer class.
-
-    The first token with a role's name takes it; all others are listed under ``additional_special_tokens``, the one name
-    that transformers 4 and 5 both take.
-
-    >>> special_roles(["<pad>", "<|endoftext|>", "<|user|>"])
-    {'pad_token': '<pad>', 'eos_token': '<|endoftext|>', 'additional_special_tokens': ['<|user|>']}
-    """
-    roles: dict[str, str | list[str]] = {}
-    others: list[str] = []
-    for token in special_tokens:
-        role = next((name for name, customary in _ROLES.items() if token in customary and name not in roles), None)
-        if role is None:
-            others.append(token)
-        else:
-            roles[role] = token
-    return {**roles, "additional_special_tokens": others} if others else roles
 
 
 def base_vocab(
@@ -62,10 +33,7 @@ def base_vocab(
     characters = sorted(set(alphabet))
     products = [left + right for left, right in merges]
     taken = {*BYTE_TOKENS, *characters, *products}
-    for place, token in enumerate(special_tokens):
-        if not token or token in special_tokens[:place]:
-            what = f"{token!r} is named twice" if token else "an empty string"
-            raise MwSError(f"special tokens: {what}; name each special token once")
+    for token in check_special_tokens(special_tokens):
         if token in taken:
             raise MwSError(f"special token {token!r} is also an ordinary token; rename it, to '<|{token}|>' say")
     for character in characters:

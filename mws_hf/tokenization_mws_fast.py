@@ -188,5 +188,5 @@ def read_merges(merges: Iterable[tuple[str, str]] | str | os.PathLike[str]) -> l
     if isinstance(table, dict):
         table = table.get("merges")
     if isinstance(table, str | bytes) or not isinstance(table, Iterable):
-        raise MwSError(f'{json.dumps(str(merges))}: holds no list of merges; write {{"merges": [[left, right], ...]}}')
+        raise MwSError(f"{merges}: holds no list of merges; write {{'merges': [[left, right], ...]}} as JSON")
     return [tuple(pair) if isinstance(pair, list) else pair for pair in table]

@@ -1,0 +1,56 @@
+"""Which role (eos, pad, ...) a special token plays, told from its name; it neither learns nor encodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mws_hf.errors import MwSError
+
+DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>", "<|pad|>")
+
+_ROLES = {
+    "eos_token": ("<|endoftext|>", "</s>", "[EOS]", "<eos>", "<|end_of_text|>"),
+    "pad_token": ("<|pad|>", "<pad>", "[PAD]"),
+    "bos_token": ("<s>", "[BOS]", "<bos>", "<|begin_of_text|>", "<|startoftext|>"),
+    "unk_token": ("<unk>", "[UNK]", "<|unk|>"),
+    "cls_token": ("[CLS]", "<cls>"),
+    "sep_token": ("[SEP]", "<sep>"),
+    "mask_token": ("[MASK]", "<mask>", "<|mask|>"),
+}
+
+
+def check_special_tokens(tokens: Iterable[str]) -> list[str]:
+    """Return the special tokens as a list.
+
+    Raises:
+        MwSError: a token is empty, given twice, or has the form of a byte token (``<0x41>``).
+
+    >>> check_special_tokens(["<s>", "</s>", "<s>"])
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: special token '<s>' is given twice; list each once
+    """
+    result: list[str] = []
+    for token in map(str, tokens):
+        if not token:
+            raise MwSError("a special token is the empty string; give each a name such as '<|endoftext|>'")
+        if token in result:
+            raise MwSError(f"special token {token!r} is given twice; list each once")
+        if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+            raise MwSError(f"special token {token!r} has the name of a byte token; choose another name")
+        result.append(token)
+    return result
+
+
+def special_roles(tokens: Iterable[str]) -> dict[str, str]:
+    """Map transformers' role names to the first token whose name is customary for that role.
+
+    >>> special_roles(["<|endoftext|>", "[PAD]", "<|user|>"])
+    {'eos_token': '<|endoftext|>', 'pad_token': '[PAD]'}
+    """
+    roles: dict[str, str] = {}
+    for token in tokens:
+        for role, names in _ROLES.items():
+            if token in names:
+                roles.setdefault(role, token)
+    return roles

@@ -1,0 +1,281 @@
+"""Counts of distinct pre-tokens: held compactly, merged, saved as Parquet. Text is read and cut elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mws_hf.atomic import atomic_path
+from mws_hf.errors import MwSError
+
+NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
+FORMAT_VERSION = "1"
+_KEY = b"mws_hf.word_counts"
+_MAX_TOTAL = 2**63 - 1
+
+
+def check_normalization(normalization: str | None) -> str | None:
+    """Return `normalization` unchanged.
+
+    Raises:
+        MwSError: it is neither None nor one of "nfc", "nfd", "nfkc", "nfkd".
+    """
+    if normalization is not None and normalization not in NORMALIZATIONS:
+        raise MwSError(f"unknown normalization {normalization!r}; choose one of {', '.join(NORMALIZATIONS)}, or none")
+    return normalization
+
+
+def fingerprint(pattern: str, normalization: str | None) -> str:
+    """Hexadecimal SHA-256 of a split pattern and a normalization: counts mix only when it is equal.
+
+    >>> fingerprint("a", None) == fingerprint("a", "nfc")
+    False
+    """
+    return hashlib.sha256(f"{pattern}\0{normalization or ''}".encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """How often each distinct pre-token occurs, in canonical order: count descending, then word by code point.
+
+    Build one with `from_mapping`, `from_arrays`, `load` or the functions of `mws_hf.words.counting`.
+
+    Attributes:
+        strings: the distinct pre-tokens as an Arrow large_string array (a tenth of the memory of a list of str).
+        counts: int64, shape (n_words,), positive, read-only.
+        pattern: the split pattern that made the pre-tokens.
+        normalization: the Unicode normalization done before splitting, None or one of `NORMALIZATIONS`.
+
+    >>> counts = WordCounts.from_mapping({" дом": 3, "дом": 1, " кот": 3}, pattern="...")
+    >>> counts.words, counts.counts.tolist(), counts.total
+    ([' дом', ' кот', 'дом'], [3, 3, 1], 7)
+    >>> counts.merge(counts).at_least(6).words
+    [' дом', ' кот']
+    """
+
+    strings: pa.LargeStringArray
+    counts: npt.NDArray[np.int64]
+    pattern: str
+    normalization: str | None = None
+
+    @classmethod
+    def from_mapping(
+        cls, mapping: Mapping[str, int], *, pattern: str, normalization: str | None = None
+    ) -> WordCounts:
+        """Build from a dictionary of pre-token -> count.
+
+        Raises:
+            MwSError: an empty word, a lone surrogate, a count that is no positive 64-bit integer, or an overflow.
+        """
+        try:
+            strings = pa.array(list(mapping.keys()), pa.large_string())
+            counts = np.array(list(mapping.values()) or [], dtype=np.int64)
+        except (UnicodeEncodeError, pa.ArrowException) as error:
+            raise MwSError(f"word counts: words must be Unicode text without lone surrogates ({error})") from error
+        except (OverflowError, TypeError, ValueError) as error:
+            raise MwSError(f"word counts: every count must be a 64-bit integer ({error})") from error
+        return cls.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
+
+    @classmethod
+    def from_arrays(
+        cls, strings: Any, counts: npt.NDArray[np.int64], *, pattern: str, normalization: str | None = None
+    ) -> WordCounts:
+        """Build from distinct words and their counts, in any order.
+
+        Raises:
+            MwSError: an empty word, a count below 1, an unknown normalization, or a total above 2**63 - 1.
+        """
+        check_normalization(normalization)
+        counts = np.ascontiguousarray(counts, np.int64)
+        if len(counts) and (int(counts.min()) < 1 or pc.min(pc.binary_length(strings)).as_py() == 0):
+            raise MwSError("word counts: every word must be non-empty and every count positive")
+        _checked_total([counts])
+        keys = [("count", "descending"), ("word", "ascending")]
+        order = pc.sort_indices(pa.table({"word": strings, "count": counts}), sort_keys=keys)
+        return cls._frozen(strings.take(order), counts[order.to_numpy()], pattern, normalization)
+
+    @classmethod
+    def _frozen(
+        cls, strings: Any, counts: npt.NDArray[np.int64], pattern: str, normalization: str | None
+    ) -> WordCounts:
+        if not isinstance(strings, pa.LargeStringArray):
+            strings = pc.cast(strings, pa.large_string())
+        if isinstance(strings, pa.ChunkedArray):
+            strings = strings.combine_chunks()
+        counts.flags.writeable = False
+        return cls(strings, counts, pattern, normalization)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The distinct pre-tokens as a list of str (made on first use: about 100 bytes a word)."""
+        return self.strings.to_pylist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of all counts: how many pre-tokens were counted."""
+        return int(self.counts.sum())
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of pattern and normalization; see `fingerprint`."""
+        return fingerprint(self.pattern, self.normalization)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WordCounts):
+            return NotImplemented
+        same = self.fingerprint == other.fingerprint and np.array_equal(self.counts, other.counts)
+        return bool(same and self.strings.equals(other.strings))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """Pairs (word, count) in canonical order."""
+        return zip(self.words, self.counts.tolist(), strict=True)
+
+    def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """All words as flat arrays, with no Python object per word.
+
+        Returns:
+            points: uint32, shape (n_characters,), the code points of all words one after another.
+            starts: int64, shape (n_words + 1,); word w is ``points[starts[w]:starts[w + 1]]``.
+        """
+        starts = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(pc.utf8_length(self.strings).to_numpy(), out=starts[1:])
+        data, offsets = self.utf8()
+        text = data[offsets[0] : offsets[-1]].tobytes().decode("utf-8")
+        return np.frombuffer(text.encode("utf-32-le"), np.uint32), starts
+
+    def utf8(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+        """All words as UTF-8 without a copy: word w is ``data[offsets[w]:offsets[w + 1]]``."""
+        return flat_utf8(self.strings)
+
+    def as_types(self) -> WordCounts:
+        """The same words in the same order, every count 1: each form once, the good-dataset principle."""
+        return self._frozen(self.strings, np.ones(len(self), np.int64), self.pattern, self.normalization)
+
+    def at_least(self, min_frequency: int) -> WordCounts:
+        """Only the words that occur at least `min_frequency` times."""
+        kept = int(np.searchsorted(-self.counts, -min_frequency, side="right")) if self._descending else None
+        if kept is not None:
+            return self._frozen(self.strings.slice(0, kept), self.counts[:kept], self.pattern, self.normalization)
+        mask = self.counts >= min_frequency
+        return self._frozen(self.strings.filter(pa.array(mask)), self.counts[mask], self.pattern, self.normalization)
+
+    @cached_property
+    def _descending(self) -> bool:
+        return bool(np.all(self.counts[1:] <= self.counts[:-1]))
+
+    def merge(self, *others: WordCounts) -> WordCounts:
+        """Add up counts; the order and grouping of the operands do not matter.
+
+        Raises:
+            MwSError: an operand was made with another pattern or normalization, or the total exceeds 64 bits.
+        """
+        for other in others:
+            if other.fingerprint != self.fingerprint:
+                raise MwSError(
+                    "word counts made with different settings cannot be merged: "
+                    f"pattern {self.pattern!r} and normalization {self.normalization} against "
+                    f"pattern {other.pattern!r} and normalization {other.normalization}; count again with one setting"
+                )
+        parts = [self, *others]
+        _checked_total([part.counts for part in parts])
+        table = pa.table(
+            {
+                "word": pa.chunked_array([part.strings for part in parts], pa.large_string()),
+                "count": pa.chunked_array([pa.array(part.counts) for part in parts], pa.int64()),
+            }
+        )
+        summed = table.group_by("word").aggregate([("count", "sum")])
+        return self.from_arrays(
+            summed["word"].combine_chunks(),
+            summed["count_sum"].to_numpy(),
+            pattern=self.pattern,
+            normalization=self.normalization,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file with columns word, count and the fingerprint in its metadata, atomically."""
+        settings = {
+            _KEY: FORMAT_VERSION,
+            "pattern": self.pattern,
+            "normalization": self.normalization or "",
+            "fingerprint": self.fingerprint,
+            "total": str(self.total),
+        }
+        table = pa.table({"word": self.strings, "count": self.counts}).replace_schema_metadata(settings)
+        with atomic_path(path) as temporary:
+            pq.write_table(
+                table, temporary, compression="zstd", use_dictionary=False, write_page_checksum=True, row_group_size=2**20
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> WordCounts:
+        """Read a file that `save` wrote.
+
+        Raises:
+            MwSError: the file is missing, truncated, corrupt, or not made by `save`.
+        """
+        table = _read_table(Path(path))
+        settings = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+        version = settings.get(_KEY.decode())
+        if version is None or table.column_names != ["word", "count"]:
+            raise MwSError(
+                f"{path}: a Parquet file, but not of word counts (columns: {', '.join(table.column_names)}); "
+                "make word counts with `mws count`"
+            )
+        if version != FORMAT_VERSION:
+            raise MwSError(f"{path}: word counts of format {version}, this version reads {FORMAT_VERSION}; update mws-hf")
+        pattern, normalization = settings["pattern"], settings["normalization"] or None
+        counts = table["count"].to_numpy().astype(np.int64, copy=False)
+        result = cls._frozen(table["word"], counts, pattern, check_normalization(normalization))
+        if settings["fingerprint"] != result.fingerprint or settings["total"] != str(result.total):
+            raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
+        return result
+
+
+def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """View an Arrow large_string array as (data uint8, offsets int64 of n + 1) without a copy."""
+    _, offsets, data = strings.buffers()
+    bounds = np.frombuffer(offsets, np.int64) if offsets is not None else np.zeros(1, np.int64)
+    empty = np.zeros(0, np.uint8)
+    return (
+        empty if data is None else np.frombuffer(data, np.uint8),
+        bounds[strings.offset : strings.offset + len(strings) + 1],
+    )
+
+
+def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:
+    # float sums bound the integer ones from below closely enough to notice a wrapped int64
+    total = sum(_exact_sum(part) for part in parts)
+    if total > _MAX_TOTAL:
+        raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({_MAX_TOTAL})")
+    return total
+
+
+def _exact_sum(counts: npt.NDArray[np.int64]) -> int:
+    """Sum without wrapping: the halves of each count fit a 64-bit sum for up to 2**31 words."""
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
+def _read_table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path, page_checksum_verification=True)
+    except FileNotFoundError as error:
+        raise MwSError(f"{path}: no such file of word counts") from error
+    except (OSError, pa.ArrowException) as error:
+        raise MwSError(f"{path}: not a readable Parquet file of word counts ({error}); count again") from error

@@ -99,11 +99,11 @@ def find_surrogate(text: str) -> int | None:
     return None
 
 
-def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:
-    """Check that ids run from 0 without holes, the byte tokens exist, and every merge's parts and product have ids.
+def check_ids(vocab: Mapping[str, int]) -> None:
+    """Check that ids are integers from 0 and no two tokens share one; holes are allowed here.
 
     Raises:
-        MwSError: the first of these that does not hold.
+        MwSError: the first token for which this does not hold.
     """
     owner: dict[int, str] = {}
     for token, number in vocab.items():
@@ -111,10 +111,22 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
             raise MwSError(f"vocabulary: token {token!r} has id {number!r}; ids are integers from 0")
         if number in owner:
             raise MwSError(f"vocabulary: {owner[number]!r} and {token!r} share id {number}; give each token its own id")
+        if find_surrogate(token) is not None:
+            raise MwSError(f"vocabulary: token {token!r} holds a lone surrogate, which is not Unicode text; drop it")
         owner[number] = token
-    hole = next((number for number in range(len(owner)) if number not in owner), None)
+
+
+def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:
+    """Check that ids run from 0 without holes, the byte tokens exist, and every merge's parts and product have ids.
+
+    Raises:
+        MwSError: the first of these that does not hold.
+    """
+    check_ids(vocab)
+    numbers = set(vocab.values())
+    hole = next((number for number in range(len(vocab)) if number not in numbers), None)
     if hole is not None:
-        raise MwSError(f"vocabulary: no token has id {hole}; ids must run from 0 to {len(owner) - 1} without holes")
+        raise MwSError(f"vocabulary: no token has id {hole}; ids must run from 0 to {len(vocab) - 1} without holes")
     absent = [token for token in BYTE_TOKENS if token not in vocab]
     if absent:
         raise MwSError(f"vocabulary: byte token {absent[0]} is missing ({len(absent)} of 256); text would be lost")

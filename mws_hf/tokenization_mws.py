@@ -1,0 +1,224 @@
+"""`MwSTokenizer`: the same tokenizer in plain Python, the oracle of the fast one; it is slow and gives no offsets.
+
+Only splitting and normalizing are left to `tokenizers`: its Unicode tables are older than those of `regex`, and a split that
+differs on 17,480 rare letters would give other ids. Everything between a pre-token and its ids is here.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Tokenizer
+from transformers import PreTrainedTokenizer
+
+from mws_hf.atomic import write_text
+from mws_hf.backend import BYTE_TOKENS, base_vocab, build_backend, check_merges, check_vocab, tables_of
+from mws_hf.portable import PortableMixin, surrogate_error
+from mws_hf.tokenization_mws_fast import read_merges, read_vocab
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+
+
+def merge_word(symbols: list[str], ranks: dict[tuple[str, str], int]) -> list[str]:
+    """Merge the adjacent pair of lowest rank, the leftmost first, until no adjacent pair is in `ranks`.
+
+    >>> merge_word(list("читать"), {("ч", "и"): 0, ("чи", "т"): 1, ("т", "ь"): 2})
+    ['чит', 'а', 'ть']
+    """
+    while len(symbols) > 1:
+        pairs = list(zip(symbols, symbols[1:], strict=False))
+        rank, at = min((ranks.get(pair, len(ranks)), place) for place, pair in enumerate(pairs))
+        if rank == len(ranks):
+            break
+        symbols = [*symbols[:at], symbols[at] + symbols[at + 1], *symbols[at + 2 :]]
+    return symbols
+
+
+def join_tokens(tokens: Iterable[str | None]) -> str:
+    """Put tokens together again; a run of byte tokens that is not UTF-8 gives one U+FFFD a byte.
+
+    >>> join_tokens(["он", " ", "<0xE6>", "<0xBC>", "<0xA2>", "<0xE6>"]), join_tokens(["<0xE6>", "<0xBC>", "я"])
+    ('он ����', '��я')
+    """
+    pieces: list[str] = []
+    run = bytearray()
+    for token in (*tokens, ""):
+        if token is None:
+            continue
+        byte = _BYTE.fullmatch(token)
+        if byte is not None:
+            run.append(int(byte.group(1), 16))
+            continue
+        if run:
+            pieces.append(_decode_run(bytes(run)))
+            run.clear()
+        pieces.append(token)
+    return "".join(pieces)
+
+
+def _decode_run(run: bytes) -> str:
+    try:
+        return run.decode("utf-8")
+    except UnicodeDecodeError:
+        return "\N{REPLACEMENT CHARACTER}" * len(run)
+
+
+class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
+    """The readable oracle: a `PreTrainedTokenizer` with the same ids as `MwSTokenizerFast`, token for token.
+
+    It has no offsets, no word ids and no `train_new_from_iterator`, is about ten times slower, and takes quadratic time
+    in the length of a pre-token. Its directories hold tokenizer.json too, so that every client loads them.
+
+    Args:
+        vocab_file: vocabulary.json (token -> id); not used when there is a tokenizer file.
+        merges_file: merges.json (``{"merges": [[left, right], ...]}``); as above.
+        tokenizer_file: tokenizer.json; pattern, normalizer and added tokens come from it as well.
+        unk_token: never produced, thanks to byte fallback.
+        bos_token: added to the vocabulary when it is not in it, like every special token.
+        eos_token: as above.
+        pad_token: as above.
+        clean_up_tokenization_spaces: True would drop spaces before punctuation when decoding.
+        **kwargs: those of `transformers.PreTrainedTokenizer`; `vocab` and `merges` (the tables themselves), `pattern`
+            and `normalization` as in `build_backend`.
+
+    Raises:
+        MwSError: the vocabulary and merges are inconsistent.
+
+    >>> merges = [("о", "н"), (" ", "он")]
+    >>> tokenizer = MwSTokenizer(vocab=base_vocab((), " но", merges), merges=merges)
+    >>> tokenizer.tokenize("но он я")
+    ['н', 'о', ' он', ' ', '<0xD1>', '<0x8F>']
+    """
+
+    vocab_files_names = {
+        "vocab_file": "vocabulary.json",
+        "merges_file": "merges.json",
+        "tokenizer_file": "tokenizer.json",
+    }
+    model_input_names = ["input_ids", "attention_mask"]
+    add_prefix_space = False
+
+    def __init__(
+        self,
+        vocab_file: str | None = None,
+        merges_file: str | None = None,
+        tokenizer_file: str | None = None,
+        unk_token: str | None = None,
+        bos_token: str | None = None,
+        eos_token: str | None = None,
+        pad_token: str | None = None,
+        clean_up_tokenization_spaces: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        tables: dict[str, Any] = {
+            key: kwargs.pop(key) for key in ("vocab", "merges", "pattern", "normalization") if key in kwargs
+        }
+        backend = _read_backend(vocab_file, merges_file, tokenizer_file, tables)
+        self._vocab, merges = tables_of(backend)
+        check_merges(merges)
+        check_vocab(self._vocab, merges)
+        self._merges = merges
+        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+        self._tokens = {number: token for token, number in self._vocab.items()}
+        self._split, self._normalizer = backend.pre_tokenizer, backend.normalizer
+        self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
+        kwargs.setdefault("special_tokens_pattern", "none")
+        kwargs.setdefault("token_type_ids_pattern", "all_zeros")
+        added = {**backend.get_added_tokens_decoder(), **kwargs.pop("added_tokens_decoder", {})}
+        super().__init__(
+            vocab_file=vocab_file,
+            merges_file=merges_file,
+            tokenizer_file=tokenizer_file,
+            unk_token=unk_token,
+            bos_token=bos_token,
+            eos_token=eos_token,
+            pad_token=pad_token,
+            clean_up_tokenization_spaces=clean_up_tokenization_spaces,
+            added_tokens_decoder=added,
+            **kwargs,
+        )
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens without those added later."""
+        return len(self._vocab)
+
+    def get_vocab(self) -> dict[str, int]:
+        """Token -> id, added tokens included."""
+        return {**self._vocab, **self.added_tokens_encoder}
+
+    def tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        """Cut `text` into tokens.
+
+        Raises:
+            MwSError: `text` holds a lone surrogate.
+        """
+        problem = surrogate_error(text)
+        if problem is not None:
+            raise problem
+        tokens: list[str] = super().tokenize(text, **kwargs)
+        return tokens
+
+    def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        if self._normalizer is not None:
+            text = self._normalizer.normalize_str(text)
+        return [token for word, _ in self._split.pre_tokenize_str(text) for token in self._cut(word)]
+
+    def _cut(self, word: str) -> list[str]:
+        """The tokens of one pre-token: its characters (or their bytes), then merges by rank."""
+        tokens = self.cache.get(word)
+        if tokens is None:
+            symbols: list[str] = []
+            for character in word:
+                known = character in self._vocab
+                symbols += [character] if known else [BYTE_TOKENS[byte] for byte in character.encode("utf-8")]
+            tokens = merge_word(symbols, self._ranks)
+            if len(self.cache) < 100_000:
+                self.cache[word] = tokens
+        return tokens
+
+    def _convert_token_to_id(self, token: str) -> int | None:
+        return self._vocab.get(token, self.unk_token_id)
+
+    def _convert_id_to_token(self, index: int) -> str | None:
+        return self._tokens.get(index)
+
+    def convert_tokens_to_string(self, tokens: list[str]) -> str:
+        """Join tokens to text; see `join_tokens`."""
+        return join_tokens(tokens)
+
+    def to_backend(self) -> Tokenizer:
+        """The same tokenizer as a stock `tokenizers.Tokenizer`, with the same ids."""
+        backend = build_backend(self._vocab, self._merges)
+        backend.pre_tokenizer, backend.normalizer = self._split, self._normalizer
+        for token in self.added_tokens_decoder.values():  # by id, so that new ones get the ids they have here
+            added = copy.deepcopy(token) if isinstance(token, AddedToken) else AddedToken(token)
+            (backend.add_special_tokens if added.special else backend.add_tokens)([added])
+        return backend
+
+    def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
+        """Write vocabulary.json and merges.json (the notebook's layout), and tokenizer.json for all other clients."""
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        vocabulary, merges, tokenizer = (
+            Path(save_directory, prefix + name) for name in self.vocab_files_names.values()
+        )
+        write_text(vocabulary, json.dumps(self._vocab, ensure_ascii=False, indent=0))
+        write_text(merges, json.dumps({"merges": self._merges}, ensure_ascii=False))
+        write_text(tokenizer, self.to_backend().to_str(pretty=True))
+        return str(vocabulary), str(merges), str(tokenizer)
+
+
+def _read_backend(
+    vocab_file: str | None, merges_file: str | None, tokenizer_file: str | None, tables: dict[str, Any]
+) -> Tokenizer:
+    """The backend whose tables, splitter and normalizer this class takes over."""
+    if tokenizer_file is not None and Path(tokenizer_file).is_file() and not tables:
+        return Tokenizer.from_file(str(tokenizer_file))
+    vocab = read_vocab(tables.pop("vocab", vocab_file)) or base_vocab()
+    merges = tables.pop("merges", merges_file)
+    return build_backend(vocab, [] if merges is None else read_merges(merges), **tables)

@@ -1,0 +1,235 @@
+r"""The two known split patterns as a table-driven numba scanner over UTF-8 bytes; any other pattern goes through `regex`.
+
+One class byte per code point, taken from the Unicode tables of `tokenizers` (onig), so that pre-tokens equal those of
+the Rust backend also on the code points that only newer tables call letters. Stable interface for other kernels:
+
+    end = next_pretoken(data, i, n, classes, kind)     # inside @njit
+
+with ``classes = character_classes()`` and ``kind = scanner_kind(pattern)`` made once outside.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import regex
+from numba import njit
+
+from mws_hf.errors import MwSError
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+
+GPT4_KIND, WORD_KIND = 0, 1
+# the order matters: "c >= SPACE" is \s, and MARK..QUOTE with NUMBER left out is [^\s\p{L}\p{N}]
+LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE = range(9)
+_PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
+
+
+def scanner_kind(pattern: str) -> int | None:
+    """The scanner's number for a split pattern, or None when only `regex` can do it.
+
+    >>> scanner_kind(GPT4_PATTERN), scanner_kind(WORD_PATTERN), scanner_kind(r"\\S+|\\s+")
+    (0, 1, None)
+    """
+    return {GPT4_PATTERN: GPT4_KIND, WORD_PATTERN: WORD_KIND}.get(pattern)
+
+
+@lru_cache(maxsize=1)
+def character_classes() -> npt.NDArray[np.uint8]:
+    """The class of every code point: uint8, shape (0x110000,), read-only; about 0.3 s at first use.
+
+    Code points that `regex` counts among letters, numbers, marks or spaces are put to `tokenizers`; all others (symbols,
+    unassigned ones) are OTHER. The tables of onig hold nothing beyond those of `regex` (the tests check it in full).
+    """
+    classes = np.full(0x110000, OTHER, np.uint8)
+    everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    for code, name in _PROBED.items():
+        candidates = "".join(regex.findall(f"{name}+", everything))
+        known = _matches(name, candidates)
+        classes[_points(known)] = code
+        rest = "".join(sorted(set(candidates) - set(known)))
+        for other, other_name in _PROBED.items():
+            if rest and other != code:
+                classes[_points(_matches(other_name, rest))] = other
+    for text, code in (("'", APOSTROPHE), ("’", QUOTE), (" ", SPACE), ("\r\n", NEWLINE)):
+        classes[_points(text)] = code
+    classes.flags.writeable = False
+    return classes
+
+
+def _points(text: str) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+def _matches(name: str, text: str) -> str:
+    """The characters of `text` that `tokenizers` finds to match a one-character expression."""
+    from tokenizers import Regex, pre_tokenizers  # noqa: PLC0415  (other patterns do not need it)
+
+    pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str(text)
+    return "".join(piece for piece, _ in pieces)
+
+
+@njit(cache=True, inline="always")
+def _lead_length(byte: int) -> int:
+    """How many bytes the UTF-8 sequence that starts with `byte` has."""
+    if byte < 0x80:
+        return 1
+    if byte < 0xE0:
+        return 2
+    return 3 if byte < 0xF0 else 4
+
+
+@njit(cache=True, inline="always")
+def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8]) -> int:
+    """The class of the character that starts at byte `i` of valid UTF-8."""
+    lead = np.int64(data[i])
+    if lead < 0x80:
+        return np.int64(classes[lead])
+    if lead < 0xE0:
+        return np.int64(classes[(lead & 0x1F) << 6 | (data[i + 1] & 0x3F)])
+    if lead < 0xF0:
+        return np.int64(classes[(lead & 0x0F) << 12 | np.int64(data[i + 1] & 0x3F) << 6 | (data[i + 2] & 0x3F)])
+    point = (lead & 0x07) << 18 | np.int64(data[i + 1] & 0x3F) << 12 | np.int64(data[i + 2] & 0x3F) << 6
+    return np.int64(classes[point | (data[i + 3] & 0x3F)])
+
+
+@njit(cache=True)
+def _contraction_end(data: npt.NDArray[np.uint8], i: int, n: int) -> int:
+    """End of ``(?i:[sdmt]|ll|ve|re)`` at byte `i`, or -1. U+017F, the long s, folds to s."""
+    if i >= n:
+        return -1
+    first = data[i] | 0x20
+    if data[i] < 0x80 and (first == 0x73 or first == 0x64 or first == 0x6D or first == 0x74):  # s d m t
+        return i + 1
+    if i + 1 >= n:
+        return -1
+    if data[i] == 0xC5 and data[i + 1] == 0xBF:
+        return i + 2
+    if data[i] >= 0x80 or data[i + 1] >= 0x80:
+        return -1
+    second = data[i + 1] | 0x20
+    if first == 0x6C and second == 0x6C:  # ll
+        return i + 2
+    return i + 2 if (first == 0x76 or first == 0x72) and second == 0x65 else -1  # ve re
+
+
+@njit(cache=True)
+def _word_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
+    r"""End of the letters from byte `i` on, which starts a letter.
+
+    ``\p{L}+`` for GPT4_KIND, ``\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*`` for WORD_KIND.
+    """
+    while i < n:
+        code = _class_at(data, i, classes)
+        after = i + _lead_length(data[i])
+        if code == LETTER or (kind == WORD_KIND and code == MARK):
+            i = after
+        elif kind == WORD_KIND and (code == APOSTROPHE or code == QUOTE):
+            if after >= n or _class_at(data, after, classes) != LETTER:
+                return i
+            i = after
+        else:
+            return i
+    return i
+
+
+@njit(cache=True)
+def _blank_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
+    r"""End of ``\s*[\r\n]|\s+(?!\S)|\s+`` at byte `i`, which starts a white-space character."""
+    last_newline = previous = -1
+    start = i
+    while i < n:
+        code = _class_at(data, i, classes)
+        if code < SPACE:
+            break
+        previous = i
+        i += _lead_length(data[i])
+        if code == NEWLINE:
+            last_newline = i
+    if last_newline >= 0:
+        return last_newline
+    return i if i >= n or previous == start else previous
+
+
+@njit(cache=True)
+def _symbols_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
+    r"""End of ``[^\s\p{L}\p{N}]*[\r\n]*`` at byte `i`."""
+    while i < n:
+        code = _class_at(data, i, classes)
+        if code <= NUMBER or code >= SPACE:
+            break
+        i += _lead_length(data[i])
+    while i < n and (data[i] == 0x0A or data[i] == 0x0D):
+        i += 1
+    return i
+
+
+@njit(cache=True)
+def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
+    """The end of the pre-token that starts at byte `i`; stable signature, for use inside other kernels.
+
+    Args:
+        data: uint8, valid UTF-8; bytes from `n` on are not looked at, so ``[i, n)`` is read as one whole text.
+        i: first byte of the pre-token, ``0 <= i < n``, at a character's start.
+        n: end of the text in `data`.
+        classes: `character_classes()`.
+        kind: `scanner_kind(pattern)`, GPT4_KIND or WORD_KIND.
+
+    Returns:
+        The byte after the pre-token, greater than `i`; calling again from there walks over the whole text.
+    """
+    code = _class_at(data, i, classes)
+    if code == LETTER:
+        return _word_end(data, i, n, classes, kind)
+    after = i + _lead_length(data[i])
+    if code == NUMBER:
+        for _ in range(2):
+            if after >= n or _class_at(data, after, classes) != NUMBER:
+                break
+            after += _lead_length(data[after])
+        return after
+    if code == APOSTROPHE:
+        end = _contraction_end(data, after, n)
+        if end >= 0:
+            return end
+    if after < n:
+        following = _class_at(data, after, classes)
+        if following == LETTER and code != NEWLINE:
+            return _word_end(data, after, n, classes, kind)
+        if code == SPACE and NUMBER < following < SPACE:
+            return _symbols_end(data, after, n, classes)
+    return _blank_end(data, i, n, classes) if code >= SPACE else _symbols_end(data, i, n, classes)
+
+
+@njit(cache=True, nogil=True)
+def pretoken_ends(
+    data: npt.NDArray[np.uint8], start: int, n: int, classes: npt.NDArray[np.uint8], kind: int
+) -> npt.NDArray[np.int64]:
+    """All pre-token ends of the text ``data[start:n]``, ascending: int64, shape (n_pretokens,)."""
+    ends, found = np.empty(max(16, (n - start) // 4), np.int64), 0
+    i = start
+    while i < n:
+        i = next_pretoken(data, i, n, classes, kind)
+        if found == len(ends):
+            ends = np.concatenate((ends, np.empty_like(ends)))
+        ends[found] = i
+        found += 1
+    return ends[:found]
+
+
+def scan(text: str, pattern: str = WORD_PATTERN) -> list[str]:
+    """Cut `text` into pre-tokens with the scanner: the same as `mws_hf.pattern.split` for the two known patterns.
+
+    Raises:
+        MwSError: another pattern.
+
+    >>> scan("Don't stop: п'ять слов.")
+    ["Don't", ' stop', ':', " п'ять", ' слов', '.']
+    """
+    kind = scanner_kind(pattern)
+    if kind is None:
+        raise MwSError(f"the scanner knows GPT4_PATTERN and WORD_PATTERN, not {pattern!r}; use mws_hf.pattern.split")
+    raw = text.encode("utf-8")
+    ends = pretoken_ends(np.frombuffer(raw, np.uint8), 0, len(raw), character_classes(), kind).tolist()
+    return [raw[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]

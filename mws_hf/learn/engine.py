@@ -1,0 +1,238 @@
+"""Incremental merge engine for any criterion that adds up over junctions; it does not know where their values come from.
+
+A junction is the place after a character. The engine repeatedly merges the adjacent pair of tokens whose occurrences have
+the largest sum of junction values: word weights give frequency BPE, evidence for "no boundary here" gives morphs. Each
+merge costs what it changes. `engine_reference.py` is the readable twin, equal to it merge for merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from mws_hf.errors import MwSError
+from mws_hf.learn.greedy import ASK, EXHAUSTED, NOT_QUEUED, REACHED, Heap, advance, fill_heap, most_pushes
+from mws_hf.learn.pairs import PAIRS, PairTable, find, lay_out, lay_out_weights, take
+from mws_hf.learn.strings import BYTE_TOKENS, hash_and_power, hash_set
+from mws_hf.learn.symbols import Learnt, SymbolCorpus
+from mws_hf.learn.tables import NO_LIMIT, make_room, open_table, resized
+
+Array = npt.NDArray[Any]
+_MERGES_A_CALL = 500
+
+
+class Segmentation:
+    """A corpus cut into tokens, at first characters, and the tokens so far; learning moves it on.
+
+    Attributes:
+        corpus: the words; never changed.
+        tokens: token strings by id: the alphabet in code-point order, then the products in merge-rank order.
+
+    >>> words = SymbolCorpus.from_words(["ababc", "abc"], [3, 2])
+    >>> segmentation = Segmentation(words)
+    >>> segmentation.learn(None, 1)
+    Learnt(merges=[('a', 'b')], scores=[8.0], exhausted=False)
+    >>> segmentation.pieces(0), segmentation.tokens
+    (['ab', 'ab', 'c'], ['a', 'b', 'c', 'ab'])
+    >>> segmentation.apply([("ab", "c")])
+    >>> segmentation.pieces(0)
+    ['ab', 'abc']
+    """
+
+    def __init__(self, corpus: SymbolCorpus) -> None:
+        self.corpus = corpus
+        self.tokens: list[str] = list(corpus.alphabet)
+        self._ids = {token: i for i, token in enumerate(self.tokens)}
+        cells = len(corpus.symbols) + len(corpus) + 1
+        if cells >= 2**31:
+            raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
+        self._tok = np.empty(cells, np.int32)
+        lay_out(corpus.symbols, corpus.starts, self._tok)
+
+    def pieces(self, word: int) -> list[str]:
+        """The tokens of word number `word`, in order."""
+        at = int(self.corpus.starts[word]) + word + 1
+        found = []
+        while self._tok[at] >= 0:
+            found.append(self.tokens[self._tok[at]])
+            at += len(found[-1])
+        return found
+
+    def apply(self, merges: Iterable[tuple[str, str]]) -> None:
+        """Carry out given merges in rank order, as a BPE tokenizer would.
+
+        Raises:
+            MwSError: a part is not a token yet, or a product already is one.
+        """
+        limits = (1, NO_LIMIT, NO_LIMIT)
+        merges = list(merges)
+        if not merges:
+            return
+        table = open_table(self._tok, np.zeros(len(self._tok), np.int64), self.tokens, limits)
+        for left, right in merges:
+            if left not in self._ids or right not in self._ids or left + right in self._ids:
+                raise MwSError(
+                    f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
+                    "the product new; check the order of the merges"
+                )
+            pair = int(find(table.keys, table.ids, self._ids[left], self._ids[right]))
+            if pair >= 0 and table.listed[pair] > 0:
+                table = make_room(table, pair)
+                take(table, pair, limits)
+            else:
+                table = _absent_product(table, self._ids[left], self._ids[right])
+            self.add_token(left + right)
+
+    def learn(
+        self,
+        values: Array | None,
+        n_merges: int,
+        *,
+        min_occurrences: int = 1,
+        min_value: int = 1,
+        max_token_length: int | None = None,
+        forbidden: frozenset[str] = frozenset(),
+        show_progress: bool = False,
+    ) -> Learnt:
+        """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_junction_value`."""
+        limits = (max(1, min_occurrences), NO_LIMIT, max_token_length or NO_LIMIT)
+        least = (limits[0], max(1, min_value))
+        table = open_table(self._tok, self.cell_values(values), self.tokens, limits)
+        heap = _heap(table)
+        fill_heap(table, heap, least)
+        barred = forbidden.union(BYTE_TOKENS)
+        strings = self.taken_strings(table, barred)
+        first, status, accepted = len(self.tokens), REACHED, -1
+        with tqdm(total=n_merges, desc="merges", unit="", disable=None if show_progress else True) as bar:
+            while status != EXHAUSTED and len(self.tokens) < first + n_merges:
+                goal = min(first + n_merges, len(self.tokens) + _MERGES_A_CALL)
+                status = advance(table, heap, strings, goal, least, limits, accepted)
+                bar.update(self.add_products(table))
+                if status == ASK:
+                    accepted = self.verdict(table, int(heap.pair[0]), barred)
+                elif status not in (REACHED, EXHAUSTED):
+                    table, heap = _enlarged(table, heap)
+                    strings = self.taken_strings(table, barred)
+        return learnt(table, self.tokens, first, status == EXHAUSTED)
+
+    def cell_values(self, values: Array | None) -> Array:
+        """Junction values by cell (see pairs.py); None stands for each word's weight at all its junctions."""
+        cells = np.zeros(len(self._tok), np.int64)
+        if values is None:
+            lay_out_weights(self.corpus.weights, self.corpus.starts, cells)
+            return cells
+        if len(values) != len(self.corpus.symbols):
+            raise MwSError(f"{len(values)} junction values for {len(self.corpus.symbols)} characters; give one each")
+        lay_out(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
+        return cells
+
+    def taken_strings(self, table: PairTable, barred: Iterable[str]) -> Array:
+        """Hashes of all token strings and of those that may never become tokens, with room for the table's tokens."""
+        hashes = [*table.token_hash[: len(self.tokens)].tolist(), *(hash_and_power(string)[0] for string in barred)]
+        return hash_set(hashes, len(table.length) + len(hashes))
+
+    def add_token(self, token: str) -> None:
+        """Give `token` the next id."""
+        self._ids[token] = len(self.tokens)
+        self.tokens.append(token)
+
+    def add_products(self, table: PairTable) -> int:
+        """Take over the tokens kernels have added to the table; returns how many."""
+        first, end = len(self.tokens), int(table.used[0])
+        for i in range(first, end):
+            self.add_token(self.tokens[table.token_left[i]] + self.tokens[table.token_right[i]])
+        return end - first
+
+    def verdict(self, table: PairTable, pair: int, barred: frozenset[str]) -> int:
+        """`pair` if its product is a new string after all; otherwise the pair is struck out and -1 returned."""
+        product = self.tokens[table.left[pair]] + self.tokens[table.right[pair]]
+        if product not in self._ids and product not in barred:
+            return pair
+        table.count[pair] = table.listed[pair] = 0
+        return -1
+
+
+def learn_by_junction_value(
+    corpus: SymbolCorpus | Segmentation,
+    values: Array | None,
+    n_merges: int,
+    *,
+    min_occurrences: int = 1,
+    min_value: int = 1,
+    max_token_length: int | None = None,
+    forbidden: frozenset[str] = frozenset(),
+    show_progress: bool = False,
+) -> Learnt:
+    """Greedily merge the pair whose occurrences have the largest sum of junction values, until none is positive.
+
+    Ties: smaller left id, then smaller right id; ids are the alphabet in code-point order, then merges in rank order.
+    A pair is passed over when its product is already a token, is in `forbidden`, or reads like a byte token ``<0x..>``.
+    "aaa" counts as two occurrences of (a, a), and is replaced from the left, as in Hugging Face BPE.
+
+    Args:
+        corpus: words as symbols, or a `Segmentation` to continue on (it is moved on in place).
+        values: int64, shape (n_symbols,): worth of the junction after each character of the corpus, in units of your
+            choice; those after a word's last character are not used. The sum must fit into 63 bits. None: the word's
+            weight everywhere, which is frequency BPE.
+        n_merges: how many merges are wanted.
+        min_occurrences: least number of places in the corpus (not weighted) where a pair must stand.
+        min_value: least sum of a pair.
+        max_token_length: longest product in characters; None: no limit.
+        forbidden: strings that must not become tokens.
+        show_progress: a bar on stderr when it is a terminal.
+
+    Raises:
+        MwSError: the number of values is wrong.
+
+    >>> words = SymbolCorpus.from_words(["xay", "xby", "ay"])
+    >>> learn_by_junction_value(words, np.array([5, -9, 0, 5, 1, 0, 4, 0]), 5)
+    Learnt(merges=[('x', 'a'), ('x', 'b'), ('a', 'y'), ('xb', 'y')], scores=[5.0, 5.0, 4.0, 1.0], exhausted=True)
+    """
+    segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)
+    return segmentation.learn(
+        values,
+        n_merges,
+        min_occurrences=min_occurrences,
+        min_value=min_value,
+        max_token_length=max_token_length,
+        forbidden=forbidden,
+        show_progress=show_progress,
+    )
+
+
+def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> Learnt:
+    """The merges of all tokens from id `first` on, with their recorded scores."""
+    parts = zip(table.token_left[first : len(tokens)].tolist(), table.token_right[first : len(tokens)].tolist(), strict=True)
+    merges = [(tokens[left], tokens[right]) for left, right in parts]
+    return Learnt(merges, table.token_score[first : len(tokens)].tolist(), exhausted)
+
+
+def _heap(table: PairTable) -> Heap:
+    size = int(table.used[PAIRS]) + 1024
+    queued = np.full(len(table.left), NOT_QUEUED, np.int64)
+    return Heap(np.zeros(size, np.int64), np.zeros(size, np.int32), queued, np.zeros(1, np.int64))
+
+
+def _enlarged(table: PairTable, heap: Heap) -> tuple[PairTable, Heap]:
+    table = make_room(table, int(heap.pair[0]))
+    needed = int(heap.size[0]) + int(most_pushes(table, heap.pair[0]))
+    size = len(heap.value) if needed <= len(heap.value) else 2 * needed
+    queued = np.full(len(table.left), NOT_QUEUED, np.int64)
+    queued[: len(heap.queued)] = heap.queued
+    return table, Heap(resized(heap.value, size), resized(heap.pair, size), queued, heap.size)
+
+
+def _absent_product(table: PairTable, left: int, right: int) -> PairTable:
+    """Add a product that occurs nowhere, so that later merges may name it."""
+    at = int(table.used[0])
+    if at >= len(table.length):
+        table = make_room(table, 0)
+    table.length[at] = table.length[left] + table.length[right]
+    table.left_size[at] = table.length[at]
+    table.token_left[at], table.token_right[at] = left, right
+    table.used[0] = at + 1
+    return table

@@ -1,0 +1,161 @@
+"""Merge kernels that always take the most valuable pair: a binary heap with lazy entries; what a value means is not known.
+
+Order of the heap: larger value, then smaller left id, then smaller right id (that of `tokenizers`' BpeTrainer).
+`queued[p]` is the greatest value under which pair p stands in the heap and never less than its present value, so the
+top entry, when it is not stale, is the best pair of all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from mws_hf.learn.pairs import PAIRS, TOKENS, TOUCHED, PairTable, has_room, take
+from mws_hf.learn.strings import known, remember
+
+REACHED, EXHAUSTED, ROOM, ASK = 0, 1, 2, 3
+NOT_QUEUED = np.iinfo(np.int64).min
+
+Array = npt.NDArray[Any]
+
+
+class Heap(NamedTuple):
+    """Entries `value` (int64) and `pair` (int32), `queued` (int64, by pair), and `size` (one number in an array)."""
+
+    value: Array
+    pair: Array
+    queued: Array
+    size: Array
+
+
+@njit(cache=True)
+def _before(t: PairTable, v: int, p: int, w: int, q: int) -> bool:
+    if v != w:
+        return v > w
+    if t.left[p] != t.left[q]:
+        return t.left[p] < t.left[q]
+    return t.right[p] < t.right[q]
+
+
+@njit(cache=True)
+def _sift_down(t: PairTable, h: Heap, at: int) -> None:
+    size, v, p = h.size[0], h.value[at], h.pair[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and _before(t, h.value[child + 1], h.pair[child + 1], h.value[child], h.pair[child]):
+            child += 1
+        if not _before(t, h.value[child], h.pair[child], v, p):
+            break
+        h.value[at], h.pair[at] = h.value[child], h.pair[child]
+        at = child
+    h.value[at], h.pair[at] = v, p
+
+
+@njit(cache=True)
+def _pop(t: PairTable, h: Heap) -> None:
+    last = h.size[0] - 1
+    h.size[0] = last
+    if last > 0:
+        h.value[0], h.pair[0] = h.value[last], h.pair[last]
+        _sift_down(t, h, 0)
+
+
+@njit(cache=True)
+def _push(t: PairTable, h: Heap, p: int, least: tuple[int, int]) -> None:
+    """Queue a pair whose value has risen, if it is a candidate at all."""
+    v = t.value[p]
+    if t.count[p] < least[0] or v < least[1] or v <= h.queued[p]:
+        return
+    h.queued[p] = v
+    at = h.size[0]
+    h.size[0] = at + 1
+    while at > 0:
+        parent = (at - 1) // 2
+        if not _before(t, v, p, h.value[parent], h.pair[parent]):
+            break
+        h.value[at], h.pair[at] = h.value[parent], h.pair[parent]
+        at = parent
+    h.value[at], h.pair[at] = v, p
+
+
+@njit(cache=True)
+def fill_heap(t: PairTable, h: Heap, least: tuple[int, int]) -> None:
+    """Queue every pair of the table; `least` is (occurrences, value) of a candidate."""
+    for p in range(t.used[PAIRS]):
+        _push(t, h, p, least)
+
+
+@njit(cache=True)
+def _refresh_top(t: PairTable, h: Heap, least: tuple[int, int]) -> int:
+    """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
+    while h.size[0] > 0:
+        v, p = h.value[0], h.pair[0]
+        if v != h.queued[p]:
+            _pop(t, h)
+        elif t.count[p] < least[0] or t.value[p] < least[1]:
+            h.queued[p] = NOT_QUEUED
+            _pop(t, h)
+        elif t.value[p] < v:
+            h.value[0] = h.queued[p] = t.value[p]
+            _sift_down(t, h, 0)
+        else:
+            return p
+    return -1
+
+
+@njit(cache=True)
+def most_pushes(t: PairTable, p: int) -> int:
+    """Upper bound of the pairs that merging `p` can add to the heap: two lost and two new for each neighbour."""
+    return 4 * min(np.int64(t.listed[p]), t.used[TOKENS] + 1)
+
+
+@njit(cache=True)
+def advance(
+    t: PairTable,
+    h: Heap,
+    strings: Array,
+    goal: int,
+    least: tuple[int, int],
+    limits: tuple[int, int, int],
+    accepted: int,
+) -> int:
+    """Merge until there are `goal` tokens or the caller is needed; the pair in question is `h.pair[0]`.
+
+    Args:
+        t: the pair table.
+        h: its heap.
+        strings: hashes of the strings that may not be made again (strings.py).
+        goal: number of tokens to stop at.
+        least: (occurrences, value) below which a pair is no candidate.
+        limits: see `take`.
+        accepted: a pair the caller has found to make a new string although its hash is known; else -1.
+
+    Returns:
+        REACHED, EXHAUSTED, ROOM (enlarge the arrays), or ASK (is the string new?).
+    """
+    while t.used[TOKENS] < goal:
+        p = _refresh_top(t, h, least)
+        if p < 0:
+            return EXHAUSTED
+        left, right = t.left[p], t.right[p]
+        product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
+        if p != accepted and known(strings, product):
+            return ASK
+        if not has_room(t, p) or len(h.value) - h.size[0] < most_pushes(t, p):
+            return ROOM
+        first = t.used[PAIRS]
+        t.token_score[t.used[TOKENS]] = t.value[p]
+        h.queued[p] = NOT_QUEUED
+        _pop(t, h)
+        take(t, p, limits)
+        remember(strings, product)
+        for k in range(t.used[TOUCHED]):
+            _push(t, h, t.touched[k], least)
+        for q in range(first, t.used[PAIRS]):
+            _push(t, h, q, least)
+    return REACHED

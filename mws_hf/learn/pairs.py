@@ -1,0 +1,330 @@
+"""Pair table: a segmented corpus, its adjacent pairs and where they occur, kept current merge by merge; it chooses nothing.
+
+Layout of the text. One int32 array `tok` holds every word between separators (-1). A token occupies as many cells as it
+has characters; its id stands in its first and in its last cell, cells between are -2. So the neighbours of a token are
+one cell away on either side, with no links to store.
+
+Occurrences. All occurrences of a pair come into being in one step, the merge that makes the younger of its two members.
+They are therefore written once, side by side and in corpus order, into `arena`; later they can only vanish, which the
+reader of a list notices by looking at `tok`.
+
+"aaa" holds two occurrences of (a, a), as in Hugging Face BPE; replacement goes left to right and makes one product.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+SEPARATOR, INSIDE = -1, -2
+# indexes into PairTable.used
+TOKENS, PAIRS, ARENA, TOUCHED = 0, 1, 2, 3
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+Array = npt.NDArray[Any]
+
+
+class PairTable(NamedTuple):
+    """Arrays of the table; the first `used[...]` rows of each group are in use.
+
+    Text: `tok` int32, `val` int64 (what the junction after a cell is worth).
+    Tokens: `length` in characters, `left_size` (its size as left member, for the limit; may leave out leading whitespace), `token_left` and `token_right`
+    (parts of a product), `token_hash` and `token_power` (64-bit polynomial hash of the string, see strings.py),
+    `token_score`.
+    Pairs: `left`, `right`, `value` (sum of `val` over occurrences), `count` (occurrences), `begin` and `listed` (segment
+    of `arena`). `keys` and `ids`: open-addressing hash table from a pair to its row.
+    Scratch: `hits`, `sums`, `seen`, `cursor`, one row for left and one for right neighbours; `touched` rows of pairs that
+    lost occurrences in the last merge.
+    """
+
+    tok: Array
+    val: Array
+    length: Array
+    left_size: Array
+    token_left: Array
+    token_right: Array
+    token_hash: Array
+    token_power: Array
+    token_score: Array
+    left: Array
+    right: Array
+    value: Array
+    count: Array
+    begin: Array
+    listed: Array
+    keys: Array
+    ids: Array
+    arena: Array
+    hits: Array
+    sums: Array
+    seen: Array
+    cursor: Array
+    touched: Array
+    used: Array
+
+
+TOKEN_FIELDS = ("length", "left_size", "token_left", "token_right", "token_hash", "token_power", "token_score")
+PAIR_FIELDS = ("left", "right", "value", "count", "begin", "listed")
+
+
+@njit(cache=True)
+def lay_out(symbols: Array, starts: Array, out: Array) -> None:
+    """Copy flat symbols into `out` (int32, n_symbols + n_words + 1) with a separator before, between and after words."""
+    at = 0
+    for w in range(len(starts) - 1):
+        out[at] = SEPARATOR
+        at += 1
+        for i in range(starts[w], starts[w + 1]):
+            out[at] = symbols[i]
+            at += 1
+    out[at] = SEPARATOR
+
+
+@njit(cache=True)
+def lay_out_weights(weights: Array, starts: Array, out: Array) -> None:
+    """Write each word's weight into all its cells, in the layout of `lay_out`."""
+    for w in range(len(weights)):
+        out[starts[w] + w + 1 : starts[w + 1] + w + 1] = weights[w]
+
+
+@njit(cache=True)
+def _slot(keys: Array, left: int, right: int) -> int:
+    """Place of a pair in the hash table, or the free place where it belongs."""
+    key = (np.int64(left) << 32) | np.int64(right)
+    mask = len(keys) - 1
+    mixed = np.uint64(key) * _MIX
+    at = np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(8)) & mask
+    while keys[at] != -1 and keys[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@njit(cache=True)
+def find(keys: Array, ids: Array, left: int, right: int) -> int:
+    """Row of the pair (left, right), or -1."""
+    at = _slot(keys, left, right)
+    return ids[at] if keys[at] != -1 else np.int32(-1)
+
+
+@njit(cache=True)
+def rehash(left: Array, right: Array, n_pairs: int, keys: Array, ids: Array) -> None:
+    """Enter the first `n_pairs` pairs into an empty hash table (all keys -1)."""
+    for p in range(n_pairs):
+        at = _slot(keys, left[p], right[p])
+        keys[at] = (np.int64(left[p]) << 32) | np.int64(right[p])
+        ids[at] = p
+
+
+@njit(cache=True)
+def _new_pair(t: PairTable, left: int, right: int) -> int:
+    p = t.used[PAIRS]
+    t.used[PAIRS] = p + 1
+    at = _slot(t.keys, left, right)
+    t.keys[at] = (np.int64(left) << 32) | np.int64(right)
+    t.ids[at] = p
+    t.left[p], t.right[p] = left, right
+    t.value[p] = t.count[p] = t.begin[p] = t.listed[p] = 0
+    return p
+
+
+@njit(cache=True)
+def _fits(t: PairTable, left: int, right: int, limit: int, longest: int) -> bool:
+    extra = t.length[right]
+    return max(1, t.left_size[left]) + extra <= limit and t.length[left] + extra <= longest
+
+
+@njit(cache=True)
+def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
+    """Count adjacent pairs from cell `position` on; returns where it stopped for lack of room, or the end of the text."""
+    tok, val, length = t.tok, t.val, t.length
+    room = min(len(t.left), len(t.keys) // 2)
+    end = len(tok)
+    while position < end:
+        left = tok[position]
+        if left < 0:
+            position += 1
+            continue
+        after = position + length[left]
+        right = tok[after]
+        if right >= 0 and _fits(t, left, right, limit, longest):
+            p = find(t.keys, t.ids, left, right)
+            if p < 0:
+                if t.used[PAIRS] >= room:
+                    return position
+                p = _new_pair(t, left, right)
+            t.value[p] += val[after - 1]
+            t.count[p] += 1
+        position = after
+    return position
+
+
+@njit(cache=True)
+def list_occurrences(t: PairTable, min_count: int) -> None:
+    """Write the occurrences of every counted pair that has `min_count` of them into the arena, in corpus order."""
+    at = 0
+    for p in range(t.used[PAIRS]):
+        t.begin[p] = at
+        if t.count[p] >= min_count:
+            at += t.count[p]
+    t.used[ARENA] = at
+    tok, length = t.tok, t.length
+    position = 0
+    while position < len(tok):
+        left = tok[position]
+        if left < 0:
+            position += 1
+            continue
+        after = position + length[left]
+        if tok[after] >= 0:
+            p = find(t.keys, t.ids, left, tok[after])
+            if p >= 0 and t.count[p] >= min_count:
+                t.arena[t.begin[p] + t.listed[p]] = position
+                t.listed[p] += 1
+        position = after
+
+
+@njit(cache=True)
+def _note(t: PairTable, side: int, token: int, n_seen: int, value: int) -> int:
+    """Add one neighbour to the tally of a side; returns the new number of distinct neighbours."""
+    if t.hits[side, token] == 0:
+        t.seen[side, n_seen] = token
+        n_seen += 1
+    t.hits[side, token] += 1
+    t.sums[side, token] += value
+    return n_seen
+
+
+@njit(cache=True)
+def _replace(t: PairTable, p: int, new: int) -> tuple[int, int, int, int]:
+    """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours it is taken from.
+
+    The occurrences found valid are packed at the front of the pair's arena segment.
+    """
+    left, right = t.left[p], t.right[p]
+    left_length = t.length[left]
+    size = left_length + t.length[right]
+    tok, val, arena = t.tok, t.val, t.arena
+    first = t.begin[p]
+    kept = first
+    n_left = n_right = 0
+    total = np.int64(0)
+    for s in range(first, first + t.listed[p]):
+        i = arena[s]
+        j = i + left_length
+        if tok[i] != left or tok[j] != right:
+            continue
+        last = i + size - 1
+        before, after = tok[i - 1], tok[last + 1]
+        # a product right before us has already tallied the junction between
+        if before >= 0 and before != new:
+            n_left = _note(t, 0, before, n_left, val[i - 1])
+        if after >= 0:
+            n_right = _note(t, 1, after, n_right, val[last])
+        total += val[j - 1]
+        tok[j - 1] = tok[j] = INSIDE
+        tok[i] = tok[last] = new
+        arena[kept] = i
+        kept += 1
+    return kept - first, n_left, n_right, total
+
+
+@njit(cache=True)
+def _withdraw(t: PairTable, side: int, member: int, n_seen: int) -> None:
+    """Take the tallied occurrences off the pairs (neighbour, member) or (member, neighbour), and clear the tally."""
+    for k in range(n_seen):
+        x = t.seen[side, k]
+        q = find(t.keys, t.ids, x, member) if side == 0 else find(t.keys, t.ids, member, x)
+        if q >= 0:
+            t.value[q] -= t.sums[side, x]
+            t.count[q] -= t.hits[side, x]
+            t.touched[t.used[TOUCHED]] = q
+            t.used[TOUCHED] += 1
+        t.hits[side, x] = t.sums[side, x] = 0
+
+
+@njit(cache=True)
+def _enter(t: PairTable, side: int, new: int, n_seen: int, limits: tuple[int, int, int]) -> None:
+    """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
+    min_count, limit, longest = limits
+    for k in range(n_seen):
+        x = t.seen[side, k]
+        hits, value = t.hits[side, x], t.sums[side, x]
+        t.hits[side, x] = t.sums[side, x] = 0
+        t.cursor[side, x] = -1
+        a, b = (x, new) if side == 0 else (new, x)
+        if hits >= min_count and _fits(t, a, b, limit, longest):
+            q = _new_pair(t, a, b)
+            t.value[q], t.count[q], t.listed[q] = value, hits, hits
+            t.begin[q] = t.cursor[side, x] = t.used[ARENA]
+            t.used[ARENA] += hits
+
+
+@njit(cache=True)
+def _add_token(t: PairTable, p: int) -> int:
+    new = t.used[TOKENS]
+    left, right = t.left[p], t.right[p]
+    t.used[TOKENS] = new + 1
+    t.token_left[new], t.token_right[new] = left, right
+    t.length[new] = t.length[left] + t.length[right]
+    # leading whitespace weighs 0 in a left size, so a left part of size 0 adds nothing to its right part
+    t.left_size[new] = t.left_size[left] + t.length[right] if t.left_size[left] > 0 else t.left_size[right]
+    t.token_hash[new] = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
+    t.token_power[new] = t.token_power[left] * t.token_power[right]
+    return new
+
+
+@njit(cache=True)
+def take(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
+    """Merge pair `p` everywhere: adds the token, updates text, counts and lists. Needs room (see `has_room`).
+
+    Args:
+        t: the table; pairs that lost occurrences are left in `touched`, new pairs are the last rows.
+        p: row of the pair.
+        limits: (least occurrences, largest left_size + length, greatest length) of a pair worth keeping.
+
+    Returns:
+        The value of the occurrences replaced; the product's id is `used[TOKENS] - 1`.
+    """
+    left, right = t.left[p], t.right[p]
+    new = _add_token(t, p)
+    n, n_left, n_right, total = _replace(t, p, new)
+    t.used[TOUCHED] = 0
+    _withdraw(t, 0, left, n_left)
+    _withdraw(t, 1, right, n_right)
+    t.value[p] = t.count[p] = t.listed[p] = 0
+    first, size, tok, val, arena = t.begin[p], t.length[new], t.tok, t.val, t.arena
+    n_left = n_right = 0
+    for s in range(first, first + n):
+        i = arena[s]
+        if tok[i - 1] >= 0 and tok[i - 1] != new:
+            n_left = _note(t, 0, tok[i - 1], n_left, val[i - 1])
+        if tok[i + size] >= 0:
+            n_right = _note(t, 1, tok[i + size], n_right, val[i + size - 1])
+    _enter(t, 0, new, n_left, limits)
+    _enter(t, 1, new, n_right, limits)
+    for s in range(first, first + n):
+        i = arena[s]
+        before, after = tok[i - 1], tok[i + size]
+        if before >= 0 and before != new and t.cursor[0, before] >= 0:
+            arena[t.cursor[0, before]] = i - t.length[before]
+            t.cursor[0, before] += 1
+        if after >= 0 and t.cursor[1, after] >= 0:
+            arena[t.cursor[1, after]] = i
+            t.cursor[1, after] += 1
+    return total
+
+
+@njit(cache=True)
+def has_room(t: PairTable, p: int) -> bool:
+    """Whether `take(t, p)` fits into the arrays as they are."""
+    n = np.int64(t.listed[p])
+    pairs = t.used[PAIRS] + 2 * min(n, t.used[TOKENS] + 1)
+    return (
+        t.used[TOKENS] < len(t.length)
+        and t.used[ARENA] + 2 * n <= len(t.arena)
+        and pairs <= len(t.left)
+        and 2 * pairs <= len(t.keys)
+    )

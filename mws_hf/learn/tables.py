@@ -1,0 +1,107 @@
+"""Making and enlarging a `PairTable`: the Python side of pairs.py; kernels never allocate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.learn.pairs import (
+    ARENA,
+    PAIR_FIELDS,
+    PAIRS,
+    TOKEN_FIELDS,
+    TOKENS,
+    PairTable,
+    count_pairs,
+    list_occurrences,
+    rehash,
+)
+from mws_hf.learn.strings import hash_and_power
+
+Array = npt.NDArray[Any]
+NO_LIMIT = 1 << 30
+
+
+def resized(array: Array, size: int) -> Array:
+    """A copy with `size` columns (last axis), zeros behind the old ones."""
+    out = np.zeros((*array.shape[:-1], size), array.dtype)
+    out[..., : array.shape[-1]] = array
+    return out
+
+
+def open_table(
+    tok: Array, val: Array, tokens: Sequence[str], limits: tuple[int, int, int], *, strip: bool = False
+) -> PairTable:
+    """Count and list the pairs of a segmented text.
+
+    Args:
+        tok: the text in cells (see pairs.py); changed in place by later merges.
+        val: int64, worth of the junction after each cell.
+        tokens: the token strings by id.
+        limits: (least occurrences, largest left size + length, greatest length in characters) of a pair to keep.
+        strip: leave leading whitespace out of left sizes.
+    """
+    table = _empty_table(tok, val, tokens, strip)
+    position = count_pairs(table, 0, limits[1], limits[2])
+    while position < len(tok):
+        table = _more_pairs(table, 2 * len(table.left))
+        position = count_pairs(table, position, limits[1], limits[2])
+    counts = table.count[: table.used[PAIRS]]
+    listed = int(counts[counts >= limits[0]].sum())
+    table = table._replace(arena=np.empty(listed + listed // 4 + 1024, np.int32))
+    list_occurrences(table, limits[0])
+    return table
+
+
+def make_room(table: PairTable, pair: int) -> PairTable:
+    """Arrays large enough for merging row `pair` (see `has_room`), with room to spare."""
+    occurrences = int(table.listed[pair])
+    tokens, pairs, arena = (int(table.used[i]) for i in (TOKENS, PAIRS, ARENA))
+    new_pairs = pairs + 2 * min(occurrences, tokens + 1)
+    if tokens >= len(table.length):
+        table = _more_tokens(table, 2 * len(table.length))
+    if arena + 2 * occurrences > len(table.arena):
+        more = np.empty(max(arena + 2 * occurrences, len(table.arena) + len(table.arena) // 2), np.int32)
+        more[:arena] = table.arena[:arena]
+        table = table._replace(arena=more)
+    if new_pairs > len(table.left) or 2 * new_pairs > len(table.keys):
+        table = _more_pairs(table, max(new_pairs, 2 * len(table.left)))
+    return table
+
+
+def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> PairTable:
+    n, room, pairs = len(tokens), len(tokens) + 4096, 4096
+    length = np.fromiter(map(len, tokens), np.int32, n)
+    size = np.fromiter((len(token.lstrip()) for token in tokens), np.int32, n) if strip else length
+    hashes = np.array([hash_and_power(token) for token in tokens], np.int64).reshape(n, 2)
+    nothing = np.full(n, -1, np.int32)
+    rows = (length, size, nothing, nothing, hashes[:, 0], hashes[:, 1], np.zeros(n))
+    return PairTable(
+        tok,
+        val,
+        *(resized(row, room) for row in rows),
+        *(np.zeros(pairs, kind) for kind in (np.int32, np.int32, np.int64, np.int32, np.int64, np.int32)),
+        np.full(2 * pairs, -1, np.int64),
+        np.zeros(2 * pairs, np.int32),
+        np.zeros(0, np.int32),
+        *(np.zeros((2, room), kind) for kind in (np.int32, np.int64, np.int32, np.int64)),
+        np.zeros(2 * room, np.int32),
+        np.array([n, 0, 0, 0], np.int64),
+    )
+
+
+def _more_tokens(table: PairTable, size: int) -> PairTable:
+    fields = (*TOKEN_FIELDS, "hits", "sums", "seen", "cursor")
+    table = table._replace(**{name: resized(getattr(table, name), size) for name in fields})
+    return table._replace(touched=resized(table.touched, 2 * size))
+
+
+def _more_pairs(table: PairTable, size: int) -> PairTable:
+    table = table._replace(**{name: resized(getattr(table, name), size) for name in PAIR_FIELDS})
+    slots = 1 << (2 * size).bit_length()
+    keys, ids = np.full(slots, -1, np.int64), np.zeros(slots, np.int32)
+    rehash(table.left, table.right, int(table.used[PAIRS]), keys, ids)
+    return table._replace(keys=keys, ids=ids)

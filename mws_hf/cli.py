@@ -1,0 +1,47 @@
+"""The `mws` command: gathers the commands of `mws_hf.commands` and turns user errors into one line and exit code 2."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import typer
+
+from mws_hf.commands.compare import compare
+from mws_hf.commands.count import count
+from mws_hf.commands.encode import encode
+from mws_hf.commands.evaluate import evaluate
+from mws_hf.commands.explain import explain
+from mws_hf.commands.notebook import export_notebook_command, import_notebook_command
+from mws_hf.commands.segment import segment
+from mws_hf.commands.train import train
+from mws_hf.errors import MwSError
+
+app = typer.Typer(
+    name="mws",
+    help="Morphemic BPE tokenizers from raw text: train, look inside, measure, encode.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+for function in (train, count, segment, explain, evaluate, compare, encode):
+    app.command()(function)
+app.command("import")(import_notebook_command)
+app.command("export")(export_notebook_command)
+
+
+def main() -> None:
+    """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    try:
+        app()
+    except MwSError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was half-written\n")
+        sys.exit(130)

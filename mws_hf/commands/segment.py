@@ -1,0 +1,40 @@
+"""`mws segment`: show the morphs a tokenizer cuts words into."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mws_hf.commands.sources import Json
+from mws_hf.errors import MwSError
+
+
+def segment(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any Hugging Face one).")],
+    words: Annotated[list[str] | None, typer.Argument(help="Words or text; read from stdin when none is given.")] = None,
+    separator: Annotated[str, typer.Option(help="What to print between morphs.")] = "·",
+    as_json: Json = False,
+) -> None:
+    """Print words cut into morphs, `пере·пис·ыва·ющ·ая·ся`; each word is taken as one inside a sentence.
+
+    Examples:
+
+        mws segment out/russian переписывающаяся подводник
+
+        cat text.txt | mws segment out/russian --separator ' '
+    """
+    from mws_hf.evaluate.segment import load_segmenter
+
+    if not directory.exists():
+        raise MwSError(f"{directory}: no such tokenizer directory; train one with `mws train ... --output {directory}`")
+    segmenter = load_segmenter(str(directory))
+    for line in words or (line.rstrip("\r\n") for line in sys.stdin):
+        pieces = [segmenter(word) for word in line.split()]
+        if as_json:
+            typer.echo(json.dumps({"text": line, "words": pieces}, ensure_ascii=False))
+        else:
+            typer.echo(" ".join(separator.join(word) for word in pieces))

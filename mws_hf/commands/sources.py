@@ -1,0 +1,84 @@
+"""The options that say where training words come from, shared by `mws train`, `mws count` and `mws explain`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mws_hf.errors import MwSError
+from mws_hf.words.counting import count_files
+from mws_hf.words.counts import WordCounts, is_counts_file
+from mws_hf.words.lexicon import lemma_counts, lexicon_counts
+from mws_hf.words.word_list import read_word_list
+
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(help="Text (.txt, .jsonl, .parquet; each also .gz), globs, '-' for stdin, or counts from `mws count`."),
+]
+Lexicon = Annotated[
+    str | None, typer.Option(help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk'.")
+]
+WordList = Annotated[list[Path] | None, typer.Option("--word-list", help="A word<TAB>count list, plain or .gz.")]
+Lemmas = Annotated[Path | None, typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose).")]
+Field = Annotated[str | None, typer.Option("--field", help="The text field of .jsonl records.")]
+Column = Annotated[str | None, typer.Option("--column", help="The text column of .parquet tables.")]
+Encoding = Annotated[str, typer.Option(help="Character encoding of text files.")]
+Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where words come from; `gather` counts them all together."""
+
+    files: list[str] = field(default_factory=list)
+    lexicon: str | None = None
+    word_lists: list[Path] = field(default_factory=list)
+    lemmas: Path | None = None
+    field_name: str | None = None
+    column: str | None = None
+    encoding: str = "utf-8"
+    errors: str = "strict"
+    workers: int | None = None
+    memory_cap: int | None = None
+    show_progress: bool = True
+
+    def gather(self, pattern: str, normalization: str | None) -> WordCounts:
+        """Count every source with one pattern and merge the results.
+
+        Raises:
+            MwSError: no source was given, or one cannot be read.
+        """
+        saved = [name for name in self.files if is_counts_file(name)]
+        texts = [name for name in self.files if name not in saved]
+        parts = [WordCounts.load(name) for name in saved]
+        parts += [read_word_list(p, pattern=pattern, normalization=normalization) for p in self.word_lists]
+        if self.lemmas is not None:
+            lines = [line.strip() for line in self.lemmas.read_text(encoding=self.encoding).splitlines()]
+            parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", pattern=pattern))
+        elif self.lexicon is not None:
+            parts.append(lexicon_counts(self.lexicon, pattern=pattern, show_progress=self.show_progress))
+        if texts:
+            parts.append(self._count_texts(texts, pattern, normalization))
+        if not parts:
+            raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
+        return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
+
+    def _count_texts(self, texts: list[str], pattern: str, normalization: str | None) -> WordCounts:
+        options = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
+        return count_files(
+            texts,
+            pattern=pattern,
+            normalization=normalization,
+            field=self.field_name,
+            column=self.column,
+            encoding=self.encoding,
+            errors=self.errors,
+            workers=self.workers,
+            show_progress=self.show_progress,
+            **options,
+        )

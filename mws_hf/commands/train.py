@@ -1,0 +1,139 @@
+"""`mws train`: learn a tokenizer from any source of words and save it as a Hugging Face directory."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mws_hf.commands.sources import (
+    Column,
+    Encoding,
+    Errors,
+    Field,
+    Files,
+    Json,
+    Lemmas,
+    Lexicon,
+    Quiet,
+    Sources,
+    WordList,
+)
+from mws_hf.errors import MwSError
+from mws_hf.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.learn.trainer import MwSTrainer
+
+
+def train(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
+    files: Files = None,
+    lexicon: Lexicon = None,
+    word_list: WordList = None,
+    lemmas: Lemmas = None,
+    vocab_size: Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")] = None,
+    n_merges: Annotated[int | None, typer.Option("--n-merges", help="Number of merges instead.")] = None,
+    criterion: Annotated[str, typer.Option(help="contextual or classic.")] = "contextual",
+    composition: Annotated[
+        str | None,
+        typer.Option(help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill."),
+    ] = None,
+    running_text: Annotated[
+        bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
+    ] = False,
+    min_count: Annotated[int, typer.Option(help="Leave out pre-tokens seen less often.")] = 1,
+    min_frequency: Annotated[int, typer.Option(help="Least frequency of a merged pair.")] = 0,
+    special_token: Annotated[list[str] | None, typer.Option(help="Special token; repeat for more.")] = None,
+    limit_alphabet: Annotated[int | None, typer.Option(help="Keep this many characters; others become bytes.")] = None,
+    max_token_length: Annotated[int | None, typer.Option(help="Longest token in characters.")] = None,
+    normalization: Annotated[str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy).")] = None,
+    pattern: Annotated[str | None, typer.Option(help="Another split pattern (regular expression).")] = None,
+    field: Field = None,
+    column: Column = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
+    workers: Annotated[int | None, typer.Option(help="Threads for counting [default: all cores].")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn a tokenizer without labels and save it as a stock Hugging Face directory.
+
+    Examples:
+
+        mws train --lexicon ru --vocab-size 8000 --output out/russian
+
+        mws train 'corpus/*.txt.gz' --vocab-size 32000 --output out/mine
+
+        mws train reviews.jsonl --field text --composition 0 --output out/morphs
+
+        zcat dump.gz | mws train - --criterion classic --output out/classic
+    """
+    started = time.perf_counter()
+    trainer = MwSTrainer(
+        criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer
+        vocab_size=vocab_size,
+        n_merges=n_merges,
+        min_frequency=min_frequency,
+        min_count=min_count,
+        special_tokens=special_token or DEFAULT_SPECIAL_TOKENS,
+        limit_alphabet=limit_alphabet,
+        max_token_length=max_token_length,
+        show_progress=not quiet,
+        types=not running_text,
+        pattern=pattern,
+        normalization=normalization,
+        composition=parse_composition(composition),
+    )
+    sources = Sources(
+        files=list(files or []),
+        lexicon=lexicon,
+        word_lists=list(word_list or []),
+        lemmas=lemmas,
+        field_name=field,
+        column=column,
+        encoding=encoding,
+        errors=errors,
+        workers=workers,
+        show_progress=not quiet,
+    )
+    counts = sources.gather(trainer.pattern or "", normalization)
+    tokenizer = trainer.train_from_counts(counts)
+    tokenizer.save_pretrained(str(output))
+    report = trainer.report
+    if report is None:
+        raise RuntimeError("training left no report")
+    result = {
+        "directory": str(output),
+        "vocab_size": len(tokenizer),
+        "alphabet": len(report.alphabet),
+        "morph_merges": report.n_morphs,
+        "composition_merges": report.n_compositions,
+        "word_types": report.n_types,
+        "criterion": criterion,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False))
+    else:
+        typer.echo(
+            f"{output}: {result['vocab_size']:,} tokens ({report.n_morphs:,} morph merges, {report.n_compositions:,} "
+            f"compositions) from {report.n_types:,} word types in {result['seconds']} s"
+        )
+
+
+def parse_composition(text: str | None) -> float | Literal["fill"] | None:
+    """Read the value of --composition: a share from 0 to 1, or the word fill.
+
+    >>> parse_composition("0.5"), parse_composition("fill"), parse_composition(None)
+    (0.5, 'fill', None)
+    """
+    if text is None:
+        return None
+    if text == "fill":
+        return "fill"
+    try:
+        return float(text)
+    except ValueError:
+        raise MwSError(f"--composition {text!r}: give a share from 0 to 1, or 'fill'") from None

@@ -1,0 +1,306 @@
+"""MwSTrainer: from word counts, text files or an iterator to a ready tokenizer; the criteria themselves live elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from mws_hf.errors import MwSError
+from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+
+if TYPE_CHECKING:
+    from mws_hf.learn.symbols import Learnt
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+    from mws_hf.words.counts import WordCounts
+
+logger = logging.getLogger(__name__)
+
+Criterion = Literal["contextual", "classic"]
+DEFAULT_VOCAB_SIZE = 32_000
+N_BYTE_TOKENS = 256
+
+
+@dataclass(frozen=True)
+class LearntVocabulary:
+    """What training found, before it becomes a tokenizer.
+
+    Attributes:
+        alphabet: the characters that are tokens, ascending by code point.
+        merges: (left, right) in merge-rank order, morphs first, then compositions.
+        n_morphs: how many of the merges the criterion itself chose.
+        exhausted: True when the criterion ran out of candidates before its share of the budget was spent.
+        n_types: distinct pre-tokens trained on.
+    """
+
+    alphabet: list[str]
+    merges: list[tuple[str, str]]
+    n_morphs: int
+    exhausted: bool
+    n_types: int
+
+    @property
+    def n_compositions(self) -> int:
+        """How many merges the second phase added."""
+        return len(self.merges) - self.n_morphs
+
+
+@dataclass(kw_only=True)
+class MwSTrainer:
+    """Learn morphemic BPE merges without labels; keyword arguments follow `tokenizers.trainers`.
+
+    Args:
+        criterion: ``"contextual"`` (boundary evidence from the word list, the default) or ``"classic"`` (the published
+            MwS coefficient, exact).
+        vocab_size: entries of the whole vocabulary: special tokens, 256 byte tokens, alphabet and merges; 32,000 when
+            neither this nor `n_merges` is given.
+        n_merges: number of merges instead of a vocabulary size. With ``criterion="classic"`` the published size test
+            applies: special tokens are counted before they are appended, so `n_merges` + the number of special tokens
+            merges are learnt.
+        min_frequency: least frequency of a pair, as in `tokenizers`: occurrences weighted by word count (1 a word
+            when `types` is True).
+        min_count: least count of a pre-token; rarer ones are left out of the training words.
+        special_tokens: get ids 0, 1, ...; customary names take their role (``<|endoftext|>``: eos, ``[PAD]``: pad).
+        initial_alphabet: characters to include whether seen or not.
+        limit_alphabet: keep only this many most frequent characters besides `initial_alphabet`; others become bytes.
+        max_token_length: longest token in characters, a leading space included.
+        show_progress: progress bars on stderr when it is a terminal.
+        types: learn morphs from every form once (the good-dataset principle); False weighs forms by their counts.
+            Compositions always use the counts.
+        pattern: split pattern; by default GPT-4's for the classic criterion, `WORD_PATTERN` for the contextual.
+        normalization: None, "nfc", "nfd", "nfkc" or "nfkd"; becomes part of the tokenizer.
+        composition: share of the merges reserved for frequent neighbours (whole stems, whole words) after the morphs;
+            they also fill what the morphs leave. 0: morphs only. "fill": morphs while the criterion finds any, then
+            compositions. None: the criterion's default (classic: 0; contextual: `DEFAULT_COMPOSITION`).
+        len_norm_factor: classic; weight of the length penalty.
+        log_base: classic; base of all logarithms, > 1.
+        max_merge_len: classic; longest product of a merge in characters without leading space.
+        max_len_delta: classic; largest distance of a product's length from the root of the mean token length.
+        stop_threshold: classic; stop when the best coefficient is not above it; None: stop at 0.
+        crossing_penalty: contextual; how much a merge across a boundary costs against one within a morph (lambda).
+        max_types: contextual; evidence comes from this many most frequent word types.
+
+    Raises:
+        MwSError: an argument is out of range or contradicts another; the message says which.
+
+    >>> trainer = MwSTrainer(criterion="classic", n_merges=3, show_progress=False)
+    >>> tokenizer = trainer.train_from_iterator(["читать читал читала читали"])
+    >>> tokenizer.decode(tokenizer("читали!")["input_ids"])
+    'читали!'
+    """
+
+    criterion: Criterion = "contextual"
+    vocab_size: int | None = None
+    n_merges: int | None = None
+    min_frequency: int = 0
+    min_count: int = 1
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
+    initial_alphabet: Iterable[str] = ()
+    limit_alphabet: int | None = None
+    max_token_length: int | None = None
+    show_progress: bool = True
+    types: bool = True
+    pattern: str | None = None
+    normalization: str | None = None
+    composition: float | Literal["fill"] | None = None
+    len_norm_factor: float = 2.0
+    log_base: float = 2.0
+    max_merge_len: int = 5
+    max_len_delta: float = 2.0
+    stop_threshold: float | None = None
+    crossing_penalty: float = 4.0
+    max_types: int = 150_000
+    report: LearntVocabulary | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.criterion not in ("contextual", "classic"):
+            raise MwSError(f"criterion {self.criterion!r} is unknown; choose 'contextual' or 'classic'")
+        if self.vocab_size is not None and self.n_merges is not None:
+            raise MwSError("vocab_size and n_merges both given; give one of them")
+        for name in ("vocab_size", "n_merges", "limit_alphabet", "max_token_length", "min_frequency", "min_count"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise MwSError(f"{name}={value} is negative; give a number from 0 up")
+        if isinstance(self.composition, str) and self.composition != "fill":
+            raise MwSError(f"composition={self.composition!r}; give a share from 0 to 1, or 'fill'")
+        if isinstance(self.composition, int | float) and not 0 <= self.composition <= 1:
+            raise MwSError(f"composition={self.composition} is outside 0..1; give the share of merges, or 'fill'")
+        self.special_tokens = check_special_tokens(self.special_tokens)
+        self.initial_alphabet = sorted(set(self.initial_alphabet))
+        if self.pattern is None:
+            self.pattern = GPT4_PATTERN if self.criterion == "classic" else WORD_PATTERN
+
+    def train(self, files: str | Path | Sequence[str | Path], **reader_options: Any) -> MwSTokenizerFast:
+        """Train on text files (.txt, .gz, .jsonl, .parquet; globs); options as in `mws_hf.words.counting.count_files`."""
+        from mws_hf.words.counting import count_files
+
+        counts = count_files(
+            [files] if isinstance(files, str | Path) else list(files),
+            pattern=self.pattern,
+            normalization=self.normalization,
+            show_progress=self.show_progress,
+            **reader_options,
+        )
+        return self.train_from_counts(counts)
+
+    def train_from_iterator(
+        self, iterator: Iterable[str] | Iterable[Sequence[str]], length: int | None = None
+    ) -> MwSTokenizerFast:
+        """Train on strings or batches of strings; `length` is only the progress bar's total."""
+        from mws_hf.words.counting import count_documents
+
+        counts = count_documents(
+            iterator,
+            pattern=self.pattern,
+            normalization=self.normalization,
+            show_progress=self.show_progress,
+            length=length,
+        )
+        return self.train_from_counts(counts)
+
+    def train_from_counts(self, counts: WordCounts) -> MwSTokenizerFast:
+        """Train on word counts; the pattern and normalization they were made with become the tokenizer's.
+
+        Raises:
+            MwSError: there is no word, or the counts were made with another pattern than the one asked for.
+        """
+        from mws_hf.backend import base_vocab, build_backend
+        from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+
+        learnt = self.learn(counts)
+        backend = build_backend(
+            base_vocab(self.special_tokens, learnt.alphabet, learnt.merges),
+            learnt.merges,
+            pattern=counts.pattern,
+            normalization=counts.normalization,
+            special_tokens=self.special_tokens,
+        )
+        roles = special_roles(self.special_tokens)
+        extra = [token for token in self.special_tokens if token not in roles.values()]
+        if extra:
+            roles["additional_special_tokens"] = extra
+        return MwSTokenizerFast(tokenizer_object=backend, **roles)
+
+    def learn(self, counts: WordCounts) -> LearntVocabulary:
+        """Learn alphabet and merges without building a tokenizer; the result is also kept as `report`.
+
+        Raises:
+            MwSError: there is no word to learn from, or pattern or normalization differ from the counts'.
+        """
+        self._check_fingerprint(counts)
+        counts = counts.at_least(self.min_count) if self.min_count > 1 else counts
+        if len(counts) == 0:
+            raise MwSError(
+                f"no training words are left (min_count={self.min_count}); give text with at least one word"
+            )
+        alphabet = choose_alphabet(counts, self.initial_alphabet, self.limit_alphabet)
+        budget = self._merge_budget(len(alphabet))
+        morphs = self._learn_morphs(counts, alphabet, self._morph_budget(budget))
+        merges = morphs.merges
+        if len(merges) < budget and self._composition() != 0:
+            merges = merges + self._compose(counts, alphabet, merges, budget - len(merges)).merges
+        if len(merges) < budget:
+            advice = "" if self._composition() else "; composition='fill' would fill the rest with frequent neighbours"
+            logger.warning(
+                "the %s criterion found %d of %d merges: the vocabulary has %d entries fewer than asked for%s",
+                self.criterion, len(merges), budget, budget - len(merges), advice,
+            )  # fmt: skip
+        self.report = LearntVocabulary(alphabet, merges, len(morphs.merges), morphs.exhausted, len(counts))
+        return self.report
+
+    def _check_fingerprint(self, counts: WordCounts) -> None:
+        if counts.pattern != self.pattern or counts.normalization != self.normalization:
+            raise MwSError(
+                f"the counts were made with pattern {counts.pattern!r} and normalization {counts.normalization}, but "
+                f"training asks for {self.pattern!r} and {self.normalization}; count again, or pass "
+                "pattern= and normalization= of the counts"
+            )
+
+    def _composition(self) -> float | str:
+        if self.composition is not None:
+            return self.composition
+        from mws_hf.learn.composition import DEFAULT_COMPOSITION
+
+        return 0 if self.criterion == "classic" else DEFAULT_COMPOSITION
+
+    def _merge_budget(self, n_alphabet: int) -> int:
+        """How many merges the vocabulary has room for; a vocabulary too small for its base warns and gets none."""
+        if self.n_merges is not None:
+            # the published size test counts special tokens before they are appended (mws.md, Training)
+            return self.n_merges + (len(self.special_tokens) if self.criterion == "classic" else 0)
+        wanted = DEFAULT_VOCAB_SIZE if self.vocab_size is None else self.vocab_size
+        base = len(self.special_tokens) + N_BYTE_TOKENS + n_alphabet
+        if wanted < base:
+            logger.warning(
+                "vocab_size=%d is less than %d special tokens + %d byte tokens + %d characters = %d: no merges are "
+                "learnt; raise vocab_size, or set limit_alphabet",
+                wanted, len(self.special_tokens), N_BYTE_TOKENS, n_alphabet, base,
+            )  # fmt: skip
+        return max(0, wanted - base)
+
+    def _morph_budget(self, budget: int) -> int:
+        composition = self._composition()
+        return budget if isinstance(composition, str) else round(budget * (1 - composition))
+
+    def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
+        if self.criterion == "classic":
+            from mws_hf.learn.classic import ClassicScore
+            from mws_hf.learn.classic_engine import learn_classic
+            from mws_hf.learn.symbols import SymbolCorpus
+
+            score = ClassicScore(
+                len_norm_factor=self.len_norm_factor,
+                log_base=self.log_base,
+                max_merge_len=self.max_merge_len,
+                max_len_delta=self.max_len_delta,
+                stop_threshold=self.stop_threshold,
+            )
+            weights = None if self.types else counts.counts
+            return learn_classic(
+                SymbolCorpus.from_words(counts.words, weights, alphabet),
+                n_merges,
+                score,
+                forbidden=frozenset(self.special_tokens),
+                max_token_length=self.max_token_length,
+                show_progress=self.show_progress,
+            )
+        raise NotImplementedError
+
+    def _compose(
+        self, counts: WordCounts, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int
+    ) -> Learnt:
+        from mws_hf.learn.composition import learn_compositions
+
+        return learn_compositions(
+            counts.words,
+            counts.counts,
+            alphabet,
+            morphs,
+            n_merges,
+            forbidden=frozenset(self.special_tokens),
+            max_token_length=self.max_token_length,
+            show_progress=self.show_progress,
+        )
+
+
+def choose_alphabet(counts: WordCounts, initial: Iterable[str], limit: int | None) -> list[str]:
+    """The characters that become tokens, ascending by code point.
+
+    Args:
+        counts: the training words.
+        initial: characters to include in any case.
+        limit: how many of the other characters to keep, the most frequent first (ties: lower code point); None: all.
+    """
+    points = np.frombuffer("".join(counts.words).encode("utf-32-le"), np.uint32)
+    lengths = np.fromiter(map(len, counts.words), np.int64, len(counts))
+    frequency = np.bincount(points, np.repeat(counts.counts, lengths))
+    kept = set(initial)
+    seen = np.nonzero(frequency)[0]
+    ordered = seen[np.lexsort((seen, -frequency[seen]))]
+    others = [c for c in map(chr, ordered.tolist()) if c not in kept]
+    return sorted(kept.union(others if limit is None else others[:limit]))

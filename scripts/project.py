@@ -1,0 +1,68 @@
+"""Set up the project's virtual environment and run a job in it; needs nothing but Python 3.11 or newer.
+
+    python3 scripts/project.py demo    train a Russian tokenizer and load it with AutoTokenizer
+    python3 scripts/project.py test    lint, types, doctests and the whole test suite
+
+The environment is `.venv` beside this project's pyproject.toml, or the folder named by MWS_VENV.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = Path(os.environ.get("MWS_VENV", ROOT / ".venv")).resolve()
+BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+
+DEMO = """
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("out/russian-mws")
+for word in ("переписывающаяся", "подводник", "безработица", "читательницами", "краснолицый"):
+    tokens = [tokenizer.decode([i]) for i in tokenizer(" " + word)["input_ids"]]
+    print(f"{word:20} {'·'.join(tokens).strip()}")
+text = "Ёжик 🦔 прочитал 25 книг — и не устал."
+assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+print("AutoTokenizer loaded out/russian-mws; decode(encode(text)) == text")
+"""
+
+
+def run(*command: str | Path) -> None:
+    """Run a command of the environment from the project's root; stop with its exit code if it fails."""
+    print("+", *command, file=sys.stderr, flush=True)
+    code = subprocess.call([str(part) for part in command], cwd=ROOT)
+    if code:
+        sys.exit(code)
+
+
+def install(extra: str) -> None:
+    """Make the environment if it is absent and install the project in it, editable."""
+    if not (BIN / "python").exists() and not (BIN / "python.exe").exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+    run(BIN / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f".{extra}")
+
+
+def demo() -> None:
+    """Train on the 3.06 million Russian forms of pymorphy3's dictionary and show segmentations."""
+    install("")
+    run(BIN / "mws", "train", "--lexicon", "ru", "--vocab-size", "8000", "--output", "out/russian-mws")
+    run(BIN / "python", "-c", DEMO)
+
+
+def test() -> None:
+    """Run every check that CI runs."""
+    install("[dev]")
+    run(BIN / "ruff", "check", ".")
+    run(BIN / "ruff", "format", "--check", ".")
+    run(BIN / "mypy")
+    run(BIN / "python", "-m", "pytest", "-n", "2", "--dist", "loadfile")
+
+
+if __name__ == "__main__":
+    jobs = {"demo": demo, "test": test}
+    if len(sys.argv) != 2 or sys.argv[1] not in jobs:
+        sys.exit(f"usage: python3 {sys.argv[0]} {'|'.join(jobs)}")
+    jobs[sys.argv[1]]()

@@ -1,0 +1,113 @@
+"""The command line as a user meets it: results on stdout, errors in one line with exit code 2."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+STEMS = ["чит", "пис", "рис", "каш", "вод", "лес", "дом", "стол", "рук", "ног", "слов", "дел", "игр", "свет", "мор"]
+ENDINGS = ["а", "у", "ой", "ы", "ам", "ами", "ах", "ать", "ал", "ала", "али", "ает", "ают", "ник", "ника", "ники"]
+PREFIXES = ["", "по", "за", "пере", "на", "про", "под"]
+TEXT = "\n".join(" ".join(p + s + e for s in STEMS) for p in PREFIXES for e in ENDINGS) + "\n"
+
+
+def mws(*arguments: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, input=stdin, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(corpus: Path) -> Path:
+    directory = corpus.parent / "tokenizer"
+    done = mws("train", corpus, "--vocab-size", 500, "--composition", 0, "--output", directory)
+    assert done.returncode == 0, done.stderr
+    return directory
+
+
+def test_train_writes_a_directory_that_autotokenizer_loads(trained: Path):
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    text = "Перечитали 😀 漢字 \r\n конец"
+    assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+def test_train_json_goes_to_stdout_and_nothing_else(corpus: Path, tmp_path: Path):
+    done = mws("train", corpus, "--criterion", "classic", "--n-merges", 20, "--output", tmp_path / "t", "--json")
+    result = json.loads(done.stdout)
+    assert result["morph_merges"] == 22 and result["composition_merges"] == 0
+    assert done.stderr == ""
+
+
+def test_segment_shows_morphs_from_arguments_and_stdin(trained: Path):
+    by_argument = mws("segment", trained, "перечитали")
+    by_stdin = mws("segment", trained, stdin="перечитали\n")
+    assert by_argument.stdout == by_stdin.stdout
+    assert by_argument.stdout.strip().replace("·", "") == "перечитали"
+    assert "·" in by_argument.stdout
+
+
+def test_count_then_merge_then_train_equals_training_on_the_text(corpus: Path, tmp_path: Path):
+    half = len(TEXT.splitlines()) // 2
+    lines = TEXT.splitlines(keepends=True)
+    (tmp_path / "a.txt").write_text("".join(lines[:half]), encoding="utf-8")
+    with gzip.open(tmp_path / "b.txt.gz", "wt", encoding="utf-8") as stream:
+        stream.write("".join(lines[half:]))
+    for name in ("a.txt", "b.txt.gz"):
+        assert mws("count", tmp_path / name, "--output", tmp_path / f"{name}.parquet").returncode == 0
+    both = tmp_path / "both.parquet"
+    merged = mws("count", tmp_path / "a.txt.parquet", tmp_path / "b.txt.gz.parquet", "--output", both, "--json")
+    assert json.loads(merged.stdout)["file"] == str(both)
+    for source, directory in ((both, "from-counts"), (corpus, "from-text")):
+        assert mws("train", source, "--vocab-size", 450, "--output", tmp_path / directory).returncode == 0
+    tables = [(tmp_path / d / "tokenizer.json").read_bytes() for d in ("from-counts", "from-text")]
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["train", "absent.txt", "--output", "OUT"], "absent.txt"),
+        (["train", "--output", "OUT"], "no training words"),
+        (["train", "CORPUS", "--composition", "2", "--output", "OUT"], "composition"),
+        (["train", "CORPUS", "--criterion", "magic", "--output", "OUT"], "magic"),
+        (["train", "CORPUS", "--special-token", "<s>", "--special-token", "<s>", "--output", "OUT"], "<s>"),
+        (["train", "CORPUS", "--vocab-size", "500", "--n-merges", "3", "--output", "OUT"], "give one of them"),
+        (["train", "EMPTY", "--output", "OUT"], "word"),
+        (["train", "LATIN1", "--output", "OUT"], "--encoding"),
+        (["train", "CORPUS", "--output", "CORPUS"], "corpus.txt"),
+        (["segment", "absent", "слово"], "absent"),
+        (["count", "CORPUS", "--pattern", "(", "--output", "OUT"], "pattern"),
+        (["import", "absent", "--output", "OUT"], "absent"),
+    ],
+)
+def test_misuse_is_one_clear_line_and_exit_code_2(arguments: list[str], says: str, corpus: Path, tmp_path: Path):
+    (tmp_path / "empty.txt").write_text("", encoding="utf-8")
+    (tmp_path / "latin1.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1"))
+    names = {
+        "CORPUS": str(corpus),
+        "OUT": str(tmp_path / "out"),
+        "EMPTY": str(tmp_path / "empty.txt"),
+        "LATIN1": str(tmp_path / "latin1.txt"),
+    }
+    done = mws(*[names.get(a, a) for a in arguments])
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == "" and not (tmp_path / "out").exists()
+
+
+def test_help_teaches_by_example():
+    for command in ("train", "count", "segment", "explain", "evaluate", "compare", "encode", "import"):
+        done = mws(command, "--help")
+        assert done.returncode == 0 and f"mws {command}" in done.stdout

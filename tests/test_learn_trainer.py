@@ -1,0 +1,133 @@
+"""MwSTrainer as a user meets it: known answers, budgets, warnings, errors, determinism, what is saved."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.words.lexicon import good_dataset_text
+from tests.test_cli import TEXT
+
+KNOWN = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
+
+
+def quiet(**options: object) -> MwSTrainer:
+    return MwSTrainer(show_progress=False, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def notebook_tokenizer() -> MwSTokenizerFast:
+    text = good_dataset_text(KNOWN["lemmas"])
+    first = KNOWN["first_pre_tokens"][0]
+    forms = text.split(" ")
+    forms.remove(first)
+    trainer = quiet(criterion="classic", n_merges=116, special_tokens=["[EOS]"])
+    return trainer.train_from_iterator([" ".join([first, *forms])])
+
+
+def test_the_notebook_run_is_reproduced(notebook_tokenizer: MwSTokenizerFast):
+    merges = json.loads(notebook_tokenizer.backend_tokenizer.to_str())["model"]["merges"]
+    assert len(merges) == 117
+    assert merges[:80] == KNOWN["first_80_merges"]
+    for word, pieces in KNOWN["segmentations"].items():
+        assert notebook_tokenizer.tokenize(word if word.startswith(" ") else " " + word) == pieces
+    assert notebook_tokenizer.tokenize("".join(KNOWN["first_pre_tokens"]))[:151] == KNOWN["segmentation_prefix"]
+
+
+@pytest.mark.parametrize("criterion", ["classic", "contextual"])
+def test_same_input_same_tokenizer_whatever_the_order(criterion: str):
+    lines = TEXT.splitlines()
+    tables = {
+        quiet(criterion=criterion, vocab_size=420).train_from_iterator(order).backend_tokenizer.to_str()
+        for order in (lines, lines[::-1])
+    }
+    assert len(tables) == 1
+
+
+def test_vocabulary_has_the_size_asked_for_when_composition_fills_it():
+    tokenizer = quiet(vocab_size=600).train_from_iterator([TEXT])
+    assert len(tokenizer) == 600
+
+
+def test_layout_special_bytes_alphabet_merges():
+    tokenizer = quiet(vocab_size=400, special_tokens=["</s>", "<pad>", "<|user|>"]).train_from_iterator([TEXT])
+    assert tokenizer.convert_ids_to_tokens([0, 1, 2, 3, 258]) == ["</s>", "<pad>", "<|user|>", "<0x00>", "<0xFF>"]
+    assert (tokenizer.eos_token, tokenizer.pad_token) == ("</s>", "<pad>")
+    assert tokenizer.tokenize("слово<|user|>")[-1] == "<|user|>"
+
+
+def test_running_out_is_said_with_the_numbers(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        tokenizer = quiet(criterion="classic", vocab_size=5000).train_from_iterator(["слово слова словом"])
+    assert len(tokenizer) < 5000
+    assert "the classic criterion found" in caplog.text and "fill" in caplog.text
+
+
+def test_a_vocabulary_below_its_base_warns_and_still_encodes_everything(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        tokenizer = quiet(vocab_size=10).train_from_iterator([TEXT])
+    assert "vocab_size=10 is less than" in caplog.text
+    assert tokenizer.decode(tokenizer("перечитали ☃")["input_ids"]) == "перечитали ☃"
+
+
+@pytest.mark.parametrize("empty", [[], [""], iter(())])
+def test_an_empty_corpus_is_an_error(empty: object):
+    with pytest.raises(MwSError, match="word"):
+        quiet(vocab_size=500).train_from_iterator(empty)  # type: ignore[arg-type]
+
+
+def test_counts_of_another_pattern_are_refused():
+    counts = WordCounts.from_mapping({" слово": 1}, pattern=GPT4_PATTERN)
+    with pytest.raises(MwSError, match="pattern"):
+        quiet(vocab_size=500).train_from_counts(counts)
+
+
+def test_limit_alphabet_sends_rare_characters_to_bytes():
+    tokenizer = quiet(vocab_size=400, limit_alphabet=20, initial_alphabet="ъ").train_from_iterator([TEXT + " ☃"])
+    assert "ъ" in tokenizer.get_vocab() and "☃" not in tokenizer.get_vocab()
+    assert tokenizer.decode(tokenizer(" ☃")["input_ids"]) == " ☃"
+
+
+def test_composition_zero_learns_morphs_only_and_one_learns_none():
+    for share in (0, 1):
+        trainer = quiet(vocab_size=500, composition=share)
+        trainer.train_from_iterator([TEXT])
+        assert trainer.report is not None
+        assert (trainer.report.n_compositions == 0) == (share == 0)
+        assert (trainer.report.n_morphs == 0) == (share == 1)
+
+
+def test_contextual_cuts_where_the_paradigm_does():
+    tokenizer = quiet(vocab_size=460, composition=0).train_from_iterator([TEXT])
+    assert tokenizer.tokenize(" перечитали")[-1] in ("али", "ли")
+    assert " " not in tokenizer.tokenize(" перечитали почитает насветами")
+
+
+def test_longest_token_and_special_names_are_kept_out():
+    tokenizer = quiet(vocab_size=600, max_token_length=3).train_from_iterator([TEXT])
+    learnt = [t for t in tokenizer.get_vocab() if not t.startswith("<")]
+    assert max(map(len, learnt)) == 3
+
+
+def test_saved_tokenizer_equals_the_trained_one(tmp_path: Path):
+    trained = quiet(vocab_size=500, normalization="nfc", pattern=WORD_PATTERN).train_from_iterator([TEXT])
+    trained.save_pretrained(tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    for text in ("перечитали и 😀", "й й", " a  b\r\n"):
+        assert loaded(text)["input_ids"] == trained(text)["input_ids"]
+
+
+def test_retraining_learns_mws_and_keeps_the_settings():
+    first = quiet(vocab_size=400, special_tokens=["</s>", "<pad>"]).train_from_iterator(["одно два три четыре"])
+    first.chat_template = "{{ messages[0]['content'] }}"
+    second = first.train_new_from_iterator([TEXT], 500, composition=0)
+    direct = quiet(vocab_size=500, special_tokens=["</s>", "<pad>"], composition=0).train_from_iterator([TEXT])
+    assert second.get_vocab() == direct.get_vocab()
+    assert second.chat_template == first.chat_template
+    assert (second.eos_token, second.pad_token) == ("</s>", "<pad>")

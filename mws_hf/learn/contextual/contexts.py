@@ -1,0 +1,118 @@
+"""How free the continuation is: entropy, support and variety of the next symbol after every context, in both directions.
+
+Contexts are whole prefixes and suffixes (tries) and the last k symbols before a junction or the first k after it.
+Sources: branching entropy, Tanaka-Ishii and Jin (2006); its rise, Magistry and Sagot (2012). No decision is made here.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.learn.contextual.interning import Ints, Trie, build_trie, intern_pairs
+from mws_hf.learn.symbols import SymbolCorpus
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """Context nodes of every symbol and what is known about each node.
+
+    Views come in pairs (forward, backward): first the tries, then one pair a context order. A forward view's node of
+    symbol i is the context that ends with i; a backward view's node is the context that begins with i.
+
+    Attributes:
+        nodes: int32, shape (n_symbols, n_views), rows of `table`.
+        table: float32, shape (n_nodes, 3): entropy of the next symbol in bits, log2 of the number of words that
+            continue (the end of a word counts as a symbol), log2 of the number of distinct continuations.
+        is_word: bool, shape (n_trie_nodes,): the prefix or suffix of a node of the first two views is itself a word.
+    """
+
+    nodes: Ints
+    table: Floats
+    is_word: npt.NDArray[np.bool_]
+
+
+def continuation_table(n_contexts: int, context: npt.NDArray[np.int32], counts: npt.NDArray[np.int32]) -> Floats:
+    """Entropy, log2 support and log2 variety of each context's continuations.
+
+    Args:
+        n_contexts: number of contexts.
+        context: int32, the context of each (context, next symbol) pair.
+        counts: int32, how often the pair occurs; pairs are distinct.
+
+    Returns:
+        float32, shape (n_contexts, 3); zeros for a context that has no pair.
+
+    >>> continuation_table(2, np.array([0, 0, 1], np.int32), np.array([1, 1, 4], np.int32)).tolist()
+    [[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]
+    """
+    c = counts.astype(np.float64)
+    support = np.maximum(np.bincount(context, c, n_contexts), 1)
+    variety = np.maximum(np.bincount(context, minlength=n_contexts), 1)
+    plogp = np.bincount(context, c * np.log2(c), n_contexts)
+    table = np.empty((n_contexts, 3), np.float32)
+    table[:, 1] = np.log2(support)
+    table[:, 0] = np.log2(support) - plogp / support
+    table[:, 2] = np.log2(variety)
+    return table
+
+
+def _trie_table(trie: Trie) -> Floats:
+    """Continuations of trie nodes: their children, and the end of the word where words end."""
+    inner, final = np.nonzero(trie.parents >= 0)[0], np.nonzero(trie.ends)[0].astype(np.int32)
+    context = np.concatenate([trie.parents[inner], final])
+    return continuation_table(len(trie.parents), context, np.concatenate([trie.counts[inner], trie.ends[final]]))
+
+
+def _padded(corpus: SymbolCorpus, pad: int) -> tuple[Ints, npt.NDArray[np.int64]]:
+    """All words with `pad` zeros before, between and after them (symbols are shifted by 1), and each symbol's place."""
+    owner = np.repeat(np.arange(len(corpus), dtype=np.int64), np.diff(corpus.starts))
+    place = np.arange(len(corpus.symbols)) + pad * (owner + 1)
+    padded = np.zeros(len(corpus.symbols) + pad * (len(corpus) + 1), np.int32)
+    padded[place] = corpus.symbols + 1
+    return padded, place
+
+
+def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[tuple[Ints, Floats]]:
+    """Nodes and table of the forward and the backward view of each order.
+
+    An n-gram is the context (order n - 1) of its last symbol forwards and of its first symbol backwards, so one set of
+    n-gram counts, over words padded with zeros, serves both.
+    """
+    padded, place = _padded(corpus, max(orders))
+    grams = padded
+    views: list[tuple[Ints, Floats]] = []
+    for order in range(1, max(orders) + 1):
+        n_grams = int(grams.max()) + 1
+        longer = intern_pairs(grams[: len(grams) - 1], padded[order:])
+        if order in orders:
+            forward = continuation_table(n_grams, grams[longer.first], longer.counts)
+            backward = continuation_table(n_grams, grams[longer.first + 1], longer.counts)
+            views += [(grams[place - order + 1], forward), (grams[place], backward)]
+        grams = longer.ids
+    return views
+
+
+def build_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> Contexts:
+    """Collect all context views of distinct words; linear in the number of symbols.
+
+    Args:
+        corpus: distinct, non-empty words.
+        orders: context lengths, ascending.
+        pool: tries and n-grams are built side by side in it.
+    """
+    grams = pool.submit(_gram_views, corpus, orders)
+    tries = list(pool.map(lambda back: build_trie(corpus.symbols, corpus.starts, back), (False, True)))
+    views = [(trie.nodes, _trie_table(trie)) for trie in tries] + grams.result()
+    nodes = np.empty((len(corpus.symbols), len(views)), np.int32)
+    offset = 0
+    for v, (ids, table) in enumerate(views):
+        nodes[:, v] = ids + offset
+        offset += len(table)
+    is_word = np.concatenate([trie.ends > 0 for trie in tries])
+    return Contexts(nodes, np.concatenate([table for _, table in views]), is_word)

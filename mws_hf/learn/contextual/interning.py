@@ -1,0 +1,147 @@
+"""Dense ids for pairs of integers and for trie nodes, by open addressing; the hash tables the evidence is built on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ints = npt.NDArray[np.int32]
+
+
+class Interned(NamedTuple):
+    """Distinct pairs, numbered in order of first appearance.
+
+    Attributes:
+        ids: int32, one a row: the pair's number, -1 where `left` was negative.
+        first: int32, row of each pair's first appearance.
+        counts: int32, appearances of each pair.
+    """
+
+    ids: Ints
+    first: Ints
+    counts: Ints
+
+
+class Trie(NamedTuple):
+    """The trie of all words read in one direction.
+
+    Attributes:
+        nodes: int32, one a symbol: the node reached when the word has been read up to and with this symbol.
+        parents: int32, one a node; -1 under the root.
+        counts: int32, words that pass through or end in a node.
+        ends: int32, words that end in a node.
+    """
+
+    nodes: Ints
+    parents: Ints
+    counts: Ints
+    ends: Ints
+
+
+@njit(cache=True, nogil=True)
+def find_slot(table: npt.NDArray[np.int64], key: int) -> int:
+    """Index of `key`'s slot, or of the free slot where it belongs; slots are (key, id + 1) pairs, id + 1 = 0 is free."""
+    mask = len(table) // 2 - 1
+    h = key * -7046029254386353131
+    slot = (h ^ (h >> 29)) & mask
+    while table[2 * slot + 1] != 0 and table[2 * slot] != key:
+        slot = (slot + 1) & mask
+    return 2 * slot
+
+
+@njit(cache=True, nogil=True)
+def doubled(table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """A table of twice the size with the same entries."""
+    bigger = np.zeros(2 * len(table), np.int64)
+    for old in range(0, len(table), 2):
+        if table[old + 1] != 0:
+            slot = find_slot(bigger, table[old])
+            bigger[slot] = table[old]
+            bigger[slot + 1] = table[old + 1]
+    return bigger
+
+
+@njit(cache=True, nogil=True)
+def _intern(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
+    table = np.zeros(1 << 13, np.int64)
+    first = np.zeros(1 << 11, np.int32)
+    counts = np.zeros(1 << 11, np.int32)
+    size = 0
+    for i in range(len(left)):
+        if left[i] < 0:
+            ids[i] = -1
+            continue
+        key = (np.int64(left[i]) << 32) | np.int64(right[i])
+        slot = find_slot(table, key)
+        if table[slot + 1] == 0:
+            if size == len(first):
+                first = np.append(first, np.zeros(size, np.int32))
+                counts = np.append(counts, np.zeros(size, np.int32))
+                table = doubled(table)
+                slot = find_slot(table, key)
+            table[slot] = key
+            table[slot + 1] = size + 1
+            first[size] = i
+            size += 1
+        number = table[slot + 1] - 1
+        ids[i] = number
+        counts[number] += 1
+    return first[:size].copy(), counts[:size].copy()
+
+
+def intern_pairs(left: Ints, right: Ints) -> Interned:
+    """Number the distinct pairs (left[i], right[i]); rows with a negative `left` get -1.
+
+    >>> pairs = intern_pairs(np.array([0, 1, 0, -1], np.int32), np.array([5, 5, 5, 5], np.int32))
+    >>> pairs.ids.tolist(), pairs.first.tolist(), pairs.counts.tolist()
+    ([0, 1, 0, -1], [0, 1], [2, 1])
+    """
+    ids = np.empty(len(left), np.int32)
+    first, counts = _intern(left, right, ids)
+    return Interned(ids, first, counts)
+
+
+@njit(cache=True, nogil=True)
+def _trie(symbols: Ints, starts: npt.NDArray[np.int64], backwards: bool, nodes: Ints) -> tuple[Ints, Ints, Ints]:
+    table = np.zeros(1 << 13, np.int64)
+    parents = np.zeros(1 << 11, np.int32)
+    counts = np.zeros(1 << 11, np.int32)
+    ends = np.zeros(1 << 11, np.int32)
+    size = 0
+    for w in range(len(starts) - 1):
+        node = -1
+        for d in range(starts[w + 1] - starts[w]):
+            i = starts[w + 1] - 1 - d if backwards else starts[w] + d
+            key = (np.int64(node + 1) << 32) | np.int64(symbols[i])
+            slot = find_slot(table, key)
+            if table[slot + 1] == 0:
+                if size == len(parents):
+                    parents = np.append(parents, np.zeros(size, np.int32))
+                    counts = np.append(counts, np.zeros(size, np.int32))
+                    ends = np.append(ends, np.zeros(size, np.int32))
+                    table = doubled(table)
+                    slot = find_slot(table, key)
+                table[slot] = key
+                table[slot + 1] = size + 1
+                parents[size] = node
+                size += 1
+            node = table[slot + 1] - 1
+            nodes[i] = node
+            counts[node] += 1
+        if node >= 0:
+            ends[node] += 1
+    return parents[:size].copy(), counts[:size].copy(), ends[:size].copy()
+
+
+def build_trie(symbols: Ints, starts: npt.NDArray[np.int64], backwards: bool) -> Trie:
+    """The trie of words read forwards (nodes are prefixes) or `backwards` (nodes are suffixes).
+
+    >>> trie = build_trie(np.array([7, 8, 7, 9], np.int32), np.array([0, 2, 4]), False)  # words "ab", "ac"
+    >>> trie.nodes.tolist(), trie.parents.tolist(), trie.counts.tolist(), trie.ends.tolist()
+    ([0, 1, 0, 2], [-1, 0, 0], [2, 1, 1], [0, 1, 1])
+    """
+    nodes = np.empty(len(symbols), np.int32)
+    return Trie(nodes, *_trie(symbols, starts, backwards, nodes))

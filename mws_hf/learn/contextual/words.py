@@ -1,0 +1,29 @@
+"""Positions in a corpus of words: which junctions lie inside words, and how to share the words out among threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.learn.symbols import SymbolCorpus
+
+
+def inner_junctions(corpus: SymbolCorpus) -> npt.NDArray[np.bool_]:
+    """True after every symbol but the last of each word.
+
+    >>> inner_junctions(SymbolCorpus.from_words(["abc", "d"])).tolist()
+    [True, True, False, False]
+    """
+    inner = np.ones(len(corpus.symbols), bool)
+    inner[corpus.starts[1:] - 1] = False
+    return inner
+
+
+def word_ranges(corpus: SymbolCorpus, n: int) -> list[npt.NDArray[np.int64]]:
+    """At most `n` slices of ``corpus.starts``, of about as many symbols each, that cover all words.
+
+    >>> [r.tolist() for r in word_ranges(SymbolCorpus.from_words(["abc", "de", "f"]), 2)]
+    [[0, 3], [3, 5, 6]]
+    """
+    cuts = np.searchsorted(corpus.starts, np.linspace(0, len(corpus.symbols), n + 1).astype(np.int64))
+    return [corpus.starts[lo : hi + 1] for lo, hi in zip(cuts[:-1], cuts[1:], strict=True) if hi > lo]

@@ -1,1 +1,27 @@
-"""How well a tokenizer cuts: boundary scores against gold, and measures on running text. It trains nothing."""
+"""How well a tokenizer cuts: boundary scores against gold, and measures on running text. It trains nothing.
+
+`evaluate` does it all for any Hugging Face tokenizer directory; the parts are importable on their own:
+`gold` (readers), `encoder` and `segment` (any tokenizer), `boundaries`, `consistency`, `running_text`, `significance`.
+"""
+
+from __future__ import annotations
+
+from mws_hf.evaluate.boundaries import BoundaryScores, score
+from mws_hf.evaluate.gold import Gold, GoldWord, read_gold
+from mws_hf.evaluate.report import EvaluationReport, evaluate
+from mws_hf.evaluate.running_text import TextScores, read_lines, score_text
+from mws_hf.evaluate.segment import segment_words
+
+__all__ = [
+    "BoundaryScores",
+    "EvaluationReport",
+    "Gold",
+    "GoldWord",
+    "TextScores",
+    "evaluate",
+    "read_gold",
+    "read_lines",
+    "score",
+    "score_text",
+    "segment_words",
+]

@@ -1,0 +1,93 @@
+"""`mws evaluate`: score any tokenizer directories against gold and on running text. It trains nothing."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from mws_hf.atomic import write_text
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.report import evaluate as run_evaluation
+from mws_hf.evaluate.segment import Isolated
+
+_logger = logging.getLogger(__name__)
+
+
+def evaluate(
+    directories: Annotated[
+        list[str],
+        typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them in the table."),
+    ],
+    gold: Annotated[
+        list[Path] | None, typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
+    ] = None,
+    text: Annotated[
+        Path | None, typer.Option("--text", metavar="FILE", help="Running text, UTF-8, .gz allowed; encoded by line.")
+    ] = None,
+    isolated: Annotated[
+        str, typer.Option("--isolated", metavar="space|none", help="Give gold words as after a space, or bare.")
+    ] = "space",
+    as_json: Annotated[bool, typer.Option("--json", help="JSON with every figure instead of Markdown.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Write there instead of to standard output.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No notes on standard error.")] = False,
+) -> None:
+    """Score tokenizers against gold morpheme segmentations, and on running text.
+
+    Works for any Hugging Face tokenizer saved in a directory (byte-level, WordPiece, SentencePiece, MwS).
+
+    Gold formats, found from the content: `word<TAB>m1 m2`, SIGMORPHON 2022, Morpho Challenge,
+    NeuralMorphemeSegmentation, MorphScore CSV, MorphyNet. Lines whose morphs do not spell the word are counted and
+    shown, never used.
+
+    For example:
+
+        mws evaluate my-tokenizer --gold rus.tsv
+
+        mws evaluate mws=./mws-8k bpe=./bpe-8k --gold rus.tsv --gold fin.tsv --text heldout.txt
+
+        mws evaluate my-tokenizer --gold rus.tsv --json --output scores.json
+    """
+    report = run_evaluation(_named(directories), gold or [], text, isolated=cast(Isolated, isolated))
+    if not quiet:
+        for entry in report.golds:
+            if entry.problems:
+                _logger.warning("%s: %d of %d lines left out", entry.name, len(entry.problems), entry.lines)
+            for problem in entry.problems[:5]:
+                _logger.warning("left out: %s", problem)
+    result = _json(report.to_dict()) if as_json else report.to_markdown()
+    if output is None:
+        typer.echo(result, nl=False)
+    else:
+        write_text(output, result)
+
+
+def _named(directories: list[str]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for given in directories:
+        name, equals, directory = given.partition("=")
+        if not equals or Path(given).exists():
+            name, directory = Path(given).resolve().name, given
+        if name in named:
+            raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
+        named[name] = directory
+    return named
+
+
+def _json(value: dict[str, Any]) -> str:
+    """JSON with null for NaN, since NaN is not JSON."""
+    return json.dumps(_without_nan(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

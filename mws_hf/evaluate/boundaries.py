@@ -1,0 +1,231 @@
+"""Boundary, morph and word scores of predicted segmentations against gold; intervals live in `significance`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.gold import GoldWord, Morphs
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """Counts of each gold word, one entry a word, in gold order; every score and interval is a sum over it.
+
+    With several gold segmentations, counts refer to the one with the best F1 of the word (the first in the file when
+    several tie), `precision` and `recall` each to their own best, as Morfessor's evaluation does.
+
+    Attributes:
+        words: the words.
+        hits: boundaries both predicted and gold.
+        predicted: predicted boundaries.
+        gold: gold boundaries.
+        morph_hits: morphs found as exact spans.
+        precision: share of predicted boundaries that are gold; 1 where nothing is predicted.
+        recall: share of gold boundaries found; 1 where gold has none.
+        exact: 1 where the segmentation equals one of the gold's.
+        scored: 1 for words of at least two characters; the others have no place for a boundary and are left out of
+            the averages over words.
+    """
+
+    words: tuple[str, ...]
+    hits: Integers
+    predicted: Integers
+    gold: Integers
+    morph_hits: Integers
+    precision: Floats
+    recall: Floats
+    exact: Integers
+    scored: Integers
+
+
+@dataclass(frozen=True)
+class BoundaryScores:
+    """Scores of a segmentation; every figure is in [0, 1] but for the counts and the rates per word.
+
+    Attributes:
+        words: gold words.
+        precision: micro boundary precision (1 if nothing is predicted).
+        recall: micro boundary recall.
+        f1: micro boundary F1, 2 hits / (predicted + gold).
+        macro_precision: mean over words of the word's precision, best alternative (BPR of Virpioja et al. 2011, as in
+            Morfessor's evaluation; words of one character are skipped).
+        macro_recall: likewise of recall.
+        macro_f1: harmonic mean of the two.
+        morph_precision: predicted pieces that are gold morphs at their place.
+        morph_recall: gold morphs found as pieces.
+        morph_f1: harmonic mean of the two (micro).
+        exact: words cut exactly as gold.
+        single_recall: recall at words with exactly one gold boundary.
+        single_words: number of such words.
+        morphscore: the same over those of them that the tokenizer cuts at all (MorphScore, Arnett & Bergen 2025).
+        morphscore_words: number of these.
+        over_segmented: words with more pieces than gold morphs.
+        under_segmented: words with fewer.
+        spurious_per_word: predicted boundaries that are not gold, per word.
+        missed_per_word: gold boundaries not predicted, per word.
+        tokens_per_word: pieces per gold word.
+        morphs_per_word: gold morphs per gold word.
+    """
+
+    words: int
+    precision: float
+    recall: float
+    f1: float
+    macro_precision: float
+    macro_recall: float
+    macro_f1: float
+    morph_precision: float
+    morph_recall: float
+    morph_f1: float
+    exact: float
+    single_recall: float
+    single_words: int
+    morphscore: float
+    morphscore_words: int
+    over_segmented: float
+    under_segmented: float
+    spurious_per_word: float
+    missed_per_word: float
+    tokens_per_word: float
+    morphs_per_word: float
+
+    def to_dict(self) -> dict[str, float | int]:
+        """Name -> value, in the order of the attributes."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def boundaries(morphs: Sequence[str]) -> tuple[int, ...]:
+    """Positions between morphs, ascending.
+
+    >>> boundaries(["un", "lock", "s"])
+    (2, 6)
+    """
+    places: list[int] = []
+    end = 0
+    for morph in morphs[:-1]:
+        end += len(morph)
+        places.append(end)
+    return tuple(places)
+
+
+def f1(precision: float, recall: float) -> float:
+    """Harmonic mean; 0 when both are 0.
+
+    >>> f1(0.5, 1.0), f1(0.0, 0.0)
+    (0.6666666666666666, 0.0)
+    """
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> WordTable:
+    """Count hits word by word.
+
+    Args:
+        gold: gold words.
+        predicted: the pieces of each, in the same order.
+
+    Raises:
+        MwSError: the lists differ in length, or pieces do not spell their word.
+    """
+    if len(gold) != len(predicted):
+        raise MwSError(f"{len(predicted)} segmentations for {len(gold)} gold words; give one for each, in order")
+    rows = [_word_row(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
+    counts = np.array([row[:6] for row in rows], dtype=np.int64).reshape(len(rows), 6)
+    shares = np.array([row[6:] for row in rows], dtype=np.float64).reshape(len(rows), 2)
+    hits, cut, true, morph_hits, exact, scored = counts.T
+    return WordTable(
+        tuple(entry.word for entry in gold), hits, cut, true, morph_hits, shares[:, 0], shares[:, 1], exact, scored
+    )
+
+
+def summarize(table: WordTable) -> BoundaryScores:
+    """Turn counts into scores.
+
+    >>> gold = [GoldWord("unlocks", (("un", "lock", "s"),)), GoldWord("cat", (("cat",),))]
+    >>> scores = summarize(word_table(gold, [("un", "locks"), ("c", "at")]))
+    >>> scores.precision, scores.recall, scores.f1, scores.macro_precision, scores.macro_recall
+    (0.5, 0.5, 0.5, 0.5, 0.75)
+    """
+    words = len(table.words)
+    hits, predicted, gold = int(table.hits.sum()), int(table.predicted.sum()), int(table.gold.sum())
+    morph_hits = int(table.morph_hits.sum())
+    scored = max(1, int(table.scored.sum()))
+    macro = float(table.precision @ table.scored) / scored, float(table.recall @ table.scored) / scored
+    single = table.gold == 1
+    split = single & (table.predicted > 0)
+    extra = table.predicted - table.gold
+    return BoundaryScores(
+        words=words,
+        precision=hits / predicted if predicted else 1.0,
+        recall=hits / gold if gold else 1.0,
+        f1=2 * hits / (predicted + gold) if predicted + gold else 1.0,
+        macro_precision=macro[0],
+        macro_recall=macro[1],
+        macro_f1=f1(*macro),
+        morph_precision=_ratio(morph_hits, predicted + words),
+        morph_recall=_ratio(morph_hits, gold + words),
+        morph_f1=_ratio(2 * morph_hits, predicted + gold + 2 * words),
+        exact=_ratio(int(table.exact.sum()), words),
+        single_recall=_ratio(int(table.hits[single].sum()), int(single.sum())),
+        single_words=int(single.sum()),
+        morphscore=_ratio(int(table.hits[split].sum()), int(split.sum())),
+        morphscore_words=int(split.sum()),
+        over_segmented=_ratio(int((extra > 0).sum()), words),
+        under_segmented=_ratio(int((extra < 0).sum()), words),
+        spurious_per_word=_ratio(predicted - hits, words),
+        missed_per_word=_ratio(gold - hits, words),
+        tokens_per_word=_ratio(predicted + words, words),
+        morphs_per_word=_ratio(gold + words, words),
+    )
+
+
+def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> BoundaryScores:
+    """`summarize` of `word_table`."""
+    return summarize(word_table(gold, predicted))
+
+
+def best_alternative(entry: GoldWord, pieces: Sequence[str]) -> Morphs:
+    """The gold segmentation with the highest boundary F1 against `pieces`; the first in the file when several tie.
+
+    >>> best_alternative(GoldWord("abc", (("abc",), ("a", "bc"))), ["a", "b", "c"])
+    ('a', 'bc')
+    """
+    if len(entry.segmentations) == 1:
+        return entry.segmentations[0]
+    cut = set(boundaries(pieces))
+
+    def agreement(morphs: Morphs) -> float:
+        true = set(boundaries(morphs))
+        return 2 * len(true & cut) / (len(true) + len(cut)) if true or cut else 1.0
+
+    return max(entry.segmentations, key=agreement)
+
+
+def _word_row(entry: GoldWord, pieces: Sequence[str]) -> tuple[float, ...]:
+    if "".join(pieces) != entry.word:
+        raise MwSError(f"the pieces {list(pieces)} do not spell the gold word {entry.word!r}")
+    cut = set(boundaries(pieces))
+    alternatives = [set(boundaries(morphs)) for morphs in entry.segmentations]
+    best = set(boundaries(best_alternative(entry, pieces)))
+    precision = max(len(cut & true) / len(cut) for true in alternatives) if cut else 1.0
+    recall = max(len(cut & true) / len(true) if true else 1.0 for true in alternatives)
+    length = len(entry.word)
+    morph_hits = len(_spans(cut, length) & _spans(best, length))
+    return (len(cut & best), len(cut), len(best), morph_hits, cut in alternatives, length > 1, precision, recall)
+
+
+def _spans(cuts: set[int], length: int) -> set[tuple[int, int]]:
+    edges = [0, *sorted(cuts), length]
+    return set(zip(edges, edges[1:], strict=False))
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,212 @@
+"""One view of any tokenizer: texts in, ids and character spans out. It loads local files only, never remote code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tokenizers import Tokenizer, models
+
+from mws_hf.errors import MwSError
+
+Span: TypeAlias = tuple[int, int]
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_BATCH = 4096
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as tokens.
+
+    Attributes:
+        ids: token ids.
+        tokens: token strings as the vocabulary has them.
+        spans: (start, end) characters of the original text each token touches; a token that holds part of a
+            character's bytes spans that whole character; None where tokens cannot be laid on the text.
+    """
+
+    ids: list[int]
+    tokens: list[str]
+    spans: list[Span] | None
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A tokenizer behind one function.
+
+    Attributes:
+        encode: texts -> `Encoded`, without special tokens, truncation or padding.
+        vocabulary_size: entries, added tokens included.
+        unknown_id: id of the unknown token, or None.
+        adds_space: True if the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
+    """
+
+    encode: Callable[[Sequence[str]], list[Encoded]]
+    vocabulary_size: int
+    unknown_id: int | None
+    adds_space: bool
+
+
+def load_encoder(source: Any) -> Encoder:
+    """Open a directory, a ``tokenizer.json``, a `tokenizers.Tokenizer` or a transformers tokenizer (fast or slow).
+
+    Raises:
+        MwSError: no tokenizer there, or transformers cannot open it from local files alone.
+    """
+    if isinstance(source, Encoder):
+        return source
+    if isinstance(source, str | os.PathLike):
+        source = _open(Path(source))
+    if isinstance(source, Tokenizer):
+        return _from_backend(source)
+    if getattr(source, "is_fast", False) and isinstance(getattr(source, "backend_tokenizer", None), Tokenizer):
+        return _from_backend(source.backend_tokenizer)
+    if hasattr(source, "tokenize") and hasattr(source, "convert_tokens_to_ids"):
+        return _from_slow(source)
+    raise MwSError(f"a {type(source).__name__} is no tokenizer; give a directory, a tokenizer.json or an object")
+
+
+def _open(path: Path) -> Any:
+    if path.is_file():
+        return _backend_from_file(path)
+    if not path.is_dir():
+        raise MwSError(f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}")
+    backend, config = path / "tokenizer.json", path / "tokenizer_config.json"
+    # A directory with its own code (auto_map) is read from tokenizer.json, so that nothing of it is executed.
+    if backend.is_file() and (not config.is_file() or "auto_map" in _read_json(config)):
+        return _backend_from_file(backend)
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        if backend.is_file():
+            return _backend_from_file(backend)
+        raise MwSError(f"{path}: transformers cannot open it ({error}); it needs a tokenizer.json") from error
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise MwSError(f"{path}: not readable as JSON ({error}); save the tokenizer again") from error
+
+
+def _backend_from_file(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception
+        raise MwSError(f"{path}: not a tokenizer.json ({error}); save the tokenizer again") from error
+
+
+def _from_backend(original: Tokenizer) -> Encoder:
+    try:
+        backend = Tokenizer.from_str(original.to_str())
+        backend.no_truncation()
+        backend.no_padding()
+    except Exception:  # a component written in Python cannot be copied; use the caller's object as it is
+        backend = original
+
+    def encode(texts: Sequence[str]) -> list[Encoded]:
+        encoded: list[Encoded] = []
+        for start in range(0, len(texts), _BATCH):
+            batch = backend.encode_batch(list(texts[start : start + _BATCH]), add_special_tokens=False)
+            encoded.extend(Encoded(item.ids, item.tokens, item.offsets) for item in batch)
+        return encoded
+
+    return Encoder(encode, backend.get_vocab_size(), _unknown_id(backend), _backend_adds_space(backend))
+
+
+def _unknown_id(backend: Tokenizer) -> int | None:
+    if unknown := getattr(backend.model, "unk_token", None):
+        return backend.token_to_id(unknown)
+    if isinstance(backend.model, models.Unigram):  # its binding shows no attribute; the model's own JSON does
+        return json.loads(backend.to_str())["model"]["unk_id"]
+    return None
+
+
+def _backend_adds_space(backend: Tokenizer) -> bool:
+    """Whether "a" comes out of normalizer and pre-tokenizer with a word mark in front; the vocabulary plays no part."""
+    text = backend.normalizer.normalize_str("a") if backend.normalizer else "a"
+    pieces = backend.pre_tokenizer.pre_tokenize_str(text) if backend.pre_tokenizer else [(text, (0, 1))]
+    return bool(pieces) and pieces[0][0][:1] in ("▁", "Ġ", " ")
+
+
+def _from_slow(tokenizer: Any) -> Encoder:
+    byte_of_character: dict[str, int] = getattr(tokenizer, "byte_decoder", None) or {}
+    unknown = getattr(tokenizer, "unk_token", None)
+
+    def encode(texts: Sequence[str]) -> list[Encoded]:
+        encoded: list[Encoded] = []
+        for text in texts:
+            tokens = tokenizer.tokenize(text)
+            pieces = [None if token == unknown else token_bytes(token, byte_of_character) for token in tokens]
+            encoded.append(Encoded(tokenizer.convert_tokens_to_ids(tokens), tokens, align(text, pieces)))
+        return encoded
+
+    first = (tokenizer.tokenize("a") or [""])[0]
+    return Encoder(encode, len(tokenizer), getattr(tokenizer, "unk_token_id", None), first[:1] in ("▁", "Ġ", " "))
+
+
+def is_byte_token(token: str) -> bool:
+    """Whether a token string is a byte fallback such as ``<0xD0>``."""
+    return _BYTE.fullmatch(token) is not None
+
+
+def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> bytes:
+    r"""The bytes a token string stands for: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level characters.
+
+    >>> token_bytes("<0xD0>"), token_bytes("##ing"), token_bytes("▁word").decode()
+    (b'\xd0', b'ing', ' word')
+    """
+    if byte := _BYTE.fullmatch(token):
+        return bytes([int(byte.group(1), 16)])
+    if byte_of_character and all(character in byte_of_character for character in token):
+        return bytes(byte_of_character[character] for character in token)
+    return token.removeprefix("##").removesuffix("</w>").removesuffix("@@").replace("▁", " ").encode()
+
+
+def align(text: str, pieces: Sequence[bytes | None]) -> list[Span] | None:
+    r"""Lay token bytes on a text, left to right; None among the pieces is the unknown token and takes what is skipped.
+
+    White space that tokens leave out is passed over; a text that was lower-cased is recognised. Returns character
+    spans, or None when the pieces do not spell the text.
+
+    >>> align("ж ab", [b"\xd0", b"\xb6", b"a", b"b"]), align("xyb", [None, b"b"]), align("ab", [b"c"])
+    ([(0, 1), (0, 1), (2, 3), (3, 4)], [(0, 2), (2, 3)], None)
+    """
+    candidates = [text, text.lower()] if len(text.lower()) == len(text) else [text]
+    for candidate in candidates:
+        if (byte_spans := _align_bytes(candidate.encode(), pieces)) is not None:
+            characters = [index for index, character in enumerate(candidate) for _ in character.encode()]
+            return [(characters[s], characters[e - 1] + 1) if e > s else (0, 0) for s, e in byte_spans]
+    return None
+
+
+def _align_bytes(data: bytes, pieces: Sequence[bytes | None]) -> list[Span] | None:
+    spans: list[Span] = []
+    place, unknown = 0, False
+    for piece in pieces:
+        if piece is None:
+            spans.append((place, place))
+            unknown = True
+            continue
+        if piece.startswith(b" ") and not data.startswith(b" ", place) and not unknown:
+            piece = piece.lstrip(b" ")
+        start = data.find(piece, place)
+        if start < 0 or (not unknown and data[place:start].strip()):
+            return None
+        if unknown:
+            spans[-1] = (place, start)
+        unknown, place = False, start + len(piece)
+        spans.append((start, place))
+    if unknown:
+        spans[-1] = (spans[-1][0], len(data))
+    elif data[place:].strip():
+        return None
+    return spans

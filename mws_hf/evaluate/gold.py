@@ -1,0 +1,255 @@
+"""Readers of public gold segmentations into one type; they normalise nothing and drop no line without saying so.
+
+Formats (found from the content, or named with `format=`):
+
+* ``words``: ``word<TAB>m1 m2``, alternatives after ``", "``.
+* ``sigmorphon2022``: ``word<TAB>m1 @@m2[<TAB>category]``; canonical morphs, used only where they spell the word.
+* ``morphochallenge``: ``word<TAB>m1:tag m2:tag, alternative``; zero morphs ``~`` are dropped.
+* ``neural``: ``word<TAB>пере:PREF/чит:ROOT`` (NeuralMorphemeSegmentation), tags optional.
+* ``morphscore``: CSV with ``wordform, preceding_part, stem, following_part`` (2025) or ``full_word, pt1, rest`` (2024).
+* ``morphynet``: inflectional ``lemma, form, features, a|b`` or derivational ``source, target, POS, POS, affix, type``.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from mws_hf.errors import MwSError
+
+Morphs: TypeAlias = tuple[str, ...]
+_Parsed: TypeAlias = tuple[str, list[list[str]]]
+
+FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
+_CSV_COLUMNS = (("wordform", "preceding_part", "stem", "following_part"), ("full_word", "pt1", "rest"))
+_NEURAL = re.compile(r"[^:/\s]+:[A-Z]+(/[^:/\s]+:[A-Z]+)*|[^:/\s]+(/[^:/\s]+)+")
+
+
+@dataclass(frozen=True)
+class GoldWord:
+    """A word and its accepted segmentations, in file order; the morphs of each spell the word exactly."""
+
+    word: str
+    segmentations: tuple[Morphs, ...]
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What a gold file holds.
+
+    Attributes:
+        name: short name for tables (the file name without ``.tsv``, ``.csv``, ``.gz``).
+        format: one of `FORMATS`.
+        words: distinct words in file order, alternatives merged.
+        problems: ``file:line: reason`` for each line left out.
+        lines: lines that hold data (not empty, no comment, no header).
+        partial: True if a word carries only one or two of its boundaries (MorphScore, derivational MorphyNet): then
+            precision and F1 punish true cuts, and recall at single-boundary gold is the figure to read.
+    """
+
+    name: str
+    format: str
+    words: tuple[GoldWord, ...]
+    problems: tuple[str, ...]
+    lines: int
+    partial: bool
+
+
+class _BadLine(Exception):
+    """Why a line cannot be used; caught by `read_gold`, which adds file and line."""
+
+
+def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
+    r"""Read a gold file (UTF-8, gzip allowed).
+
+    Morphs that differ from the word in letter case only are accepted and take the word's letters.
+
+    Args:
+        path: the file.
+        format: one of `FORMATS`; None finds it from the content.
+
+    Raises:
+        MwSError: unreadable file, unknown format, or no usable line at all.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "toy.tsv"
+    >>> _ = file.write_text("unlocks\tun lock s, unlock s\nbad\tb d\n", encoding="utf-8")
+    >>> gold = read_gold(file)
+    >>> gold.words
+    (GoldWord(word='unlocks', segmentations=(('un', 'lock', 's'), ('unlock', 's'))),)
+    >>> [problem.split("/")[-1] for problem in gold.problems]
+    ["toy.tsv:2: the morphs 'b d' do not spell 'bad'"]
+    """
+    file = Path(path)
+    rows = list(_numbered(_read_text(file)))
+    if format is None:
+        format = detect_format([line for _, line in rows])
+    elif format not in FORMATS:
+        raise MwSError(f"gold format {format!r} is unknown; choose one of {', '.join(FORMATS)}")
+    header, parse = _parser(format, rows, file)
+    if header:
+        rows = rows[1:]
+    segmentations: dict[str, list[Morphs]] = {}
+    problems: list[str] = []
+    for number, line in rows:
+        try:
+            word, alternatives = parse(line)
+            spelled = [_spell(word, morphs) for morphs in alternatives]
+        except _BadLine as reason:
+            problems.append(f"{file}:{number}: {reason}")
+            continue
+        known = segmentations.setdefault(word, [])
+        known.extend(morphs for morphs in dict.fromkeys(spelled) if morphs not in known)
+    if not segmentations:
+        first = "; ".join(problems[:3]) or "the file is empty"
+        raise MwSError(f"{file}: no usable line as format {format!r} ({first}); other formats: {', '.join(FORMATS)}")
+    words = tuple(GoldWord(word, tuple(alternatives)) for word, alternatives in segmentations.items())
+    partial = format == "morphscore" or (format == "morphynet" and rows[0][1].count("\t") == 5)
+    return Gold(_short_name(file), format, words, tuple(problems), len(rows), partial)
+
+
+def detect_format(lines: list[str]) -> str:
+    r"""Name the format of data lines by looking at the first 500; plain ``words`` unless the lines say otherwise.
+
+    >>> detect_format(["пере\tпере:PREF"]), detect_format(["cats\tcat @@s\t100"]), detect_format(["cats\tcat s"])
+    ('neural', 'sigmorphon2022', 'words')
+    """
+    if lines and "," in lines[0] and any(set(columns) <= set(_cells(lines[0])) for columns in _CSV_COLUMNS):
+        return "morphscore"
+    votes = Counter(_vote(line) for line in lines[:500])
+    others = [(count, name) for name, count in votes.items() if name != "words" and count * 20 >= sum(votes.values())]
+    return max(others)[1] if others else "words"
+
+
+def _vote(line: str) -> str:
+    fields = line.split("\t")
+    if len(fields) == 6 or (len(fields) == 4 and "|" in fields[3]):
+        return "morphynet"
+    if len(fields) < 2:
+        return "words"
+    analysis = fields[1].strip()
+    if "@@" in analysis or (len(fields) == 3 and re.fullmatch("[01]{3}", fields[2].strip())):
+        return "sigmorphon2022"
+    if _NEURAL.fullmatch(analysis):
+        return "neural"
+    if analysis and all(":" in item[1:] for item in analysis.replace(", ", " ").split()):
+        return "morphochallenge"
+    return "words"
+
+
+def _read_text(file: Path) -> str:
+    try:
+        raw = file.read_bytes()
+        return (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise MwSError(f"{file}: byte {error.start} is not UTF-8; convert: iconv -f latin1 -t utf-8 {file}") from error
+    except (OSError, EOFError) as error:
+        raise MwSError(f"{file}: cannot be read as a gold file ({error}); give a readable text file") from error
+
+
+def _numbered(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        line = line.rstrip("\r")
+        if line.strip() and not (line.startswith("#") and "\t" not in line):
+            yield number, line
+
+
+def _short_name(file: Path) -> str:
+    return re.sub(r"(\.(tsv|csv|txt|gz))+$", "", file.name)
+
+
+def _spell(word: str, morphs: list[str]) -> Morphs:
+    """The morphs in the word's own letters; raises `_BadLine` when they do not spell it."""
+    joined = "".join(morphs)
+    if not word or not all(morphs) or len(joined) != len(word) or joined.casefold() != word.casefold():
+        raise _BadLine(f"the morphs {' '.join(morphs)!r} do not spell {word!r}")
+    pieces: list[str] = []
+    start = 0
+    for morph in morphs:
+        pieces.append(word[start : start + len(morph)])
+        start += len(morph)
+    return tuple(pieces)
+
+
+def _cells(line: str) -> list[str]:
+    return next(csv.reader([line]))
+
+
+def _parser(format: str, rows: list[tuple[int, str]], file: Path) -> tuple[bool, Callable[[str], _Parsed]]:
+    """Whether the first row is a header, and the function from a line to (word, alternatives)."""
+    if format != "morphscore":
+        return False, _PARSERS[format]
+    header = _cells(rows[0][1]) if rows else []
+    for columns in _CSV_COLUMNS:
+        if set(columns) <= set(header):
+            return True, _csv_parser([header.index(column) for column in columns])
+    raise MwSError(f"{file}:1: no MorphScore header; the first line must name {' or '.join(map(str, _CSV_COLUMNS))}")
+
+
+def _csv_parser(places: list[int]) -> Callable[[str], _Parsed]:
+    def parse(line: str) -> _Parsed:
+        cells = _cells(line)
+        if len(cells) <= max(places):
+            raise _BadLine(f"{len(cells)} cells, fewer than the header's")
+        word, *parts = (cells[place].strip() for place in places)
+        return word, [[part for part in parts if part]]
+
+    return parse
+
+
+def _two(line: str) -> tuple[str, str]:
+    fields = line.split("\t")
+    if len(fields) < 2 or not fields[1].strip():
+        raise _BadLine("no tab and no segmentation; write word<TAB>m1 m2")
+    return fields[0].strip(), fields[1].strip()
+
+
+def _parse_words(line: str) -> _Parsed:
+    word, analysis = _two(line)
+    return word, [alternative.split() for alternative in analysis.split(", ")]
+
+
+def _parse_sigmorphon(line: str) -> _Parsed:
+    word, analysis = _two(line)
+    return word, [[morph.removeprefix("@@") for morph in analysis.split()]]
+
+
+def _parse_morphochallenge(line: str) -> _Parsed:
+    word, analysis = _two(line)
+    alternatives = []
+    for alternative in analysis.split(", "):
+        # A colon of the word itself is written "\\:" in the Finnish files ("hyy\\::~ n:+GEN"): the last colon divides.
+        surfaces = [(item.rpartition(":")[0] or item).replace("\\:", ":") for item in alternative.split()]
+        alternatives.append([surface for surface in surfaces if surface != "~"])
+    return word, alternatives
+
+
+def _parse_neural(line: str) -> _Parsed:
+    word, analysis = _two(line)
+    return word, [[morph.rpartition(":")[0] or morph for morph in analysis.split("/")]]
+
+
+def _parse_morphynet(line: str) -> _Parsed:
+    fields = [field.strip() for field in line.split("\t")]
+    if len(fields) == 4:
+        return fields[1], [[morph.strip() for morph in fields[3].split("|")]]
+    if len(fields) != 6:
+        raise _BadLine(f"{len(fields)} fields; MorphyNet has 4 (inflectional) or 6 (derivational)")
+    source, target, affix, kind = fields[0], fields[1], fields[4], fields[5]
+    return target, [[affix, source] if kind == "prefix" else [source, affix]]
+
+
+_PARSERS: dict[str, Callable[[str], _Parsed]] = {
+    "words": _parse_words,
+    "sigmorphon2022": _parse_sigmorphon,
+    "morphochallenge": _parse_morphochallenge,
+    "neural": _parse_neural,
+    "morphynet": _parse_morphynet,
+}

@@ -1,0 +1,142 @@
+"""How a tokenizer cuts words, by character spans, whatever its family; it scores nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.encoder import Encoder, Span, load_encoder
+
+Isolated = Literal["space", "none"]
+_logger = logging.getLogger(__name__)
+
+
+def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "space") -> list[tuple[str, ...]]:
+    """Cut each word the way a tokenizer does.
+
+    Args:
+        source: anything `load_encoder` opens, or a plain function ``word -> pieces`` (Morfessor and the like), which
+            always sees the bare word.
+        words: the words, without a leading space.
+        isolated: "space" gives the tokenizer the word as it stands inside a sentence, after a space (a tokenizer that
+            adds the space itself is not given a second one); "none" gives the bare word.
+
+    Returns:
+        The pieces of each word, in order; they spell the word. A cut inside a character's bytes is no cut, nor is the
+        one between a leading space and the word. A word whose tokens cannot be laid on it stays whole, with a warning.
+
+    Raises:
+        MwSError: unknown `isolated`, or a plain function whose pieces do not spell the word.
+
+    >>> segment_words(lambda word: [word[:2], word[2:]], ["undo"])
+    [('un', 'do')]
+    """
+    if isolated not in ("space", "none"):
+        raise MwSError(f"isolated={isolated!r} is unknown; choose 'space' or 'none'")
+    if is_plain_function(source):
+        return [_checked(word, source(word)) for word in words]
+    encoder = load_encoder(source)
+    prefix = " " if isolated == "space" and not encoder.adds_space else ""
+    encoded = encoder.encode([prefix + word for word in words])
+    if lost := sum(item.spans is None for item in encoded):
+        _logger.warning("%d of %d words stay whole: no offsets, and the tokens do not spell them", lost, len(words))
+    return [
+        pieces_of(word, cuts_within(item.spans or [], len(prefix), len(prefix) + len(word)))
+        for word, item in zip(words, encoded, strict=True)
+    ]
+
+
+def is_plain_function(source: Any) -> bool:
+    """Whether `source` is a function ``word -> pieces`` rather than a tokenizer object (those are callable too)."""
+    return callable(source) and not isinstance(source, Encoder) and not hasattr(source, "convert_tokens_to_ids")
+
+
+def cuts_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
+    """Token boundaries strictly inside the characters start..end, counted from `start`, ascending.
+
+    A position is a boundary when a token starts there and none runs across it, so several tokens inside one
+    character, or a token that holds the end of one character and the beginning of the next, make no boundary.
+
+    >>> cuts_within([(0, 1), (1, 3), (3, 4)], 1, 4), cuts_within([(0, 1), (0, 2), (1, 2), (2, 3)], 0, 3)
+    ([2], [2])
+    """
+    starts: set[int] = set()
+    crossed: set[int] = set()
+    for first, last in spans:
+        if first < last:
+            starts.add(first)
+            if last - first > 1:
+                crossed.update(range(first + 1, last))
+    return sorted(place - start for place in starts - crossed if start < place < end)
+
+
+def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
+    """Slice a word at ascending positions.
+
+    >>> pieces_of("unlocks", [2, 6])
+    ('un', 'lock', 's')
+    """
+    edges = [0, *cuts, len(word)]
+    return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
+
+
+def merges_function(
+    merges: Iterable[tuple[str, str]], *, leading_space: bool = True
+) -> Callable[[str], tuple[str, ...]]:
+    """A plain merge list as a function ``word -> pieces``: characters, then the lowest-ranked pair first (stock BPE).
+
+    Args:
+        merges: pairs in rank order.
+        leading_space: put the space of running text before the word, and take it off the first piece again.
+
+    >>> merges_function([("s", "t"), (" ", "i"), ("st", "s")])("ists")
+    ('i', 'sts')
+    """
+    rank = {pair: order for order, pair in reversed(list(enumerate(merges)))}
+    prefix = " " if leading_space else ""
+
+    def segment(word: str) -> tuple[str, ...]:
+        symbols = list(prefix + word)
+        while len(symbols) > 1:
+            best = min(zip(symbols, symbols[1:], strict=False), key=lambda pair: rank.get(pair, len(rank)))
+            if best not in rank:
+                break
+            merged: list[str] = []
+            for symbol in symbols:
+                if merged and (merged[-1], symbol) == best:
+                    merged[-1] += symbol
+                else:
+                    merged.append(symbol)
+            symbols = merged
+        if prefix:
+            symbols[0] = symbols[0].removeprefix(prefix)
+        return tuple(symbol for symbol in symbols if symbol)
+
+    return segment
+
+
+def every_character(word: str) -> tuple[str, ...]:
+    """The baseline that cuts everywhere.
+
+    >>> every_character("abc")
+    ('a', 'b', 'c')
+    """
+    return tuple(word)
+
+
+def no_cut(word: str) -> tuple[str, ...]:
+    """The baseline that never cuts.
+
+    >>> no_cut("abc")
+    ('abc',)
+    """
+    return (word,)
+
+
+def _checked(word: str, pieces: Iterable[str]) -> tuple[str, ...]:
+    cut = tuple(piece for piece in pieces if piece)
+    if "".join(cut) != word:
+        raise MwSError(f"the segmenter turned {word!r} into {list(cut)}; its pieces must spell the word, without marks")
+    return cut

@@ -32,37 +32,41 @@ class Heap(NamedTuple):
 
 
 @njit(cache=True)
-def _before(t: PairTable, v: int, p: int, w: int, q: int) -> bool:
+def _before(left: Array, right: Array, v: int, p: int, w: int, q: int) -> bool:
     if v != w:
         return v > w
-    if t.left[p] != t.left[q]:
-        return t.left[p] < t.left[q]
-    return t.right[p] < t.right[q]
+    if left[p] != left[q]:
+        return left[p] < left[q]
+    return right[p] < right[q]
 
 
 @njit(cache=True)
-def _sift_down(t: PairTable, h: Heap, at: int) -> None:
-    size, v, p = h.size[0], h.value[at], h.pair[at]
+def _sift_down(left: Array, right: Array, h: Heap) -> None:
+    """Move the top entry down to where it belongs."""
+    size, v, p, at = h.size[0], h.value[0], np.int64(h.pair[0]), np.int64(0)
     while True:
         child = 2 * at + 1
         if child >= size:
             break
-        if child + 1 < size and _before(t, h.value[child + 1], h.pair[child + 1], h.value[child], h.pair[child]):
-            child += 1
-        if not _before(t, h.value[child], h.pair[child], v, p):
+        w, q = h.value[child], np.int64(h.pair[child])
+        if child + 1 < size:
+            u, r = h.value[child + 1], np.int64(h.pair[child + 1])
+            if _before(left, right, u, r, w, q):
+                child, w, q = child + 1, u, r
+        if not _before(left, right, w, q, v, p):
             break
-        h.value[at], h.pair[at] = h.value[child], h.pair[child]
+        h.value[at], h.pair[at] = w, q
         at = child
     h.value[at], h.pair[at] = v, p
 
 
 @njit(cache=True)
-def _pop(t: PairTable, h: Heap) -> None:
+def _pop(left: Array, right: Array, h: Heap) -> None:
     last = h.size[0] - 1
     h.size[0] = last
     if last > 0:
         h.value[0], h.pair[0] = h.value[last], h.pair[last]
-        _sift_down(t, h, 0)
+        _sift_down(left, right, h)
 
 
 @njit(cache=True)
@@ -76,7 +80,7 @@ def _push(t: PairTable, h: Heap, p: int, least: tuple[int, int]) -> None:
     h.size[0] = at + 1
     while at > 0:
         parent = (at - 1) // 2
-        if not _before(t, v, p, h.value[parent], h.pair[parent]):
+        if not _before(t.left, t.right, v, p, h.value[parent], np.int64(h.pair[parent])):
             break
         h.value[at], h.pair[at] = h.value[parent], h.pair[parent]
         at = parent
@@ -94,15 +98,15 @@ def fill_heap(t: PairTable, h: Heap, least: tuple[int, int]) -> None:
 def _refresh_top(t: PairTable, h: Heap, least: tuple[int, int]) -> int:
     """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
     while h.size[0] > 0:
-        v, p = h.value[0], h.pair[0]
+        v, p = h.value[0], np.int64(h.pair[0])
         if v != h.queued[p]:
-            _pop(t, h)
+            _pop(t.left, t.right, h)
         elif t.count[p] < least[0] or t.value[p] < least[1]:
             h.queued[p] = NOT_QUEUED
-            _pop(t, h)
+            _pop(t.left, t.right, h)
         elif t.value[p] < v:
             h.value[0] = h.queued[p] = t.value[p]
-            _sift_down(t, h, 0)
+            _sift_down(t.left, t.right, h)
         else:
             return p
     return -1
@@ -151,11 +155,11 @@ def advance(
         first = t.used[PAIRS]
         t.token_score[t.used[TOKENS]] = t.value[p]
         h.queued[p] = NOT_QUEUED
-        _pop(t, h)
+        _pop(t.left, t.right, h)
         take(t, p, limits)
         remember(strings, product)
         for k in range(t.used[TOUCHED]):
-            _push(t, h, t.touched[k], least)
+            _push(t, h, np.int64(t.touched[k]), least)
         for q in range(first, t.used[PAIRS]):
             _push(t, h, q, least)
     return REACHED

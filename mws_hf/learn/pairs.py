@@ -21,7 +21,9 @@ from numba import njit
 
 SEPARATOR, INSIDE = -1, -2
 # indexes into PairTable.used
-TOKENS, PAIRS, ARENA, TOUCHED = 0, 1, 2, 3
+TOKENS, PAIRS, ARENA, TOUCHED, SEEN = 0, 1, 2, 3, 4
+# sides; typed, so that kernels are compiled once and not for each constant
+LEFT, RIGHT = np.int64(0), np.int64(1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 Array = npt.NDArray[Any]
@@ -106,7 +108,7 @@ def _slot(keys: Array, left: int, right: int) -> int:
 def find(keys: Array, ids: Array, left: int, right: int) -> int:
     """Row of the pair (left, right), or -1."""
     at = _slot(keys, left, right)
-    return ids[at] if keys[at] != -1 else np.int32(-1)
+    return np.int64(ids[at]) if keys[at] != -1 else np.int64(-1)
 
 
 @njit(cache=True)
@@ -143,12 +145,12 @@ def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
     room = min(len(t.left), len(t.keys) // 2)
     end = len(tok)
     while position < end:
-        left = tok[position]
+        left = np.int64(tok[position])
         if left < 0:
             position += 1
             continue
         after = position + length[left]
-        right = tok[after]
+        right = np.int64(tok[after])
         if right >= 0 and _fits(t, left, right, limit, longest):
             p = find(t.keys, t.ids, left, right)
             if p < 0:
@@ -173,13 +175,13 @@ def list_occurrences(t: PairTable, min_count: int) -> None:
     tok, length = t.tok, t.length
     position = 0
     while position < len(tok):
-        left = tok[position]
+        left = np.int64(tok[position])
         if left < 0:
             position += 1
             continue
         after = position + length[left]
         if tok[after] >= 0:
-            p = find(t.keys, t.ids, left, tok[after])
+            p = find(t.keys, t.ids, left, np.int64(tok[after]))
             if p >= 0 and t.count[p] >= min_count:
                 t.arena[t.begin[p] + t.listed[p]] = position
                 t.listed[p] += 1
@@ -187,21 +189,20 @@ def list_occurrences(t: PairTable, min_count: int) -> None:
 
 
 @njit(cache=True)
-def _note(t: PairTable, side: int, token: int, n_seen: int, value: int) -> int:
-    """Add one neighbour to the tally of a side; returns the new number of distinct neighbours."""
+def _note(t: PairTable, side: int, token: int, value: int) -> None:
+    """Add one neighbour to the tally of a side."""
     if t.hits[side, token] == 0:
-        t.seen[side, n_seen] = token
-        n_seen += 1
+        t.seen[side, t.used[SEEN + side]] = token
+        t.used[SEEN + side] += 1
     t.hits[side, token] += 1
     t.sums[side, token] += value
-    return n_seen
 
 
 @njit(cache=True)
-def _replace(t: PairTable, p: int, new: int) -> tuple[int, int, int, int]:
+def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours it is taken from.
 
-    The occurrences found valid are packed at the front of the pair's arena segment.
+    The occurrences found valid are packed at the front of the pair's arena segment; returns their number and value.
     """
     left, right = t.left[p], t.right[p]
     left_length = t.length[left]
@@ -209,7 +210,6 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int, int, int]:
     tok, val, arena = t.tok, t.val, t.arena
     first = t.begin[p]
     kept = first
-    n_left = n_right = 0
     total = np.int64(0)
     for s in range(first, first + t.listed[p]):
         i = arena[s]
@@ -217,49 +217,53 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int, int, int]:
         if tok[i] != left or tok[j] != right:
             continue
         last = i + size - 1
-        before, after = tok[i - 1], tok[last + 1]
         # a product right before us has already tallied the junction between
-        if before >= 0 and before != new:
-            n_left = _note(t, 0, before, n_left, val[i - 1])
-        if after >= 0:
-            n_right = _note(t, 1, after, n_right, val[last])
+        if tok[i - 1] >= 0 and tok[i - 1] != new:
+            _note(t, LEFT, np.int64(tok[i - 1]), val[i - 1])
+        if tok[last + 1] >= 0:
+            _note(t, RIGHT, np.int64(tok[last + 1]), val[last])
         total += val[j - 1]
         tok[j - 1] = tok[j] = INSIDE
         tok[i] = tok[last] = new
         arena[kept] = i
         kept += 1
-    return kept - first, n_left, n_right, total
+    return kept - first, total
 
 
 @njit(cache=True)
-def _withdraw(t: PairTable, side: int, member: int, n_seen: int) -> None:
-    """Take the tallied occurrences off the pairs (neighbour, member) or (member, neighbour), and clear the tally."""
-    for k in range(n_seen):
-        x = t.seen[side, k]
-        q = find(t.keys, t.ids, x, member) if side == 0 else find(t.keys, t.ids, member, x)
-        if q >= 0:
-            t.value[q] -= t.sums[side, x]
-            t.count[q] -= t.hits[side, x]
-            t.touched[t.used[TOUCHED]] = q
-            t.used[TOUCHED] += 1
-        t.hits[side, x] = t.sums[side, x] = 0
+def _withdraw(t: PairTable, p: int) -> None:
+    """Take the tallied occurrences off the pairs (neighbour, left of p) and (right of p, neighbour); clear the tally."""
+    t.used[TOUCHED] = 0
+    for side in range(2):
+        for k in range(t.used[SEEN + side]):
+            x = np.int64(t.seen[side, k])
+            a, b = (x, np.int64(t.left[p])) if side == LEFT else (np.int64(t.right[p]), x)
+            q = find(t.keys, t.ids, a, b)
+            if q >= 0:
+                t.value[q] -= t.sums[side, x]
+                t.count[q] -= t.hits[side, x]
+                t.touched[t.used[TOUCHED]] = q
+                t.used[TOUCHED] += 1
+            t.hits[side, x] = t.sums[side, x] = 0
+        t.used[SEEN + side] = 0
 
 
 @njit(cache=True)
-def _enter(t: PairTable, side: int, new: int, n_seen: int, limits: tuple[int, int, int]) -> None:
+def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
     """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
-    min_count, limit, longest = limits
-    for k in range(n_seen):
-        x = t.seen[side, k]
-        hits, value = t.hits[side, x], t.sums[side, x]
-        t.hits[side, x] = t.sums[side, x] = 0
-        t.cursor[side, x] = -1
-        a, b = (x, new) if side == 0 else (new, x)
-        if hits >= min_count and _fits(t, a, b, limit, longest):
-            q = _new_pair(t, a, b)
-            t.value[q], t.count[q], t.listed[q] = value, hits, hits
-            t.begin[q] = t.cursor[side, x] = t.used[ARENA]
-            t.used[ARENA] += hits
+    for side in range(2):
+        for k in range(t.used[SEEN + side]):
+            x = np.int64(t.seen[side, k])
+            hits, value = t.hits[side, x], t.sums[side, x]
+            t.hits[side, x] = t.sums[side, x] = 0
+            t.cursor[side, x] = -1
+            a, b = (x, new) if side == LEFT else (new, x)
+            if hits >= limits[0] and _fits(t, a, b, limits[1], limits[2]):
+                q = _new_pair(t, a, b)
+                t.value[q], t.count[q], t.listed[q] = value, hits, hits
+                t.begin[q] = t.cursor[side, x] = t.used[ARENA]
+                t.used[ARENA] += hits
+        t.used[SEEN + side] = 0
 
 
 @njit(cache=True)
@@ -288,23 +292,18 @@ def take(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
     Returns:
         The value of the occurrences replaced; the product's id is `used[TOKENS] - 1`.
     """
-    left, right = t.left[p], t.right[p]
     new = _add_token(t, p)
-    n, n_left, n_right, total = _replace(t, p, new)
-    t.used[TOUCHED] = 0
-    _withdraw(t, 0, left, n_left)
-    _withdraw(t, 1, right, n_right)
+    n, total = _replace(t, p, new)
+    _withdraw(t, p)
     t.value[p] = t.count[p] = t.listed[p] = 0
     first, size, tok, val, arena = t.begin[p], t.length[new], t.tok, t.val, t.arena
-    n_left = n_right = 0
     for s in range(first, first + n):
         i = arena[s]
         if tok[i - 1] >= 0 and tok[i - 1] != new:
-            n_left = _note(t, 0, tok[i - 1], n_left, val[i - 1])
+            _note(t, LEFT, np.int64(tok[i - 1]), val[i - 1])
         if tok[i + size] >= 0:
-            n_right = _note(t, 1, tok[i + size], n_right, val[i + size - 1])
-    _enter(t, 0, new, n_left, limits)
-    _enter(t, 1, new, n_right, limits)
+            _note(t, RIGHT, np.int64(tok[i + size]), val[i + size - 1])
+    _enter(t, new, limits)
     for s in range(first, first + n):
         i = arena[s]
         before, after = tok[i - 1], tok[i + size]

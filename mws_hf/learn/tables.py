@@ -89,7 +89,7 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
         np.zeros(0, np.int32),
         *(np.zeros((2, room), kind) for kind in (np.int32, np.int64, np.int32, np.int64)),
         np.zeros(2 * room, np.int32),
-        np.array([n, 0, 0, 0], np.int64),
+        np.array([n, 0, 0, 0, 0, 0], np.int64),
     )
 
 

@@ -5,6 +5,7 @@ Reading runs no code and touches no network; directories for other clients are w
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
 VOCABULARY_FILE = "vocabulary.json"
 MERGES_FILE = "merges.json"
+MAX_HOLES = 1_000_000
 
 
 def import_notebook(
@@ -37,7 +39,7 @@ def import_notebook(
 
     Args:
         source: a directory, or the paths of vocabulary.json and merges.json.
-        special_tokens: by default every token of more than one character that no merge makes, such as ``[EOS]``.
+        special_tokens: by default the tokens that no merge makes, such as ``[EOS]``.
         pattern: the split pattern it was trained with.
         repair: keep the last of repeated merges, as the notebook's encoder did, instead of refusing them.
 
@@ -93,13 +95,19 @@ def complete_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) 
     >>> vocab = complete_vocab({"a": 0, "[EOS]": 2}, [("a", "b")])
     >>> [(token, vocab[token]) for token in ("a", "<|unused0|>", "[EOS]", "b", "ab", "<0x00>", "<0xFF>")]
     [('a', 0), ('<|unused0|>', 1), ('[EOS]', 2), ('b', 3), ('ab', 4), ('<0x00>', 5), ('<0xFF>', 260)]
+
+    Raises:
+        MwSError: the ids have more than `MAX_HOLES` holes.
     """
     needed = [token for left, right in merges for token in (left, right, left + right)]
     result = dict(vocab)
     taken = set(vocab.values())
-    holes = [number for number in range(max(taken, default=-1)) if number not in taken]
-    for count, number in enumerate(holes):
-        result[f"<|unused{count}|>"] = number
+    highest = max(taken, default=-1)
+    if highest >= len(vocab) + MAX_HOLES:
+        raise MwSError(f"id {highest} among {len(vocab)} tokens: too many holes to fill; number the tokens from 0")
+    names = (f"<|unused{count}|>" for count in itertools.count())
+    for number in sorted(set(range(highest)) - taken):
+        result[next(name for name in names if name not in result)] = number
     for token in (*needed, *BYTE_TOKENS):
         if token not in result:
             result[token] = len(result)
@@ -144,6 +152,12 @@ def _special_tokens(
     """The special tokens in id order."""
     if wanted is None:
         found = [token for token in vocab if len(token) > 1 and token not in products and token not in BYTE_TOKENS]
+        for token in found:
+            if token[0].isalnum() or token[0].isspace():
+                raise MwSError(
+                    f"{path}: {token!r} is made by no merge; do the two files belong together? If it is a special "
+                    "token, name all of them in special_tokens"
+                )
         return sorted(found, key=lambda token: vocab[token])
     special = check_special_tokens(wanted)
     for token in special:

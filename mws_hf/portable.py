@@ -148,7 +148,7 @@ def check_directory(name: str | os.PathLike[str]) -> None:
     directory = path if path.is_dir() else path.parent
     file = directory / "tokenizer.json"
     if not file.is_file() and not (directory / "vocabulary.json").is_file():
-        raise MwSError(f"{directory}: holds no tokenizer.json; give a directory written by save_pretrained")
+        refuse_empty(str(directory))
     for each in (
         "tokenizer_config.json",
         "tokenizer.json",
@@ -163,6 +163,19 @@ def check_directory(name: str | os.PathLike[str]) -> None:
             Tokenizer.from_file(str(file))
     except Exception as error:  # the bindings raise nothing narrower
         raise MwSError(f"{file}: not a usable tokenizer ({error}); save it again") from error
+
+
+def refuse_empty(name: str | None) -> None:
+    """Stop where transformers 5 would make an empty tokenizer of a place without tokenizer files.
+
+    Raises:
+        MwSError: `name`, the place loaded from, is given.
+    """
+    if name:
+        raise MwSError(
+            f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
+            "vocabulary.json and merges.json: mws_hf.artifact.import_notebook)"
+        )
 
 
 def surrogate_error(inputs: Any) -> MwSError | None:

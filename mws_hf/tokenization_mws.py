@@ -1,7 +1,7 @@
 """`MwSTokenizer`: the same tokenizer in plain Python, the oracle of the fast one; it is slow and gives no offsets.
 
-Only splitting and normalizing are left to `tokenizers`: its Unicode tables are older than those of `regex`, and a split that
-differs on 17,480 rare letters would give other ids. Everything between a pre-token and its ids is here.
+Only splitting and normalizing are left to `tokenizers`: its Unicode tables are older than those of `regex`, and a split
+that differs on 17,480 rare letters would give other ids. Everything between a pre-token and its ids is here.
 """
 
 from __future__ import annotations
@@ -18,24 +18,29 @@ from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
 from mws_hf.backend import BYTE_TOKENS, base_vocab, build_backend, check_merges, check_vocab, tables_of
-from mws_hf.portable import PortableMixin, surrogate_error
+from mws_hf.portable import PortableMixin, refuse_empty, surrogate_error
 from mws_hf.tokenization_mws_fast import read_merges, read_vocab
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
 def merge_word(symbols: list[str], ranks: dict[tuple[str, str], int]) -> list[str]:
-    """Merge the adjacent pair of lowest rank, the leftmost first, until no adjacent pair is in `ranks`.
+    """Merge every occurrence of the adjacent pair of lowest rank, left to right, until no adjacent pair is in `ranks`.
+
+    For merges that pass `check_merges` this equals merging one leftmost occurrence at a time, as `tokenizers` does.
 
     >>> merge_word(list("читать"), {("ч", "и"): 0, ("чи", "т"): 1, ("т", "ь"): 2})
     ['чит', 'а', 'ть']
     """
-    while len(symbols) > 1:
-        pairs = list(zip(symbols, symbols[1:], strict=False))
-        rank, at = min((ranks.get(pair, len(ranks)), place) for place, pair in enumerate(pairs))
-        if rank == len(ranks):
-            break
-        symbols = [*symbols[:at], symbols[at] + symbols[at + 1], *symbols[at + 2 :]]
+    while found := {pair for pair in zip(symbols, symbols[1:], strict=False) if pair in ranks}:
+        left, right = min(found, key=ranks.__getitem__)
+        merged: list[str] = []
+        place = 0
+        while place < len(symbols):
+            both = symbols[place] == left and symbols[place + 1 : place + 2] == [right]
+            merged.append(left + right if both else symbols[place])
+            place += 2 if both else 1
+        symbols = merged
     return symbols
 
 
@@ -71,8 +76,8 @@ def _decode_run(run: bytes) -> str:
 class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     """The readable oracle: a `PreTrainedTokenizer` with the same ids as `MwSTokenizerFast`, token for token.
 
-    It has no offsets, no word ids and no `train_new_from_iterator`, is about ten times slower, and takes quadratic time
-    in the length of a pre-token. Its directories hold tokenizer.json too, so that every client loads them.
+    It has no offsets, no word ids and no `train_new_from_iterator`, and is about ten times slower.
+    Its directories hold tokenizer.json too, so that every client loads them.
 
     Args:
         vocab_file: vocabulary.json (token -> id); not used when there is a tokenizer file.
@@ -118,6 +123,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         tables: dict[str, Any] = {
             key: kwargs.pop(key) for key in ("vocab", "merges", "pattern", "normalization") if key in kwargs
         }
+        if vocab_file is None and tokenizer_file is None and "vocab" not in tables:
+            refuse_empty(kwargs.get("name_or_path"))
         backend = _read_backend(vocab_file, merges_file, tokenizer_file, tables)
         self._vocab, merges = tables_of(backend)
         check_merges(merges)
@@ -183,7 +190,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return tokens
 
     def _convert_token_to_id(self, token: str) -> int | None:
-        return self._vocab.get(token, self.unk_token_id)
+        number = self._vocab.get(token)
+        return self.unk_token_id if number is None else number
 
     def _convert_id_to_token(self, index: int) -> str | None:
         return self._tokens.get(index)

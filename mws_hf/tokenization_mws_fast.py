@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 
 from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of, tables_of
 from mws_hf.errors import MwSError
-from mws_hf.portable import PortableMixin, load_json, surrogate_error
+from mws_hf.portable import PortableMixin, load_json, refuse_empty, surrogate_error
 
 
 class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
@@ -62,6 +62,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     ) -> None:
         options = {key: kwargs.pop(key) for key in ("pattern", "normalization") if key in kwargs}
         if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
+            if vocab is None:
+                refuse_empty(kwargs.get("name_or_path"))
             table = [] if merges is None else read_merges(merges)
             kwargs["tokenizer_object"] = build_backend(read_vocab(vocab) or base_vocab(), table, **options)
         super().__init__(

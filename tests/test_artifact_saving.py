@@ -1,0 +1,179 @@
+"""Saving: whole or not at all, whatever interrupts it; loading: damage is named."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from mws_hf.errors import MwSError
+from mws_hf.portable import STOCK_SOURCE, portable_config, staged
+from mws_hf.tokenization_mws import MwSTokenizer
+from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from tests.small_tokenizers import small_fast, small_slow
+
+BOTH = pytest.mark.parametrize("make", [small_fast, small_slow], ids=["fast", "slow"])
+
+
+@BOTH
+def test_what_is_written(tmp_path, make):
+    files = make().save_pretrained(tmp_path / "new" / "tokenizer")
+    names = sorted(os.listdir(tmp_path / "new" / "tokenizer"))
+    assert sorted(os.path.basename(file) for file in files) == names
+    assert {"tokenizer.json", "tokenizer_config.json", "stock_tokenizer.py"} <= set(names)
+    assert os.listdir(tmp_path / "new") == ["tokenizer"]
+    config = json.loads((tmp_path / "new" / "tokenizer" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert config["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert config["auto_map"] == {"AutoTokenizer": ["stock_tokenizer.PreTrainedTokenizerFast"] * 2}
+    assert config["additional_special_tokens"] == ["<|user|>"]
+    assert config["clean_up_tokenization_spaces"] is False
+    assert "extra_special_tokens" not in config
+    assert str(tmp_path) not in json.dumps(config)
+
+
+def test_a_users_own_registered_class_is_left_alone():
+    config = portable_config({"auto_map": {"AutoTokenizer": [None, "mine.Tokenizer"]}})
+    assert config["auto_map"] == {"AutoTokenizer": [None, "mine.Tokenizer"]}
+
+
+@pytest.mark.parametrize("model_type", ["qwen2", "qwen3_5", "siglip2", "gpt2", "llama", "bert"])
+@pytest.mark.parametrize("trust", [None, False, True])
+def test_a_models_config_beside_it_changes_no_id(tmp_path, monkeypatch, model_type, trust):
+    monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("a prompt"))
+    directory = tmp_path / "saved"
+    small_fast().save_pretrained(directory)
+    (directory / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
+    for _ in range(2):  # as saved by us, then as saved again by what AutoTokenizer gave
+        loaded = AutoTokenizer.from_pretrained(directory, trust_remote_code=trust)
+        assert loaded.encode("перечитать 漢<|user|>") == small_fast().encode("перечитать 漢<|user|>")
+        loaded.save_pretrained(directory)
+
+
+def test_the_module_in_the_directory_is_the_stock_class():
+    scope = {}
+    exec(compile(STOCK_SOURCE, "stock_tokenizer.py", "exec"), {"__name__": "stock_tokenizer"}, scope)
+    assert issubclass(scope["PreTrainedTokenizerFast"], PreTrainedTokenizerFast)
+    assert set(vars(scope["PreTrainedTokenizerFast"])) <= {"__module__", "__doc__"}
+
+
+@BOTH
+def test_saving_again_changes_only_what_differs(tmp_path, make):
+    make().save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    before = {name: os.stat(tmp_path / name).st_ino for name in os.listdir(tmp_path)}
+    changed = make()
+    changed.add_tokens(["<new>"])
+    if make is small_fast:
+        changed.save_pretrained(tmp_path)
+        after = {name: os.stat(tmp_path / name).st_ino for name in os.listdir(tmp_path)}
+        assert {name for name in before if before[name] != after[name]} == {"tokenizer.json"}
+    changed.save_pretrained(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == sorted(before)
+    assert AutoTokenizer.from_pretrained(tmp_path).tokenize("чит<new>") == ["чит", "<new>"]
+
+
+def test_saving_fast_over_slow_leaves_nothing_stale(tmp_path):
+    slow = small_slow()
+    slow.add_tokens(["<old>"])
+    slow.save_pretrained(tmp_path)
+    small_fast().save_pretrained(tmp_path)
+    for kind in (AutoTokenizer, MwSTokenizer, MwSTokenizerFast):
+        loaded = kind.from_pretrained(tmp_path)
+        assert len(loaded) == len(small_fast())
+        assert "<old>" not in loaded.tokenize("<old>")
+
+
+@BOTH
+def test_an_error_while_saving_changes_nothing(tmp_path, make):
+    make().save_pretrained(tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
+    broken = make()
+    broken.init_kwargs["broken"] = object()  # JSON cannot hold it, so transformers stops half-way
+    with pytest.raises(TypeError):
+        broken.save_pretrained(tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
+    with pytest.raises(TypeError):
+        broken.save_pretrained(tmp_path / "absent")
+    assert not (tmp_path / "absent").exists()
+
+
+@BOTH
+def test_unwritable_targets(tmp_path, make):
+    (tmp_path / "file").touch()
+    with pytest.raises(MwSError, match="is a file"):
+        make().save_pretrained(tmp_path / "file")
+    with pytest.raises(MwSError, match="cannot be written"):
+        make().save_pretrained(tmp_path / "file" / "below")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+def test_a_full_disk_is_a_clear_error(tmp_path):
+    with pytest.raises(MwSError, match="No space left"), staged(tmp_path / "x"), open("/dev/full", "w") as full:
+        full.write("x")
+        full.flush()
+
+
+KILLED = """
+import sys
+from tests.small_tokenizers import small_fast
+first, second = small_fast(), small_fast(model_max_length=5)
+second.add_tokens([f"<new{n}>" for n in range(300)])
+print("ready", flush=True)
+while True:
+    second.save_pretrained(sys.argv[1])
+    first.save_pretrained(sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_while_saving_leaves_a_loadable_artifact(tmp_path):
+    small_fast().save_pretrained(tmp_path / "saved")
+    clock = random.Random(0)
+    lengths = {len(small_fast()), len(small_fast()) + 300}
+    for _ in range(6):
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / "saved")], stdout=subprocess.PIPE)
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(clock.uniform(0.01, 0.4))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        loaded = MwSTokenizerFast.from_pretrained(tmp_path / "saved")
+        assert len(loaded) in lengths
+        assert loaded.encode("перечитать 漢") == small_fast().encode("перечитать 漢")
+
+
+@pytest.mark.parametrize("kind", [MwSTokenizerFast, MwSTokenizer])
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
+def test_damaged_files_are_named(tmp_path, kind, name):
+    small_fast().save_pretrained(tmp_path)
+    path = tmp_path / name
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole[: len(whole) // 2], encoding="utf-8")
+    with pytest.raises(MwSError, match=rf"{name}:\d+: not valid JSON .*truncated"):
+        kind.from_pretrained(tmp_path)
+    path.write_bytes(b'{"\xff": 1}')
+    with pytest.raises(MwSError, match=f"{name}: not UTF-8"):
+        kind.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [MwSTokenizerFast, MwSTokenizer])
+def test_valid_json_that_is_no_tokenizer(tmp_path, kind):
+    small_fast().save_pretrained(tmp_path)
+    spec = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    spec["model"]["merges"].append(["нет", "такого"])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
+    with pytest.raises(MwSError, match=r"tokenizer\.json: not a usable tokenizer"):
+        kind.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [MwSTokenizerFast, MwSTokenizer])
+def test_missing_directories_and_files(tmp_path, kind):
+    with pytest.raises(MwSError, match="no such directory"):
+        kind.from_pretrained(tmp_path / "absent")
+    with pytest.raises(MwSError, match=r"holds no tokenizer\.json"):
+        kind.from_pretrained(tmp_path)

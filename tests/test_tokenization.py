@@ -1,0 +1,248 @@
+"""Both classes and the bare `tokenizers` backend against one another, and the settings users rely on."""
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer
+from transformers import AutoTokenizer
+
+from mws_hf.backend import base_vocab
+from mws_hf.errors import MwSError
+from mws_hf.tokenization_mws import MwSTokenizer
+from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from tests.small_tokenizers import ADVERSARIAL, MERGES, PATTERNS, small_fast, small_slow
+
+FAST = {name: small_fast(pattern) for name, pattern in PATTERNS.items()}
+SLOW = {name: small_slow(pattern) for name, pattern in PATTERNS.items()}
+BARE = {name: Tokenizer.from_str(fast.backend_tokenizer.to_str()) for name, fast in FAST.items()}
+
+PIECES = [left + right for left, right in MERGES] + ["чит", "п'ять", "<0x41>", "<|user|>", "<|endoftext|>", "\u0306"]
+scalars = st.characters(exclude_categories=["Cs"])
+texts = st.lists(st.one_of(st.sampled_from(PIECES), st.text(scalars, max_size=6)), max_size=8).map("".join)
+
+
+def assert_lossless_and_alike(name: str, text: str) -> None:
+    ids = BARE[name].encode(text).ids
+    assert FAST[name].encode(text) == ids
+    assert SLOW[name].encode(text) == ids
+    assert BARE[name].decode(ids, skip_special_tokens=False) == text
+    assert FAST[name].decode(ids) == text
+    assert SLOW[name].decode(ids) == text
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("text", ADVERSARIAL, ids=range(len(ADVERSARIAL)))
+def test_three_ways_agree_on_adversarial_text(name, text):
+    assert_lossless_and_alike(name, text)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@given(text=texts)
+@settings(max_examples=400, deadline=None)
+def test_three_ways_agree_on_random_text(name, text):
+    assert_lossless_and_alike(name, text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_scalar_value_survives(name):
+    values = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    assert len(values) == 1_112_064
+    size = 512
+    for start in range(0, len(values), size):
+        block = values[start : start + size]
+        alone, sandwiched = "".join(block), "".join(f"a{c}и{c} " for c in block)
+        encodings = BARE[name].encode_batch([alone, sandwiched])
+        for text, encoding in zip((alone, sandwiched), encodings, strict=True):
+            assert BARE[name].decode(encoding.ids, skip_special_tokens=False) == text
+        assert SLOW[name].encode(alone) == encodings[0].ids
+        assert SLOW[name].decode(encodings[0].ids) == alone
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@given(ids=st.lists(st.integers(0, len(FAST["gpt4"]) - 1), max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_any_ids_decode_alike(name, ids):
+    assert SLOW[name].decode(ids) == FAST[name].decode(ids) == BARE[name].decode(ids, skip_special_tokens=False)
+
+
+def test_an_invalid_byte_run_gives_one_replacement_character_a_byte():
+    for tokenizer in (FAST["word"], SLOW["word"]):
+        ids = tokenizer.convert_tokens_to_ids(["<0xE6>", "<0xBC>", "а", "<0xD0>", "<0x9F>"])
+        assert tokenizer.decode(ids) == "\ufffd\ufffdаП"
+
+
+@pytest.mark.parametrize("normalization", ["nfc", "nfd", "nfkc", "nfkd"])
+@given(text=texts)
+@settings(max_examples=60, deadline=None)
+def test_normalization_is_applied_alike(normalization, text):
+    fast, slow = NORMALIZED[normalization]
+    assert slow.encode(text) == fast.encode(text)
+
+
+NORMALIZED = {
+    form: (small_fast(normalization=form), small_slow(normalization=form)) for form in ("nfc", "nfd", "nfkc", "nfkd")
+}
+
+
+@pytest.mark.parametrize("tokenizer", [FAST["word"], SLOW["word"]], ids=["fast", "slow"])
+@pytest.mark.parametrize("text", ["a\ud83dб", ["fine", "a\udfff"], "\udc00"])
+def test_a_lone_surrogate_is_named_with_its_position(tokenizer, text):
+    with pytest.raises(MwSError, match=r"lone surrogate U\+D\w\w\w at position \d.*errors='replace'"):
+        tokenizer(text)
+
+
+def test_a_lone_surrogate_is_named_in_every_entry_point():
+    for call in (FAST["gpt4"].encode, FAST["gpt4"].tokenize, SLOW["gpt4"].encode, SLOW["gpt4"].tokenize):
+        with pytest.raises(MwSError, match="position 2"):
+            call("ab\ud800")
+    with pytest.raises(MwSError, match="position 1"):
+        FAST["gpt4"](["fine"], text_pair=["x\ud800"])
+
+
+def test_special_tokens_in_text_and_how_to_switch_them_off():
+    for tokenizer in (small_fast(), small_slow()):
+        assert tokenizer.tokenize("чит<|user|>") == ["чит", "<|user|>"]
+        assert tokenizer.decode(tokenizer.encode("чит<|user|>"), skip_special_tokens=True) == "чит"
+        assert "<|user|>" not in tokenizer.tokenize("чит<|user|>", split_special_tokens=True)
+
+
+def test_offsets_and_word_ids_point_at_characters():
+    text = "перечит 漢ать"
+    encoded = FAST["word"](text, return_offsets_mapping=True)
+    pieces = [text[start:end] for start, end in encoded["offset_mapping"]]
+    assert pieces == ["пер", "е", "чит", " ", "漢", "漢", "漢", "ать"]
+    assert encoded.word_ids() == [0, 0, 0, 1, 1, 1, 1, 1]
+
+
+def test_padding_and_truncation():
+    for tokenizer in (small_fast(), small_slow()):
+        batch = tokenizer(["чит ать", "чит"], padding=True, truncation=True, max_length=3)
+        assert [len(ids) for ids in batch["input_ids"]] == [3, 3]
+        assert batch["attention_mask"] == [[1, 1, 1], [1, 0, 0]]
+        assert batch["input_ids"][1][-1] == tokenizer.pad_token_id
+
+
+def test_pickle_and_deepcopy_keep_everything():
+    for tokenizer in (small_fast(), small_slow()):
+        tokenizer.add_tokens(["<new>"])
+        tokenizer.chat_template = "{{ messages[0]['content'] }}"
+        for twin in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+            assert twin.encode("чит<new> 漢") == tokenizer.encode("чит<new> 漢")
+            assert twin.chat_template == tokenizer.chat_template
+            assert twin.eos_token_id == tokenizer.eos_token_id
+
+
+@pytest.mark.slow
+def test_datasets_map_in_two_processes(tmp_path, monkeypatch):
+    datasets = pytest.importorskip("datasets", reason="the datasets extra is not installed")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    data = datasets.Dataset.from_dict({"text": ["читать", "перечить 漢", "😀"] * 4})
+    for tokenizer in (small_fast(), small_slow()):
+        one = data.map(lambda row, t=tokenizer: t(row["text"]))
+        two = data.map(lambda rows, t=tokenizer: t(rows["text"]), batched=True, num_proc=2)
+        assert one["input_ids"][:] == two["input_ids"][:] == [tokenizer.encode(text) for text in data["text"]]
+
+
+def test_hasher_is_stable_after_use():
+    fingerprint = pytest.importorskip("datasets.fingerprint", reason="the datasets extra is not installed")
+    for make in (small_fast, small_slow):
+        tokenizer = make()
+        before = fingerprint.Hasher.hash(tokenizer)
+        tokenizer("читать", padding=True)
+        assert fingerprint.Hasher.hash(tokenizer) == before == fingerprint.Hasher.hash(make())
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_chat_template_survives_saving(tmp_path, embedded):
+    tokenizer = small_fast()
+    tokenizer.chat_template = "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}<|endoftext|>"
+    tokenizer.save_pretrained(tmp_path, save_jinja_files=not embedded)
+    assert (tmp_path / "chat_template.jinja").exists() is not embedded
+    for loaded in (AutoTokenizer.from_pretrained(tmp_path), MwSTokenizerFast.from_pretrained(tmp_path)):
+        ids = loaded.apply_chat_template([{"role": "user", "content": "чит"}], return_dict=False)
+        assert loaded.convert_ids_to_tokens(ids) == ["<|user|>", "чит", "<|endoftext|>"]
+
+
+@pytest.mark.parametrize("make", [small_fast, small_slow])
+def test_saved_directories_load_alike_in_all_classes(tmp_path, make):
+    tokenizer = make(normalization="nfc", model_max_length=77, padding_side="left")
+    tokenizer.add_tokens(["<new>"])
+    tokenizer.add_special_tokens({"mask_token": "<mask>"})
+    tokenizer.save_pretrained(tmp_path)
+    text = "чита<mask>и\u0306<new> 漢<|user|>"
+    ids = tokenizer.encode(text)
+    for loader in (AutoTokenizer, MwSTokenizer, MwSTokenizerFast):
+        loaded = loader.from_pretrained(tmp_path)
+        assert loaded.encode(text) == ids
+        assert (loaded.mask_token, loaded.eos_token, loaded.pad_token) == ("<mask>", "<|endoftext|>", "<|pad|>")
+        assert (loaded.model_max_length, loaded.padding_side, len(loaded)) == (77, "left", len(tokenizer))
+        assert set(loaded.all_special_tokens) == set(tokenizer.all_special_tokens)
+    assert Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ids
+
+
+def test_post_processor_padding_and_truncation_in_the_file_survive(tmp_path):
+    from tokenizers.processors import TemplateProcessing
+
+    tokenizer = small_fast()
+    eos = tokenizer.eos_token
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"$A {eos}", special_tokens=[(eos, tokenizer.eos_token_id)]
+    )
+    tokenizer.save_pretrained(tmp_path)
+    loaded = MwSTokenizerFast.from_pretrained(tmp_path)
+    assert loaded.convert_ids_to_tokens(loaded.encode("чит")) == ["чит", eos]
+
+
+def test_empty_constructors_are_lossless():
+    for tokenizer in (MwSTokenizerFast(), MwSTokenizer()):
+        assert tokenizer.decode(tokenizer.encode("Перечит 漢")) == "Перечит 漢"
+        assert len(tokenizer) == 256
+
+
+def test_the_tables_may_be_files(tmp_path):
+    small_slow().save_pretrained(tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    loaded = MwSTokenizer.from_pretrained(tmp_path)
+    assert loaded.encode("перечитать") == small_slow().encode("перечитать")
+    fast = MwSTokenizerFast(vocab=str(tmp_path / "vocabulary.json"), merges=str(tmp_path / "merges.json"))
+    assert fast.encode("перечитать") == small_fast().encode("перечитать")
+
+
+def test_inconsistent_tables_are_refused():
+    vocab = base_vocab((), "ab", [("a", "b")])
+    for kind in (MwSTokenizer, MwSTokenizerFast):
+        with pytest.raises(MwSError, match="merge 1"):
+            kind(vocab=vocab, merges=[("a", "b"), ("abc", "a")])
+        with pytest.raises(MwSError, match="no list of merges"):
+            kind(vocab=vocab, merges=7)
+
+
+@pytest.mark.slow
+def test_retraining_learns_mws_and_keeps_settings():
+    pytest.importorskip("mws_hf.learn.classic_engine")
+    old = small_fast(normalization="nfc", model_max_length=99)
+    old.chat_template = "{{ messages }}"
+    old.add_tokens([AddedToken("<plain>", normalized=False)])
+    old.backend_tokenizer.enable_padding(pad_token="<|pad|>", pad_id=old.pad_token_id)
+    words = "читать читаю читал читала читали перечитать перечитаю пила пилы пилой пилить и\u0306од"
+    options = {"criterion": "classic", "show_progress": False}
+    new = old.train_new_from_iterator([[words], [words]], 330, new_special_tokens=["<|bot|>"], **options)
+    assert isinstance(new, MwSTokenizerFast)
+    assert new.get_vocab()["<|endoftext|>"] == 0
+    assert new.convert_ids_to_tokens(range(4, 260)) == [f"<0x{b:02X}>" for b in range(256)]
+    assert (new.chat_template, new.model_max_length) == (old.chat_template, 99)
+    assert {"<plain>", "<|bot|>"} <= set(new.get_added_vocab())
+    assert new.backend_tokenizer.padding["pad_id"] == new.pad_token_id
+    assert new.encode("йод 漢") == new.encode("и\u0306од 漢")
+    assert new.decode(new.encode("Он 漢 😀 ж<plain>")) == "Он 漢 😀 ж<plain>"
+    assert any(len(token) > 2 and token.isalpha() for token in new.get_vocab())
+
+
+def test_retraining_with_too_small_a_vocabulary_keeps_the_alphabet():
+    pytest.importorskip("mws_hf.learn.classic_engine")
+    new = small_fast().train_new_from_iterator(["кот"], 10, criterion="classic", show_progress=False)
+    assert new.tokenize("кот") == ["к", "о", "т"]

@@ -1,4 +1,4 @@
-"""The context view: a logistic regression from contexts to cut probabilities, refitted every round. It mixes nothing."""
+"""The context view: a logistic regression from contexts to cut probabilities, refitted every round. No mixing."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Trie(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def find_slot(table: npt.NDArray[np.int64], key: int) -> int:
-    """Index of `key`'s slot, or of the free slot where it belongs; slots are (key, id + 1) pairs, id + 1 = 0 is free."""
+    """Index of `key`'s slot, or of the free slot where it belongs; a slot is (key, id + 1), and free if that is 0."""
     mask = len(table) // 2 - 1
     h = key * -7046029254386353131
     slot = (h ^ (h >> 29)) & mask

@@ -1,4 +1,4 @@
-"""Compiled inner loops of the lexicon view: expected counts, best split, pruning. `reference` holds their readable twins."""
+"""Compiled inner loops of the lexicon view: expected counts, best split, pruning. Readable twins: `reference`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def expected_counts(
 
     Args:
         starts: words of this call; `rows`, `odds` and `posterior` are indexed by symbols of the whole corpus.
-        rows, entries, spans: the lattice.
+        rows: the lattice, with `entries` and `spans`.
+        entries: see `Lattice`.
+        spans: see `Lattice`.
         p: probability of each entry.
         odds: prior odds of a cut after each symbol; 1 everywhere for a flat prior.
         counts: expected uses of each entry in units of 1 / FIXED_POINT are added here.
@@ -98,7 +100,7 @@ def variational_weights(counts: Longs, lengths: Bytes, p: Doubles) -> None:
 def best_splits(
     first: Ints, lengths: Bytes, rows: Longs, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:
-    """Log probability of the best segmentation of each entry into two or more other entries (-inf for single symbols)."""
+    """Log probability of the best segmentation of each entry into two or more others (-inf for single symbols)."""
     best = np.empty(257)
     for t in range(len(first)):
         s = first[t]

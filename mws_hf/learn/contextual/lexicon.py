@@ -1,4 +1,4 @@
-"""The lexicon view: words as sequences of entries that pay for their spelling; yields cut probabilities, keeps no lexicon.
+"""The lexicon view: words as sequences of entries that pay for their spelling; yields cut probabilities only.
 
 Unigram EM over substrings with a description-length price on every entry, as in Morfessor Baseline (Creutz and Lagus,
 2002), pruned step by step; the M-step is the mean-field one of a sparse Dirichlet prior.
@@ -43,7 +43,7 @@ class _State:
 
 
 def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -> Doubles:
-    """Nats to spell each entry: its symbols by their frequency, its length by a geometric law with mean `mean_length`."""
+    """Nats to spell each entry: its symbols by their frequency, its length geometrically (`mean_length`)."""
     frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1.0
     stop = 1 / mean_length
     letter = -np.log(frequency / frequency.sum()) - np.log(1 - stop)

@@ -7,6 +7,7 @@ BLAS libraries differ in the order of their sums from machine to machine and sta
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,9 @@ MAX_STEPS = 60
 TOLERANCE = 1e-4
 
 
-def sigmoid(x: Doubles) -> Doubles:
+def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """1 / (1 + exp(-x)), safe for any finite x."""
-    result: Doubles = 1 / (1 + np.exp(-np.clip(x, -50, 50)))
+    result: npt.NDArray[Any] = 1 / (1 + np.exp(-np.clip(x, -50, 50)))
     return result
 
 

@@ -1,4 +1,4 @@
-"""The constants of the contextual criterion, each with its reason; one set for all languages, nothing is computed here."""
+"""The constants of the contextual criterion, each with its reason; one set for all languages. No code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidate lexicon entries: every substring seen often enough, with its places, as a compressed lattice. No choice yet."""
+"""Candidate lexicon entries: every substring seen often enough, with its places, as a lattice. Nothing is chosen."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def _scatter(
 def _frequent(current: Ints, first: Ints, counts: Ints, least: int, offset: int) -> tuple[Ints, Ints, Ints]:
     """Renumber the ids that occur at least `least` times from `offset` on; the others become -1."""
     keep = counts >= least
-    number = np.where(keep, np.cumsum(keep, dtype=np.int32) - 1 + np.int32(offset), np.int32(-1)).astype(np.int32)
-    renumbered = np.where(current >= 0, number[current], np.int32(-1))
-    return renumbered, first[keep], counts[keep]
+    number = np.where(keep, np.cumsum(keep, dtype=np.int32) - 1 + np.int32(offset), np.int32(-1))
+    # the extra -1 at the end answers for places that have no id
+    return np.append(number, np.int32(-1))[current], first[keep], counts[keep]
 
 
 def build_lattice(corpus: SymbolCorpus, longest: int, min_count: int) -> Lattice:

@@ -1,8 +1,8 @@
-"""Incremental merge engine for any criterion that adds up over junctions; it does not know where their values come from.
+"""Incremental merge engine for any criterion that adds up over junctions; it knows not where values come from.
 
-A junction is the place after a character. The engine repeatedly merges the adjacent pair of tokens whose occurrences have
-the largest sum of junction values: word weights give frequency BPE, evidence for "no boundary here" gives morphs. Each
-merge costs what it changes. `engine_reference.py` is the readable twin, equal to it merge for merge.
+A junction is the place after a character. The engine repeatedly merges the adjacent pair of tokens whose occurrences
+have the largest sum of junction values: word weights give frequency BPE, evidence for "no boundary here" gives morphs.
+Each merge costs what it changes. `engine_reference.py` is the readable twin, equal to it merge for merge.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Segmentation:
         product = self.tokens[table.left[pair]] + self.tokens[table.right[pair]]
         if product not in self._ids and product not in barred:
             return pair
-        table.count[pair] = table.listed[pair] = 0
+        table.places[pair] = table.listed[pair] = 0
         return -1
 
 
@@ -206,7 +206,9 @@ def learn_by_junction_value(
 
 def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> Learnt:
     """The merges of all tokens from id `first` on, with their recorded scores."""
-    parts = zip(table.token_left[first : len(tokens)].tolist(), table.token_right[first : len(tokens)].tolist(), strict=True)
+    parts = zip(
+        table.token_left[first : len(tokens)].tolist(), table.token_right[first : len(tokens)].tolist(), strict=True
+    )
     merges = [(tokens[left], tokens[right]) for left, right in parts]
     return Learnt(merges, table.token_score[first : len(tokens)].tolist(), exhausted)
 

@@ -1,4 +1,4 @@
-"""The merge engine as an executable spec: plain lists, everything recounted at each merge. For reading and for tests only."""
+"""The merge engine as an executable spec: plain lists, a recount at each merge; for reading and tests, not for use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def learn_by_junction_value_reference(
     tokens = list(corpus.alphabet)
     taken = {*tokens, *forbidden, *BYTE_TOKENS}
     words = _cut_into_characters(corpus, values)
-    merges, scores = [], []
+    merges: list[tuple[str, str]] = []
+    scores: list[float] = []
     while len(merges) < n_merges:
         worth: Counter[tuple[int, int]] = Counter()
         places: Counter[tuple[int, int]] = Counter()

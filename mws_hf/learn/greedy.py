@@ -1,4 +1,4 @@
-"""Merge kernels that always take the most valuable pair: a binary heap with lazy entries; what a value means is not known.
+"""Merge kernels that always take the most valuable pair: a heap with lazy entries; not where values come from.
 
 Order of the heap: larger value, then smaller left id, then smaller right id (that of `tokenizers`' BpeTrainer).
 `queued[p]` is the greatest value under which pair p stands in the heap and never less than its present value, so the
@@ -70,17 +70,14 @@ def _pop(left: Array, right: Array, h: Heap) -> None:
 
 
 @njit(cache=True)
-def _push(t: PairTable, h: Heap, p: int, least: tuple[int, int]) -> None:
-    """Queue a pair whose value has risen, if it is a candidate at all."""
-    v = t.value[p]
-    if t.count[p] < least[0] or v < least[1] or v <= h.queued[p]:
-        return
+def _push(left: Array, right: Array, h: Heap, p: int, v: int) -> None:
+    """Queue pair `p` under its value `v`."""
     h.queued[p] = v
     at = h.size[0]
     h.size[0] = at + 1
     while at > 0:
         parent = (at - 1) // 2
-        if not _before(t.left, t.right, v, p, h.value[parent], np.int64(h.pair[parent])):
+        if not _before(left, right, v, p, h.value[parent], np.int64(h.pair[parent])):
             break
         h.value[at], h.pair[at] = h.value[parent], h.pair[parent]
         at = parent
@@ -91,7 +88,8 @@ def _push(t: PairTable, h: Heap, p: int, least: tuple[int, int]) -> None:
 def fill_heap(t: PairTable, h: Heap, least: tuple[int, int]) -> None:
     """Queue every pair of the table; `least` is (occurrences, value) of a candidate."""
     for p in range(t.used[PAIRS]):
-        _push(t, h, p, least)
+        if t.places[p] >= least[0] and t.value[p] >= least[1]:
+            _push(t.left, t.right, h, p, t.value[p])
 
 
 @njit(cache=True)
@@ -101,21 +99,21 @@ def _refresh_top(t: PairTable, h: Heap, least: tuple[int, int]) -> int:
         v, p = h.value[0], np.int64(h.pair[0])
         if v != h.queued[p]:
             _pop(t.left, t.right, h)
-        elif t.count[p] < least[0] or t.value[p] < least[1]:
+        elif t.places[p] < least[0] or t.value[p] < least[1]:
             h.queued[p] = NOT_QUEUED
             _pop(t.left, t.right, h)
         elif t.value[p] < v:
             h.value[0] = h.queued[p] = t.value[p]
             _sift_down(t.left, t.right, h)
         else:
-            return p
+            return int(p)
     return -1
 
 
 @njit(cache=True)
 def most_pushes(t: PairTable, p: int) -> int:
     """Upper bound of the pairs that merging `p` can add to the heap: two lost and two new for each neighbour."""
-    return 4 * min(np.int64(t.listed[p]), t.used[TOKENS] + 1)
+    return int(4 * min(np.int64(t.listed[p]), t.used[TOKENS] + 1))
 
 
 @njit(cache=True)
@@ -158,8 +156,8 @@ def advance(
         _pop(t.left, t.right, h)
         take(t, p, limits)
         remember(strings, product)
-        for k in range(t.used[TOUCHED]):
-            _push(t, h, np.int64(t.touched[k]), least)
-        for q in range(first, t.used[PAIRS]):
-            _push(t, h, q, least)
+        for k in range(t.used[TOUCHED] + t.used[PAIRS] - first):
+            q = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]
+            if t.places[q] >= least[0] and t.value[q] >= least[1] and t.value[q] > h.queued[q]:
+                _push(t.left, t.right, h, q, t.value[q])
     return REACHED

@@ -1,4 +1,4 @@
-"""Pair table: a segmented corpus, its adjacent pairs and where they occur, kept current merge by merge; it chooses nothing.
+"""Pair table: adjacent pairs of a segmented corpus and where they occur, current at every merge; it chooses nothing.
 
 Layout of the text. One int32 array `tok` holds every word between separators (-1). A token occupies as many cells as it
 has characters; its id stands in its first and in its last cell, cells between are -2. So the neighbours of a token are
@@ -21,7 +21,7 @@ from numba import njit
 
 SEPARATOR, INSIDE = -1, -2
 # indexes into PairTable.used
-TOKENS, PAIRS, ARENA, TOUCHED, SEEN = 0, 1, 2, 3, 4
+TOKENS, PAIRS, ARENA, TOUCHED = 0, 1, 2, 3
 # sides; typed, so that kernels are compiled once and not for each constant
 LEFT, RIGHT = np.int64(0), np.int64(1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -33,13 +33,12 @@ class PairTable(NamedTuple):
     """Arrays of the table; the first `used[...]` rows of each group are in use.
 
     Text: `tok` int32, `val` int64 (what the junction after a cell is worth).
-    Tokens: `length` in characters, `left_size` (its size as left member, for the limit; may leave out leading whitespace), `token_left` and `token_right`
-    (parts of a product), `token_hash` and `token_power` (64-bit polynomial hash of the string, see strings.py),
-    `token_score`.
-    Pairs: `left`, `right`, `value` (sum of `val` over occurrences), `count` (occurrences), `begin` and `listed` (segment
+    Tokens: `length` in characters, `left_size` (the same, or without leading whitespace; the limit on pairs uses it),
+    `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (see strings.py), `token_score`.
+    Pairs: `left`, `right`, `value` (sum of `val` over occurrences), `places` (how many), `begin` and `listed` (segment
     of `arena`). `keys` and `ids`: open-addressing hash table from a pair to its row.
-    Scratch: `hits`, `sums`, `seen`, `cursor`, one row for left and one for right neighbours; `touched` rows of pairs that
-    lost occurrences in the last merge.
+    Scratch: `hits`, `sums`, `seen`, `n_seen`, `cursor`, one row each for left and for right neighbours; `touched`: rows
+    of pairs that lost occurrences in the last merge.
     """
 
     tok: Array
@@ -54,7 +53,7 @@ class PairTable(NamedTuple):
     left: Array
     right: Array
     value: Array
-    count: Array
+    places: Array
     begin: Array
     listed: Array
     keys: Array
@@ -63,18 +62,19 @@ class PairTable(NamedTuple):
     hits: Array
     sums: Array
     seen: Array
+    n_seen: Array
     cursor: Array
     touched: Array
     used: Array
 
 
 TOKEN_FIELDS = ("length", "left_size", "token_left", "token_right", "token_hash", "token_power", "token_score")
-PAIR_FIELDS = ("left", "right", "value", "count", "begin", "listed")
+PAIR_FIELDS = ("left", "right", "value", "places", "begin", "listed")
 
 
 @njit(cache=True)
 def lay_out(symbols: Array, starts: Array, out: Array) -> None:
-    """Copy flat symbols into `out` (int32, n_symbols + n_words + 1) with a separator before, between and after words."""
+    """Copy flat symbols into `out` (n_symbols + n_words + 1 cells) with separators before, between and after."""
     at = 0
     for w in range(len(starts) - 1):
         out[at] = SEPARATOR
@@ -101,14 +101,14 @@ def _slot(keys: Array, left: int, right: int) -> int:
     at = np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(8)) & mask
     while keys[at] != -1 and keys[at] != key:
         at = (at + 1) & mask
-    return at
+    return int(at)
 
 
 @njit(cache=True)
 def find(keys: Array, ids: Array, left: int, right: int) -> int:
     """Row of the pair (left, right), or -1."""
     at = _slot(keys, left, right)
-    return np.int64(ids[at]) if keys[at] != -1 else np.int64(-1)
+    return int(ids[at]) if keys[at] != -1 else -1
 
 
 @njit(cache=True)
@@ -128,20 +128,22 @@ def _new_pair(t: PairTable, left: int, right: int) -> int:
     t.keys[at] = (np.int64(left) << 32) | np.int64(right)
     t.ids[at] = p
     t.left[p], t.right[p] = left, right
-    t.value[p] = t.count[p] = t.begin[p] = t.listed[p] = 0
+    t.value[p] = t.places[p] = t.begin[p] = t.listed[p] = 0
     return p
 
 
 @njit(cache=True)
-def _fits(t: PairTable, left: int, right: int, limit: int, longest: int) -> bool:
-    extra = t.length[right]
-    return max(1, t.left_size[left]) + extra <= limit and t.length[left] + extra <= longest
+def _fits(left_size: Array, length: Array, left: int, right: int, limit: int, longest: int) -> bool:
+    return max(1, left_size[left]) + length[right] <= limit and length[left] + length[right] <= longest
 
 
 @njit(cache=True)
 def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
-    """Count adjacent pairs from cell `position` on; returns where it stopped for lack of room, or the end of the text."""
-    tok, val, length = t.tok, t.val, t.length
+    """Count adjacent pairs from cell `position` on; returns where room ran out, or the end of the text."""
+    # handing the whole table to a function costs a reference count for each array: too dear within loops
+    tok, val, length, left_size, value, places, keys, ids = (
+        t.tok, t.val, t.length, t.left_size, t.value, t.places, t.keys, t.ids,
+    )  # fmt: skip
     room = min(len(t.left), len(t.keys) // 2)
     end = len(tok)
     while position < end:
@@ -151,14 +153,14 @@ def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
             continue
         after = position + length[left]
         right = np.int64(tok[after])
-        if right >= 0 and _fits(t, left, right, limit, longest):
-            p = find(t.keys, t.ids, left, right)
+        if right >= 0 and _fits(left_size, length, left, right, limit, longest):
+            p = find(keys, ids, left, right)
             if p < 0:
                 if t.used[PAIRS] >= room:
                     return position
                 p = _new_pair(t, left, right)
-            t.value[p] += val[after - 1]
-            t.count[p] += 1
+            value[p] += val[after - 1]
+            places[p] += 1
         position = after
     return position
 
@@ -169,10 +171,12 @@ def list_occurrences(t: PairTable, min_count: int) -> None:
     at = 0
     for p in range(t.used[PAIRS]):
         t.begin[p] = at
-        if t.count[p] >= min_count:
-            at += t.count[p]
+        if t.places[p] >= min_count:
+            at += t.places[p]
     t.used[ARENA] = at
-    tok, length = t.tok, t.length
+    tok, length, keys, ids, places, begin, listed, arena = (
+        t.tok, t.length, t.keys, t.ids, t.places, t.begin, t.listed, t.arena,
+    )  # fmt: skip
     position = 0
     while position < len(tok):
         left = np.int64(tok[position])
@@ -181,21 +185,21 @@ def list_occurrences(t: PairTable, min_count: int) -> None:
             continue
         after = position + length[left]
         if tok[after] >= 0:
-            p = find(t.keys, t.ids, left, np.int64(tok[after]))
-            if p >= 0 and t.count[p] >= min_count:
-                t.arena[t.begin[p] + t.listed[p]] = position
-                t.listed[p] += 1
+            p = find(keys, ids, left, np.int64(tok[after]))
+            if p >= 0 and places[p] >= min_count:
+                arena[begin[p] + listed[p]] = position
+                listed[p] += 1
         position = after
 
 
 @njit(cache=True)
-def _note(t: PairTable, side: int, token: int, value: int) -> None:
+def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token: int, value: int) -> None:
     """Add one neighbour to the tally of a side."""
-    if t.hits[side, token] == 0:
-        t.seen[side, t.used[SEEN + side]] = token
-        t.used[SEEN + side] += 1
-    t.hits[side, token] += 1
-    t.sums[side, token] += value
+    if hits[side, token] == 0:
+        seen[side, n_seen[side]] = token
+        n_seen[side] += 1
+    hits[side, token] += 1
+    sums[side, token] += value
 
 
 @njit(cache=True)
@@ -208,6 +212,7 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     left_length = t.length[left]
     size = left_length + t.length[right]
     tok, val, arena = t.tok, t.val, t.arena
+    hits, sums, seen, n_seen = t.hits, t.sums, t.seen, t.n_seen
     first = t.begin[p]
     kept = first
     total = np.int64(0)
@@ -219,51 +224,51 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
         last = i + size - 1
         # a product right before us has already tallied the junction between
         if tok[i - 1] >= 0 and tok[i - 1] != new:
-            _note(t, LEFT, np.int64(tok[i - 1]), val[i - 1])
+            _note(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
         if tok[last + 1] >= 0:
-            _note(t, RIGHT, np.int64(tok[last + 1]), val[last])
+            _note(hits, sums, seen, n_seen, RIGHT, np.int64(tok[last + 1]), val[last])
         total += val[j - 1]
         tok[j - 1] = tok[j] = INSIDE
         tok[i] = tok[last] = new
         arena[kept] = i
         kept += 1
-    return kept - first, total
+    return int(kept - first), int(total)
 
 
 @njit(cache=True)
 def _withdraw(t: PairTable, p: int) -> None:
-    """Take the tallied occurrences off the pairs (neighbour, left of p) and (right of p, neighbour); clear the tally."""
+    """Take the tallied occurrences off the pairs (neighbour, left of p) and (right of p, neighbour); clear it."""
     t.used[TOUCHED] = 0
     for side in range(2):
-        for k in range(t.used[SEEN + side]):
+        for k in range(t.n_seen[side]):
             x = np.int64(t.seen[side, k])
             a, b = (x, np.int64(t.left[p])) if side == LEFT else (np.int64(t.right[p]), x)
             q = find(t.keys, t.ids, a, b)
             if q >= 0:
                 t.value[q] -= t.sums[side, x]
-                t.count[q] -= t.hits[side, x]
+                t.places[q] -= t.hits[side, x]
                 t.touched[t.used[TOUCHED]] = q
                 t.used[TOUCHED] += 1
             t.hits[side, x] = t.sums[side, x] = 0
-        t.used[SEEN + side] = 0
+        t.n_seen[side] = 0
 
 
 @njit(cache=True)
 def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
     """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
     for side in range(2):
-        for k in range(t.used[SEEN + side]):
+        for k in range(t.n_seen[side]):
             x = np.int64(t.seen[side, k])
             hits, value = t.hits[side, x], t.sums[side, x]
             t.hits[side, x] = t.sums[side, x] = 0
             t.cursor[side, x] = -1
             a, b = (x, new) if side == LEFT else (new, x)
-            if hits >= limits[0] and _fits(t, a, b, limits[1], limits[2]):
+            if hits >= limits[0] and _fits(t.left_size, t.length, a, b, limits[1], limits[2]):
                 q = _new_pair(t, a, b)
-                t.value[q], t.count[q], t.listed[q] = value, hits, hits
+                t.value[q], t.places[q], t.listed[q] = value, hits, hits
                 t.begin[q] = t.cursor[side, x] = t.used[ARENA]
                 t.used[ARENA] += hits
-        t.used[SEEN + side] = 0
+        t.n_seen[side] = 0
 
 
 @njit(cache=True)
@@ -295,24 +300,26 @@ def take(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
     new = _add_token(t, p)
     n, total = _replace(t, p, new)
     _withdraw(t, p)
-    t.value[p] = t.count[p] = t.listed[p] = 0
+    t.value[p] = t.places[p] = t.listed[p] = 0
     first, size, tok, val, arena = t.begin[p], t.length[new], t.tok, t.val, t.arena
+    hits, sums, seen, n_seen = t.hits, t.sums, t.seen, t.n_seen
     for s in range(first, first + n):
         i = arena[s]
         if tok[i - 1] >= 0 and tok[i - 1] != new:
-            _note(t, LEFT, np.int64(tok[i - 1]), val[i - 1])
+            _note(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
         if tok[i + size] >= 0:
-            _note(t, RIGHT, np.int64(tok[i + size]), val[i + size - 1])
+            _note(hits, sums, seen, n_seen, RIGHT, np.int64(tok[i + size]), val[i + size - 1])
     _enter(t, new, limits)
+    cursor, length = t.cursor, t.length
     for s in range(first, first + n):
         i = arena[s]
         before, after = tok[i - 1], tok[i + size]
-        if before >= 0 and before != new and t.cursor[0, before] >= 0:
-            arena[t.cursor[0, before]] = i - t.length[before]
-            t.cursor[0, before] += 1
-        if after >= 0 and t.cursor[1, after] >= 0:
-            arena[t.cursor[1, after]] = i
-            t.cursor[1, after] += 1
+        if before >= 0 and before != new and cursor[LEFT, before] >= 0:
+            arena[cursor[LEFT, before]] = i - length[before]
+            cursor[LEFT, before] += 1
+        if after >= 0 and cursor[RIGHT, after] >= 0:
+            arena[cursor[RIGHT, after]] = i
+            cursor[RIGHT, after] += 1
     return total
 
 

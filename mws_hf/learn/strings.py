@@ -1,7 +1,7 @@
 """Exact test whether a product string is taken: 64-bit hashes that kernels can combine, verified by whoever asks.
 
-The hash of a string is a polynomial in its code points modulo 2**64, so the hash of l + r follows from those of l and r.
-Equal strings have equal hashes: a hash not in the set proves the string new; a hash in it must be looked up as a string.
+The hash of a string is a polynomial in its code points modulo 2**64, so that of l + r follows from those of l and r.
+Equal strings have equal hashes: a hash not in the set proves a string new; one in the set must be looked up in full.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from mws_hf.learn.strings import hash_and_power
 
 Array = npt.NDArray[Any]
 NO_LIMIT = 1 << 30
+SPARE = 4096  # rows to start with; a power of two
 
 
 def resized(array: Array, size: int) -> Array:
@@ -49,8 +50,8 @@ def open_table(
     while position < len(tok):
         table = _more_pairs(table, 2 * len(table.left))
         position = count_pairs(table, position, limits[1], limits[2])
-    counts = table.count[: table.used[PAIRS]]
-    listed = int(counts[counts >= limits[0]].sum())
+    places = table.places[: table.used[PAIRS]]
+    listed = int(places[places >= limits[0]].sum())
     table = table._replace(arena=np.empty(listed + listed // 4 + 1024, np.int32))
     list_occurrences(table, limits[0])
     return table
@@ -73,23 +74,30 @@ def make_room(table: PairTable, pair: int) -> PairTable:
 
 
 def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> PairTable:
-    n, room, pairs = len(tokens), len(tokens) + 4096, 4096
+    n, room = len(tokens), len(tokens) + SPARE
     length = np.fromiter(map(len, tokens), np.int32, n)
     size = np.fromiter((len(token.lstrip()) for token in tokens), np.int32, n) if strip else length
     hashes = np.array([hash_and_power(token) for token in tokens], np.int64).reshape(n, 2)
     nothing = np.full(n, -1, np.int32)
-    rows = (length, size, nothing, nothing, hashes[:, 0], hashes[:, 1], np.zeros(n))
+    rows: tuple[Array, ...] = (length, size, nothing, nothing, hashes[:, 0], hashes[:, 1], np.zeros(n))
+    int32s = {name: np.zeros(SPARE, np.int32) for name in ("left", "right", "places", "listed")}
     return PairTable(
-        tok,
-        val,
-        *(resized(row, room) for row in rows),
-        *(np.zeros(pairs, kind) for kind in (np.int32, np.int32, np.int64, np.int32, np.int64, np.int32)),
-        np.full(2 * pairs, -1, np.int64),
-        np.zeros(2 * pairs, np.int32),
-        np.zeros(0, np.int32),
-        *(np.zeros((2, room), kind) for kind in (np.int32, np.int64, np.int32, np.int64)),
-        np.zeros(2 * room, np.int32),
-        np.array([n, 0, 0, 0, 0, 0], np.int64),
+        tok=tok,
+        val=val,
+        **{name: resized(row, room) for name, row in zip(TOKEN_FIELDS, rows, strict=True)},
+        **int32s,
+        value=np.zeros(SPARE, np.int64),
+        begin=np.zeros(SPARE, np.int64),
+        keys=np.full(2 * SPARE, -1, np.int64),
+        ids=np.zeros(2 * SPARE, np.int32),
+        arena=np.zeros(0, np.int32),
+        hits=np.zeros((2, room), np.int32),
+        sums=np.zeros((2, room), np.int64),
+        seen=np.zeros((2, room), np.int32),
+        n_seen=np.zeros(2, np.int64),
+        cursor=np.zeros((2, room), np.int64),
+        touched=np.zeros(2 * room, np.int32),
+        used=np.array([n, 0, 0, 0], np.int64),
     )
 
 

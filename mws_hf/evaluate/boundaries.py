@@ -157,8 +157,7 @@ def summarize(table: WordTable) -> BoundaryScores:
     words = len(table.words)
     hits, predicted, gold = int(table.hits.sum()), int(table.predicted.sum()), int(table.gold.sum())
     morph_hits = int(table.morph_hits.sum())
-    scored = max(1, int(table.scored.sum()))
-    macro = float(table.precision @ table.scored) / scored, float(table.recall @ table.scored) / scored
+    macro = macro_scores(table, np.arange(words))
     single = table.gold == 1
     split = single & (table.predicted > 0)
     extra = table.predicted - table.gold
@@ -185,6 +184,15 @@ def summarize(table: WordTable) -> BoundaryScores:
         tokens_per_word=_ratio(predicted + words, words),
         morphs_per_word=_ratio(gold + words, words),
     )
+
+
+def macro_scores(table: WordTable, chosen: Integers) -> tuple[float, float]:
+    """Mean precision and recall over some of a table's words, those of one character skipped; 1 if none is left."""
+    weight = table.scored[chosen]
+    scored = int(weight.sum())
+    if not scored:
+        return 1.0, 1.0
+    return float(table.precision[chosen] @ weight) / scored, float(table.recall[chosen] @ weight) / scored
 
 
 def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> BoundaryScores:

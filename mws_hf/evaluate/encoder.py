@@ -174,8 +174,9 @@ def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> 
 def align(text: str, pieces: Sequence[bytes | None]) -> list[Span] | None:
     r"""Lay token bytes on a text, left to right; None among the pieces is the unknown token and takes what is skipped.
 
-    White space that tokens leave out is passed over; a text that was lower-cased is recognised. Returns character
-    spans, or None when the pieces do not spell the text.
+    White space that tokens leave out is passed over; a text that was lower-cased is recognised; in a run of unknown
+    tokens the last takes all, for strings do not tell them apart. Returns character spans, (0, 0) for a token that
+    takes nothing, or None when the pieces do not spell the text.
 
     >>> align("ж ab", [b"\xd0", b"\xb6", b"a", b"b"]), align("xyb", [None, b"b"]), align("ab", [b"c"])
     ([(0, 1), (0, 1), (2, 3), (3, 4)], [(0, 2), (2, 3)], None)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import Floats, WordTable, f1
+from mws_hf.evaluate.boundaries import Floats, Integers, WordTable, f1, macro_scores
 
 
 @dataclass(frozen=True)
@@ -70,26 +70,19 @@ def interval(values: npt.ArrayLike) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) -> list[list[int]]:
-    """Index lists of random subsets that depend on the set of words alone, so that any two runs are paired.
+def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) -> list[Integers]:
+    """Index arrays of random subsets that depend on the set of words alone, so that any two runs are paired.
 
     The subsets are those of Morfessor's evaluation: `random.Random(i).sample(sorted(words), size)`. A list shorter
     than twice the size is sampled by halves, since whole-list samples would all be the same.
 
-    >>> stable_samples(["b", "a", "d", "c"], samples=2) == stable_samples(["b", "a", "d", "c"], samples=2)
+    >>> words = ["b", "a", "d", "c"]
+    >>> [words[index] for index in stable_samples(words)[0]] == random.Random(0).sample("abcd", 2)
     True
     """
     order = sorted(range(len(words)), key=words.__getitem__)
-    size = min(size, max(1, len(words) // 2))
-    return [random.Random(seed).sample(order, min(size, len(order))) for seed in range(samples)]
-
-
-def macro_f1(table: WordTable, chosen: Sequence[int]) -> float:
-    """Macro F1 over some of a table's words (words of one character skipped)."""
-    index = np.asarray(chosen, dtype=np.int64)
-    weight = table.scored[index]
-    scored = max(1, int(weight.sum()))
-    return f1(float(table.precision[index] @ weight) / scored, float(table.recall[index] @ weight) / scored)
+    size = min(size, (len(words) + 1) // 2)
+    return [np.array(random.Random(seed).sample(order, size), dtype=np.int64) for seed in range(samples)]
 
 
 def compare(first: WordTable, second: WordTable, resamples: int = 1000, seed: int = 0) -> Difference:
@@ -106,7 +99,7 @@ def difference(first: WordTable, second: WordTable, first_f1: Floats, second_f1:
     """`compare` on rows of `bootstrap_f1` made before, so that many pairs share the resampling."""
     low, high = interval(first_f1 - second_f1)
     subsets = stable_samples(first.words)
-    gains = [macro_f1(first, subset) - macro_f1(second, subset) for subset in subsets]
+    gains = [f1(*macro_scores(first, subset)) - f1(*macro_scores(second, subset)) for subset in subsets]
     return Difference(
         f1=_micro(first) - _micro(second),
         low=low,

@@ -79,7 +79,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def gold_markdown(gold: Gold, rows: Sequence[GoldRow]) -> str:
     """One gold file: what was read of it, and a row for each tokenizer."""
-    morphs = rows[0].scores.morphs_per_word if rows else 0.0
+    morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
     about = f"{len(gold.words)} words, {morphs:.2f} morphs a word, format {gold.format}"
     if gold.problems:
         about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"

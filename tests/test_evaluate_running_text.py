@@ -1,0 +1,138 @@
+"""Measures on running text: by hand on tiny tokenizers, and against a slow twin that reads like the definitions."""
+
+from __future__ import annotations
+
+import gzip
+import math
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
+from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, score_text
+from mws_hf.evaluate.segment import cuts_within, segment_words
+
+
+def toy(merges, letters=" abcd.", split=True):
+    byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
+    vocabulary = [*byte_tokens, *letters, *(a + b for a, b in merges)]
+    model = models.BPE({token: index for index, token in enumerate(vocabulary)}, merges, byte_fallback=True)
+    tokenizer = Tokenizer(model)
+    if split:
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r" ?\p{L}+|."), "isolated")
+    return tokenizer
+
+
+def test_by_hand():
+    # 8 tokens, 10 bytes, 9 characters, 3 words, two of them whole.
+    tokenizer = toy([("a", "b"), (" ", "a"), (" a", "b")])
+    scores = score_text(tokenizer, ["ab abc. é"])
+    pieces = tokenizer.encode("ab abc. é").tokens
+    assert pieces == ["ab", " ", "ab", "c", ".", " ", "<0xC3>", "<0xA9>"]
+    assert (scores.words, scores.tokens, scores.bytes) == (3, len(pieces), 10)
+    assert scores.bytes_per_token == 10 / len(pieces)
+    assert scores.characters_per_token == 9 / len(pieces)
+    assert scores.fertility == (len(pieces) - 1) / 3  # all but the full stop
+    assert scores.whole_words == 2 / 3
+    assert scores.byte_tokens == 2 / len(pieces)
+    assert scores.unknown_tokens == 0
+    assert scores.vocabulary_used == len(set(pieces)) / (256 + 6 + 3)
+    assert scores.to_dict()["words"] == 3
+
+
+def test_byte_level_tokens_inside_a_character_count_as_byte_tokens():
+    alphabet = {character: index for index, character in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    tokenizer = Tokenizer(models.BPE(alphabet, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    scores = score_text(tokenizer, ["ж a"])
+    assert (scores.tokens, scores.byte_tokens) == (4, 0.5)
+    assert scores.whole_words == 1
+
+
+def test_unknown_tokens_and_agreement_with_context():
+    vocabulary = {"[UNK]": 0, "ab": 1, "##c": 2, "a": 3}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    scores = score_text(tokenizer, ["abc zzz ab", "a"])
+    assert scores.unknown_tokens == 1 / 5
+    assert scores.context_agreement == 1
+    # Without a pre-tokenizer a word's cuts depend on its neighbours: "a" + "b" joins across the space's absence only.
+    joined = toy([("b", " "), ("a", "b ")], split=False)
+    assert score_text(joined, ["ab ab"]).context_agreement == 0.5  # " ab" alone is cut, "ab " in the text is not
+
+
+def test_a_token_over_two_words_counts_once():
+    superword = toy([("a", " "), ("a ", "b")], split=False)
+    scores = score_text(superword, ["a b"])
+    assert (scores.tokens, scores.words, scores.fertility, scores.whole_words) == (1, 2, 0.5, 1)
+
+
+def test_without_spans_lengths_are_known_and_words_are_not():
+    def encode(texts):
+        return [Encoded([0] * len(text), ["x"] * len(text), None) for text in texts]
+
+    scores = score_text(Encoder(encode, 10, None, False), ["ab ab"])
+    assert scores.tokens == 5
+    assert math.isnan(scores.fertility) and math.isnan(scores.whole_words) and math.isnan(scores.context_agreement)
+
+
+def slow_twin(tokenizer, lines):
+    """Fertility, whole words and agreement, word by word as the definitions read."""
+    words = tokens = whole = same = 0
+    for line, item in zip(lines, load_encoder(tokenizer).encode(lines), strict=True):
+        touched = set()
+        for match in regex.finditer(WORD, line):
+            start, end = match.span()
+            space = start > 0 and line[start - 1].isspace()
+            for index, (first, last) in enumerate(item.spans):
+                if max(first, start) < min(last, end) or (space and (first, last) == (start - 1, start)):
+                    touched.add(index)
+            cuts = cuts_within(item.spans, start, end)
+            alone = segment_words(tokenizer, [match.group()])[0]
+            words, whole = words + 1, whole + (not cuts)
+            same += [len("".join(alone[: i + 1])) for i in range(len(alone) - 1)] == cuts
+        tokens += len(touched)
+    return words, tokens, whole, same
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.text("ab cé.\n", min_size=1, max_size=12).filter(lambda t: "\n" not in t), min_size=1, max_size=4),
+    st.lists(st.tuples(st.sampled_from("ab c."), st.sampled_from("ab c.")), unique=True, max_size=6),
+    st.booleans(),
+)
+def test_vectorised_counts_equal_the_definitions(lines, merges, split):
+    tokenizer = toy(merges, split=split)
+    scores = score_text(tokenizer, lines)
+    words, tokens, whole, same = slow_twin(tokenizer, lines)
+    assert scores.words == words
+    if words:
+        expected = (tokens / words, whole / words, same / words)
+        assert (scores.fertility, scores.whole_words, scores.context_agreement) == pytest.approx(expected)
+    else:
+        assert math.isnan(scores.fertility)
+
+
+def test_renyi_ends_of_the_scale():
+    assert renyi_efficiency([5, 5, 5, 5]) == pytest.approx(1)
+    assert renyi_efficiency([5, 5], vocabulary_size=4) == pytest.approx(0.5)
+    assert renyi_efficiency([9]) == 1
+    assert renyi_efficiency([97, 1, 1, 1]) < 0.1
+
+
+def test_reading_text(tmp_path):
+    (tmp_path / "a.txt").write_text("один\r\n\nдва\u2028три\n", encoding="utf-8")
+    assert list(read_lines(tmp_path / "a.txt")) == ["один", "два\u2028три"]
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress("один\n".encode()))
+    assert list(read_lines(tmp_path / "a.txt.gz")) == ["один"]
+    (tmp_path / "b.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(MwSError, match="not UTF-8"):
+        list(read_lines(tmp_path / "b.txt"))
+    with pytest.raises(MwSError, match="cannot be read"):
+        list(read_lines(tmp_path / "absent.txt"))
+    with pytest.raises(MwSError, match="no token"):
+        score_text(toy([]), [])

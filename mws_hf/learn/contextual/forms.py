@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.learn.contextual.interning import build_trie, intern_pairs
+from mws_hf.learn.contextual.interning import intern_pairs
 from mws_hf.learn.symbols import SymbolCorpus
 from mws_hf.pattern import compiled
 
-Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Points = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -81,6 +80,17 @@ class WordPlaces:
     spaced: Mask
     table: CharacterTable
 
+    def letters(self, words: Longs) -> tuple[Points, Longs]:
+        """Code points of the cores (not folded) of the given words, and where each begins (one more than words)."""
+        begins, sizes = self.begins[words], self.starts[words + 1] - self.begins[words]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return self.points[np.arange(starts[-1]) + np.repeat(begins - starts[:-1], sizes)], starts
+
+    def cores(self, words: Longs) -> list[str]:
+        """The cores of the given words."""
+        letters, starts = self.letters(words)
+        return _slices(self.table.lower[letters], starts, np.zeros(len(words), bool))
+
 
 def find_words(pretokens: Sequence[str]) -> WordPlaces:
     """Tell words from other pre-tokens; empty pre-tokens are no words.
@@ -138,32 +148,41 @@ def collect_forms(pretokens: Sequence[str], counts: Longs) -> Forms:
     """
     places = find_words(pretokens)
     chosen = np.nonzero(places.is_word)[0]
-    begins, ends = places.begins[chosen], places.starts[chosen + 1]
-    starts = np.concatenate([[0], np.cumsum(ends - begins)])
-    letters = places.points[np.arange(starts[-1]) + np.repeat(begins - starts[:-1], ends - begins)]
-    last = starts[1:] - 1
-    cased = build_trie(letters, starts, False).nodes[last]
-    folded = build_trie(places.table.lower[letters], starts, False).nodes[last]
-    spaced = places.spaced[chosen].astype(np.int32)
-    form = intern_pairs(cased, spaced)
-    core = intern_pairs(folded, np.zeros(len(folded), np.int32))
-    texts = [pretokens[i][-n:] for i, n in zip(chosen[form.first], (ends - begins)[form.first], strict=True)]
-    cores = [fold(pretokens[i][-n:]) for i, n in zip(chosen[core.first], (ends - begins)[core.first], strict=True)]
-    core_counts = _sums(core.ids, counts[chosen], len(cores))
+    forms, form_of = _numbered(_slices(*places.letters(chosen), places.spaced[chosen]))
+    cores, core_of = _numbered(places.cores(chosen))
+    core_counts = _sums(core_of, counts[chosen], len(cores))
     by_code_point = np.array(sorted(range(len(cores)), key=cores.__getitem__), np.int64)
     order = by_code_point[np.argsort(-core_counts[by_code_point], kind="stable")]
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
+    core_of_form = np.empty(len(forms), np.int64)
+    core_of_form[form_of] = rank[core_of]
     return Forms(
-        [" " + text if space else text for text, space in zip(texts, spaced[form.first].tolist(), strict=True)],
-        _sums(form.ids, counts[chosen], len(texts)),
-        rank[core.ids[form.first]],
-        [cores[i] for i in order],
+        forms,
+        _sums(form_of, counts[chosen], len(forms)),
+        core_of_form,
+        [cores[i] for i in order.tolist()],
         core_counts[order],
     )
 
 
-def _sums(ids: Ints, counts: Longs, n: int) -> Longs:
+def _slices(points: Points, starts: Longs, spaced: Mask) -> list[str]:
+    """The words at `starts` as strings, with a space before where `spaced`."""
+    text = points.tobytes().decode("utf-32-le", "surrogatepass")
+    bounds = starts.tolist()
+    return [
+        " " + text[begin:end] if space else text[begin:end]
+        for begin, end, space in zip(bounds, bounds[1:], spaced.tolist(), strict=False)
+    ]
+
+
+def _numbered(texts: list[str]) -> tuple[list[str], Longs]:
+    """Distinct strings in order of first appearance, and which of them each text is."""
+    ids = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return list(ids), np.fromiter(map(ids.__getitem__, texts), np.int64, len(texts))
+
+
+def _sums(ids: Longs, counts: Longs, n: int) -> Longs:
     """Exact integer sums of `counts` by id."""
     total = np.zeros(n, np.int64)
     np.add.at(total, ids, counts)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.learn.contextual.evidence import boundary_probabilities
-from mws_hf.learn.contextual.forms import CharacterTable, code_points, collect_forms, find_words, fold, split_graphemes
+from mws_hf.learn.contextual.forms import CharacterTable, Forms, code_points, find_words, fold, split_graphemes
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.engine import Segmentation
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
@@ -57,6 +57,11 @@ class Evidence:
     def _index(self) -> dict[str, int]:
         return {core: i for i, core in enumerate(self.cores)}
 
+    def find(self, cores: Sequence[str]) -> Longs:
+        """Index of each core among the types, -1 where it is none of them."""
+        index = self._index
+        return np.fromiter((index.get(core, -1) for core in cores), np.int64, len(cores))
+
     def word(self, pretoken: str) -> list[float] | None:
         """Probability of a boundary after each character of a pre-token; None if it is not among the types.
 
@@ -94,22 +99,18 @@ def _copy_slices(source: Doubles, first: Longs, target: Doubles, begins: Longs, 
     target[np.repeat(begins, sizes) + within] = source[np.repeat(first, sizes) + within]
 
 
-def collect_evidence(
-    pretokens: Sequence[str], counts: Longs, settings: EvidenceSettings | None = None, n_threads: int | None = None
-) -> Evidence:
+def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_threads: int | None = None) -> Evidence:
     """Evidence for the `max_types` most frequent cores of 2 to `max_word_length` graphemes.
 
     Args:
-        pretokens: distinct pre-tokens, with their leading spaces.
-        counts: int64, shape (n_pretokens,), how often each occurs.
+        forms: from `collect_forms`.
         settings: constants of the recipe.
         n_threads: threads; all cores when absent. The result does not depend on it.
     """
     settings = settings or EvidenceSettings()
-    cores = collect_forms(pretokens, counts).cores
-    sizes = np.diff(split_graphemes(cores).corpus.starts)
+    sizes = np.diff(split_graphemes(forms.cores).corpus.starts)
     fit = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
-    types = [cores[i] for i in fit]
+    types = [forms.cores[i] for i in fit.tolist()]
     graphemes = split_graphemes(types)
     found = np.zeros(len(graphemes.last))
     found[graphemes.last] = boundary_probabilities(graphemes.corpus, settings, n_threads)
@@ -117,8 +118,7 @@ def collect_evidence(
 
 
 def learn_contextual(
-    pretokens: Sequence[str],
-    counts: Longs,
+    forms: Forms,
     alphabet: Sequence[str],
     n_merges: int,
     evidence: Evidence,
@@ -135,28 +135,25 @@ def learn_contextual(
     before a letter; then letters with their combining marks; then pairs by their worth until none is positive.
 
     Args:
-        pretokens: distinct pre-tokens, with their leading spaces.
-        counts: int64, shape (n_pretokens,).
+        forms: from `collect_forms`; those without evidence take no part.
         alphabet: the characters that are tokens.
         n_merges: how many merges are wanted.
-        evidence: from `collect_evidence`, usually of the same pre-tokens.
+        evidence: from `collect_evidence`, usually of the same forms.
         types: every core weighs the same, shared out among its forms by their counts; False: forms weigh their counts.
         min_occurrences: least number of forms' places where a pair must stand.
         max_token_length: longest token in characters, a leading space included.
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
     """
-    found = collect_forms(pretokens, counts)
-    index = evidence._index
-    core = np.array([index.get(c, -1) for c in found.cores], np.int64)[found.core_of]
+    core = evidence.find(forms.cores)[forms.core_of]
     kept = np.nonzero(core >= 0)[0]
-    forms = [found.forms[i] for i in kept]
-    weights = found.counts[kept]
+    texts = [forms.forms[i] for i in kept.tolist()]
+    weights = forms.counts[kept]
     if types:
-        weights = np.maximum(1, FORM_UNIT * weights // found.core_counts[found.core_of[kept]])
-    values = _junction_values(forms, core[kept], weights, evidence)
-    corpus = SymbolCorpus.from_words(forms, alphabet=alphabet)
-    known = np.isin(code_points(forms)[0], np.array([ord(c) for c in alphabet], np.int32))
+        weights = np.maximum(1, FORM_UNIT * weights // forms.core_counts[forms.core_of[kept]])
+    values = _junction_values(texts, core[kept], weights, evidence)
+    corpus = SymbolCorpus.from_words(texts, alphabet=alphabet)
+    known = np.isin(code_points(texts)[0], np.array([ord(c) for c in alphabet], np.int32))
     seeds = _seeds(corpus, n_merges, max_token_length, forbidden)
     segmentation = Segmentation(corpus)
     segmentation.apply(seeds)

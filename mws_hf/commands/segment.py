@@ -15,7 +15,9 @@ from mws_hf.errors import MwSError
 
 def segment(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any Hugging Face one).")],
-    words: Annotated[list[str] | None, typer.Argument(help="Words or text; read from stdin when none is given.")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Words or text; read from stdin when none is given.")
+    ] = None,
     separator: Annotated[str, typer.Option(help="What to print between morphs.")] = "·",
     as_json: Json = False,
 ) -> None:

@@ -16,13 +16,17 @@ from mws_hf.words.word_list import read_word_list
 
 Files = Annotated[
     list[str] | None,
-    typer.Argument(help="Text (.txt, .jsonl, .parquet; each also .gz), globs, '-' for stdin, or counts from `mws count`."),
+    typer.Argument(
+        help="Text (.txt, .jsonl, .parquet; each also .gz), globs, '-' for stdin, or counts from `mws count`."
+    ),
 ]
 Lexicon = Annotated[
     str | None, typer.Option(help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk'.")
 ]
 WordList = Annotated[list[Path] | None, typer.Option("--word-list", help="A word<TAB>count list, plain or .gz.")]
-Lemmas = Annotated[Path | None, typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose).")]
+Lemmas = Annotated[
+    Path | None, typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose).")
+]
 Field = Annotated[str | None, typer.Option("--field", help="The text field of .jsonl records.")]
 Column = Annotated[str | None, typer.Option("--column", help="The text column of .parquet tables.")]
 Encoding = Annotated[str, typer.Option(help="Character encoding of text files.")]

@@ -38,7 +38,9 @@ def train(
     criterion: Annotated[str, typer.Option(help="contextual or classic.")] = "contextual",
     composition: Annotated[
         str | None,
-        typer.Option(help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill."),
+        typer.Option(
+            help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill."
+        ),
     ] = None,
     running_text: Annotated[
         bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")

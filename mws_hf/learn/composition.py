@@ -1,8 +1,8 @@
 """The second phase: fill the vocabulary with compositions of frequent neighbours, whole stems and whole words.
 
-Frequency alone would glue morphs back together across every boundary it meets. So each occurrence of a pair is worth the
-tokens of running text it saves, less a price for the boundary it buries, paid once a word type. This module neither
-finds morphs nor boundary evidence.
+Frequency alone would glue morphs back together across every boundary it meets. So each occurrence of a pair is worth
+the tokens of running text it saves, less a price for the boundary it buries, paid once a word type. This module
+finds neither morphs nor boundary evidence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MwSTrainer: from word counts, text files or an iterator to a ready tokenizer; the criteria themselves live elsewhere."""
+"""MwSTrainer: from word counts, files or an iterator to a ready tokenizer; the criteria themselves live elsewhere."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mws_hf.errors import MwSError
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 
 if TYPE_CHECKING:
+    from mws_hf.learn.contextual.learner import Evidence
     from mws_hf.learn.symbols import Learnt
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.words.counts import WordCounts
@@ -83,6 +84,7 @@ class MwSTrainer:
         max_len_delta: classic; largest distance of a product's length from the root of the mean token length.
         stop_threshold: classic; stop when the best coefficient is not above it; None: stop at 0.
         crossing_penalty: contextual; how much a merge across a boundary costs against one within a morph (lambda).
+        burial_cost: contextual; price of a boundary that a composition hides, see `learn.composition`.
         max_types: contextual; evidence comes from this many most frequent word types.
 
     Raises:
@@ -115,7 +117,9 @@ class MwSTrainer:
     stop_threshold: float | None = None
     crossing_penalty: float = 4.0
     max_types: int = 150_000
+    burial_cost: float = 1.0
     report: LearntVocabulary | None = field(default=None, init=False, repr=False)
+    evidence: Evidence | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.criterion not in ("contextual", "classic"):
@@ -136,7 +140,7 @@ class MwSTrainer:
             self.pattern = GPT4_PATTERN if self.criterion == "classic" else WORD_PATTERN
 
     def train(self, files: str | Path | Sequence[str | Path], **reader_options: Any) -> MwSTokenizerFast:
-        """Train on text files (.txt, .gz, .jsonl, .parquet; globs); options as in `mws_hf.words.counting.count_files`."""
+        """Train on files (.txt, .gz, .jsonl, .parquet; globs); options are those of `words.counting.count_files`."""
         from mws_hf.words.counting import count_files
 
         counts = count_files(
@@ -195,11 +199,10 @@ class MwSTrainer:
         self._check_fingerprint(counts)
         counts = counts.at_least(self.min_count) if self.min_count > 1 else counts
         if len(counts) == 0:
-            raise MwSError(
-                f"no training words are left (min_count={self.min_count}); give text with at least one word"
-            )
+            raise MwSError(f"no training words are left (min_count={self.min_count}); give text with at least one word")
         alphabet = choose_alphabet(counts, self.initial_alphabet, self.limit_alphabet)
         budget = self._merge_budget(len(alphabet))
+        self.evidence = self._collect_evidence(counts)
         morphs = self._learn_morphs(counts, alphabet, self._morph_budget(budget))
         merges = morphs.merges
         if len(merges) < budget and self._composition() != 0:
@@ -247,33 +250,46 @@ class MwSTrainer:
         composition = self._composition()
         return budget if isinstance(composition, str) else round(budget * (1 - composition))
 
-    def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
+    def _collect_evidence(self, counts: WordCounts) -> Evidence | None:
         if self.criterion == "classic":
-            from mws_hf.learn.classic import ClassicScore
-            from mws_hf.learn.classic_engine import learn_classic
-            from mws_hf.learn.symbols import SymbolCorpus
+            return None
+        from mws_hf.learn.contextual.learner import collect_evidence
+        from mws_hf.learn.contextual.settings import EvidenceSettings
 
-            score = ClassicScore(
-                len_norm_factor=self.len_norm_factor,
-                log_base=self.log_base,
-                max_merge_len=self.max_merge_len,
-                max_len_delta=self.max_len_delta,
-                stop_threshold=self.stop_threshold,
-            )
-            weights = None if self.types else counts.counts
-            return learn_classic(
-                SymbolCorpus.from_words(counts.words, weights, alphabet),
+        settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
+        return collect_evidence(counts.words, counts.counts, settings)
+
+    def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
+        if self.evidence is not None:
+            from mws_hf.learn.contextual.learner import learn_contextual
+
+            return learn_contextual(
+                counts.words,
+                counts.counts,
+                alphabet,
                 n_merges,
-                score,
-                forbidden=frozenset(self.special_tokens),
-                max_token_length=self.max_token_length,
-                show_progress=self.show_progress,
+                self.evidence,
+                types=self.types,
+                min_occurrences=max(2, self.min_frequency),
+                **self._limits(),
             )
-        raise NotImplementedError
+        from mws_hf.learn.classic import ClassicScore
+        from mws_hf.learn.classic_engine import learn_classic
+        from mws_hf.learn.symbols import SymbolCorpus
 
-    def _compose(
-        self, counts: WordCounts, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int
-    ) -> Learnt:
+        score = ClassicScore(
+            len_norm_factor=self.len_norm_factor,
+            log_base=self.log_base,
+            max_merge_len=self.max_merge_len,
+            max_len_delta=self.max_len_delta,
+            stop_threshold=self.stop_threshold,
+        )
+        weights = None if self.types else counts.counts
+        return learn_classic(
+            SymbolCorpus.from_words(counts.words, weights, alphabet), n_merges, score, **self._limits()
+        )
+
+    def _compose(self, counts: WordCounts, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int) -> Learnt:
         from mws_hf.learn.composition import learn_compositions
 
         return learn_compositions(
@@ -282,10 +298,18 @@ class MwSTrainer:
             alphabet,
             morphs,
             n_merges,
-            forbidden=frozenset(self.special_tokens),
-            max_token_length=self.max_token_length,
-            show_progress=self.show_progress,
+            boundaries=None if self.evidence is None else self.evidence.boundaries(counts.words),
+            burial_cost=self.burial_cost,
+            min_frequency=self.min_frequency,
+            **self._limits(),
         )
+
+    def _limits(self) -> dict[str, Any]:
+        return {
+            "max_token_length": self.max_token_length,
+            "forbidden": frozenset(self.special_tokens),
+            "show_progress": self.show_progress,
+        }
 
 
 def choose_alphabet(counts: WordCounts, initial: Iterable[str], limit: int | None) -> list[str]:

@@ -134,6 +134,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._tokens = {number: token for token, number in self._vocab.items()}
         self._split, self._normalizer = backend.pre_tokenizer, backend.normalizer
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
+        kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
         kwargs.setdefault("special_tokens_pattern", "none")
         kwargs.setdefault("token_type_ids_pattern", "all_zeros")
         added = {**backend.get_added_tokens_decoder(), **kwargs.pop("added_tokens_decoder", {})}

@@ -78,6 +78,16 @@ def test_without_spans_lengths_are_known_and_words_are_not():
     scores = score_text(Encoder(encode, 10, None, False), ["ab ab"])
     assert scores.tokens == 5
     assert math.isnan(scores.fertility) and math.isnan(scores.whole_words) and math.isnan(scores.context_agreement)
+    assert (scores.words, scores.unaligned_lines) == (0, 1)
+
+
+def test_a_line_that_cannot_be_laid_out_counts_for_lengths_only():
+    def encode(texts):
+        return [Encoded([0], ["x"], None if text == "bad" else [(0, len(text))]) for text in texts]
+
+    scores = score_text(Encoder(encode, 10, None, False), ["good", "bad"])
+    assert (scores.words, scores.tokens, scores.bytes, scores.unaligned_lines) == (1, 2, 7, 1)
+    assert (scores.fertility, scores.whole_words) == (1, 1)
 
 
 def slow_twin(tokenizer, lines):

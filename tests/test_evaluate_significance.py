@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import summarize, word_table
+from mws_hf.evaluate.boundaries import macro_scores, summarize, word_table
 from mws_hf.evaluate.gold import GoldWord
-from mws_hf.evaluate.segment import every_character, no_cut
+from mws_hf.evaluate.segment import every_character, no_cut, pieces_of
 from mws_hf.evaluate.significance import bootstrap_f1, compare, interval, stable_samples, wilcoxon
 
 
@@ -80,6 +80,26 @@ def test_stable_samples_are_those_of_morfessor():
     for seed, sample in enumerate(samples):
         assert [words[index] for index in sample] == random.Random(seed).sample(sorted(words), 20)
     assert [len(sample) for sample in stable_samples(words)] == [25] * 10
+
+
+def test_sample_scores_are_those_of_morfessors_evaluation():
+    evaluation = pytest.importorskip("morfessor.evaluation", reason="an oracle where the baselines extra is installed")
+    draw = random.Random(5)
+
+    def cut(word):
+        return pieces_of(word, [place for place in range(1, len(word)) if draw.random() < 0.4])
+
+    words = sorted({"".join(draw.choices("abc", k=draw.randint(2, 7))) for _ in range(300)})
+    gold = [GoldWord(word, tuple({cut(word), cut(word)})) for word in words]
+    predicted = [cut(word) for word in words]
+    table = word_table(gold, predicted)
+    oracle = evaluation.MorfessorEvaluation({entry.word: entry.segmentations for entry in gold})
+    setting = evaluation.EvaluationConfig(4, 60)
+    result = oracle.evaluate_segmentation([(1, pieces) for pieces in predicted], setting)
+    for number, sample in enumerate(stable_samples(words, 4, 60)):
+        precision, recall = macro_scores(table, sample)
+        assert precision == pytest.approx(result.precision[number])
+        assert recall == pytest.approx(result.recall[number])
 
 
 def test_tables_must_speak_of_the_same_words():

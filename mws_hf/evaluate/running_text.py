@@ -30,11 +30,11 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class TextScores:
-    """Measures on running text; NaN where a tokenizer without offsets does not spell the text.
+    """Measures on running text; those of words are NaN when no line has words or none can be laid out.
 
     Attributes:
         bytes: UTF-8 bytes read.
-        words: running words (`WORD`).
+        words: running words (`WORD`), but for those of unaligned lines.
         tokens: tokens of the whole text, no special tokens added.
         fertility: tokens that touch a word or stand for the space before it, per word.
         bytes_per_token: bytes / tokens.
@@ -47,6 +47,7 @@ class TextScores:
         byte_tokens: share of tokens that hold less than a character (``<0xD0>`` and parts of characters).
         unknown_tokens: share of tokens that are the unknown token.
         context_agreement: share of running words cut as they are when isolated (after a space).
+        unaligned_lines: lines that count for lengths only, since the tokenizer has no offsets and does not spell them.
     """
 
     bytes: int
@@ -62,6 +63,7 @@ class TextScores:
     byte_tokens: float
     unknown_tokens: float
     context_agreement: float
+    unaligned_lines: int
 
     def to_dict(self) -> dict[str, float | int]:
         """Name -> value, in the order of the attributes."""
@@ -104,21 +106,21 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
     words = tally.words or math.nan
     whole = sum(count for (_, cuts), count in tally.cut_words.items() if not any(cuts))
     fallbacks = sum(count for token, count in tally.ids.items() if is_byte_token(tally.strings[token]))
-    aligned = math.nan if tally.unaligned else 1.0
     return TextScores(
         bytes=tally.bytes,
         words=tally.words,
         tokens=tokens,
-        fertility=aligned * tally.word_tokens / words,
+        fertility=tally.word_tokens / words,
         bytes_per_token=tally.bytes / tokens,
         characters_per_token=tally.characters / tokens,
         vocabulary_size=encoder.vocabulary_size,
         vocabulary_used=len(tally.ids) / encoder.vocabulary_size,
         renyi_efficiency=renyi_efficiency(tally.ids.values(), encoder.vocabulary_size),
-        whole_words=aligned * whole / words,
+        whole_words=whole / words,
         byte_tokens=(fallbacks + tally.shared) / tokens,
         unknown_tokens=0.0 if encoder.unknown_id is None else tally.ids[encoder.unknown_id] / tokens,
-        context_agreement=aligned * _agreement(encoder, tally.cut_words) / words,
+        context_agreement=_agreement(encoder, tally.cut_words) / words,
+        unaligned_lines=tally.unaligned,
     )
 
 
@@ -167,28 +169,29 @@ def _add_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> None:
     for item in encoded:
         tally.ids.update(item.ids)
         tally.strings.update(zip(item.ids, item.tokens, strict=True))
-    text = "\n".join(lines)
-    tally.bytes += len(text.encode()) - (len(lines) - 1)
-    tally.characters += len(text) - (len(lines) - 1)
+    tally.bytes += sum(len(line.encode()) for line in lines)
+    tally.characters += sum(map(len, lines))
+    aligned = [(line, item) for line, item in zip(lines, encoded, strict=True) if item.spans is not None]
+    tally.unaligned += len(lines) - len(aligned)
+    if not aligned:
+        return
+    text = "\n".join(line for line, _ in aligned)
     words = [match.span() for match in compiled(WORD).finditer(text)]
     tally.words += len(words)
-    if any(item.spans is None for item in encoded):
-        tally.unaligned += 1
-        return
-    starts, ends, strings = _flat_spans(lines, encoded)
+    starts, ends, strings = _flat_spans(aligned)
     tally.word_tokens += _tokens_of_words(text, words, starts, ends)
     tally.shared += _tokens_sharing_a_character(strings, starts, ends)
     cut = _cuts(len(text), starts, ends).tobytes()
     tally.cut_words.update((text[start:end], cut[start + 1 : end]) for start, end in words)
 
 
-def _flat_spans(lines: list[str], encoded: list[Encoded]) -> tuple[Places, Places, list[str]]:
+def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[Places, Places, list[str]]:
     """Starts and ends of the non-empty tokens as places in the joined lines, and the token strings."""
     starts: list[int] = []
     ends: list[int] = []
     strings: list[str] = []
     base = 0
-    for line, item in zip(lines, encoded, strict=True):
+    for line, item in aligned:
         for (start, end), string in zip(item.spans or (), item.tokens, strict=True):
             if start < end:
                 starts.append(base + start)

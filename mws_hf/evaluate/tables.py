@@ -91,6 +91,10 @@ def gold_markdown(gold: Gold, rows: Sequence[GoldRow]) -> str:
 def text_markdown(text: Mapping[str, TextScores]) -> str:
     """Running text: a row for each tokenizer."""
     first = next(iter(text.values()))
+    about = f"{first.words} words, {first.bytes} bytes"
+    for name, scores in text.items():
+        if scores.unaligned_lines:
+            about += f"; {name}: {scores.unaligned_lines} lines without offsets count for lengths only"
     rows = [
         [
             name,
@@ -107,7 +111,7 @@ def text_markdown(text: Mapping[str, TextScores]) -> str:
         ]
         for name, scores in text.items()
     ]
-    return f"### running text\n{first.words} words, {first.bytes} bytes\n\n" + markdown_table(_TEXT_HEADER, rows)
+    return f"### running text\n{about}\n\n" + markdown_table(_TEXT_HEADER, rows)
 
 
 def _gold_cells(row: GoldRow) -> list[str]:

@@ -1,0 +1,42 @@
+"""Fixed-length blocks of an encoded corpus for training loops. Importing this module imports torch."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from mws_hf.encode.corpus import EncodedCorpus
+from mws_hf.errors import MwSError
+
+
+class BlockDataset(Dataset):
+    """A torch Dataset of consecutive blocks of `block_size` ids; documents run on across blocks.
+
+    Item i holds `input_ids` and `labels`, both int64 of shape (block_size,): the ids of the corpus from
+    ``i * block_size`` on. Labels equal the inputs: models of `transformers` shift them. What is left after the last whole
+    block is dropped. Random access costs one read of the memory map; several loader workers share its pages.
+    """
+
+    def __init__(self, corpus: EncodedCorpus, block_size: int) -> None:
+        """Args: the corpus and the number of ids in a block.
+
+        Raises:
+            MwSError: the block size is not positive, or the corpus is shorter than one block.
+        """
+        if block_size < 1:
+            raise MwSError(f"block_size={block_size}: must be at least 1")
+        if corpus.n_tokens < block_size:
+            raise MwSError(f"{corpus.directory}: {corpus.n_tokens} ids are less than one block of {block_size}")
+        self.corpus = corpus
+        self.block_size = block_size
+
+    def __len__(self) -> int:
+        return self.corpus.n_tokens // self.block_size
+
+    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"block {index} of {len(self)}")
+        start = (index % len(self)) * self.block_size
+        ids = torch.from_numpy(self.corpus.tokens(start, start + self.block_size).astype(np.int64))
+        return {"input_ids": ids, "labels": ids.clone()}

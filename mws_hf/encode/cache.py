@@ -1,0 +1,207 @@
+"""A bounded map from pre-tokens (UTF-8 bytes) to their ids, for one thread. It never evicts, and is always right.
+
+A slot is four uint64 words: three hold the key, one the ids. Keys of up to 23 bytes lie in the slot itself,
+zero-padded, with their length in the top byte, so a hit costs one cache line and no comparison of strings; longer keys
+leave their hash, their place in a byte pool and their length. Up to three ids lie in the slot too, more in an id pool.
+Words are read little-endian, which every platform numba supports is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mws_hf.encode.tables import ID_BITS
+
+INLINE_KEY = 23
+LONGEST_KEY = 512
+"""Pre-tokens of more bytes are merged each time: they are rare and seldom repeat."""
+
+_U: Any = np.uint64
+_I: Any = np.int64
+_KEY_MASKS = np.array(
+    [[(1 << 8 * min(max(n - 8 * word, 0), 8)) - 1 for word in range(3)] for n in range(INLINE_KEY + 1)], np.uint64
+)
+_LONG = _U(0xFF << 56)
+_MULTIPLIERS = (_U(0x9E3779B97F4A7C15), _U(0xC2B2AE3D27D4EB4F), _U(0x165667B19E3779F9), _U(0xD6E8FEB86659FD93))
+_INLINE_IDS = 3
+_ID_MASK = (1 << ID_BITS) - 1
+
+SLOTS_USED, IDS_USED, BYTES_USED, MISSES, LOOKUPS = range(5)
+
+
+class Cache(NamedTuple):
+    """Arrays of one thread's cache.
+
+    Attributes:
+        slots: uint64[slots, 4], a power of two of them; a free slot has 0 in its third word.
+        ids: int32 pool of runs of more than three ids.
+        text: uint8 pool of keys of more than 23 bytes.
+        counters: int64[5]: slots, ids and bytes in use, misses, lookups.
+    """
+
+    slots: np.ndarray
+    ids: np.ndarray
+    text: np.ndarray
+    counters: np.ndarray
+
+
+def empty_cache(slots: int = 1 << 18) -> Cache:
+    """A cache of `slots` slots (a power of two), with pools in proportion."""
+    return Cache(
+        np.zeros((slots, 4), np.uint64), np.empty(slots, np.int32), np.empty(4 * slots, np.uint8), np.zeros(5, np.int64)
+    )
+
+
+@njit(cache=True, inline="always")
+def word_at(words: np.ndarray, at: int) -> int:
+    """The 8 bytes that start at byte `at`, read from aligned words (needs one word of padding behind the text)."""
+    word = at >> 3
+    shift = _U((at & 7) << 3)
+    return (words[word] >> shift) | ((words[word + 1] << _U(1)) << (_U(63) - shift))
+
+
+@njit(cache=True)
+def key_of(words: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
+    """The three key words of the pre-token of `size` bytes at byte `start`; `add` sets the second of a long one."""
+    if size <= INLINE_KEY:
+        first = word_at(words, start) & _KEY_MASKS[size, 0]
+        second = word_at(words, start + 8) & _KEY_MASKS[size, 1]
+        third = word_at(words, start + 16) & _KEY_MASKS[size, 2]
+        return first, second, third | (_U(size) << _U(56))
+    mixed = _U(size)
+    for at in range(start, start + size - 7, 8):
+        mixed = (mixed ^ word_at(words, at)) * _MULTIPLIERS[0]
+        mixed ^= mixed >> _U(32)
+    mixed = (mixed ^ word_at(words, start + size - 8)) * _MULTIPLIERS[1]
+    return mixed, _U(0), _LONG | _U(size)
+
+
+@njit(cache=True, inline="always")
+def _home(first: int, second: int, third: int) -> int:
+    mixed = first * _MULTIPLIERS[0] + second * _MULTIPLIERS[1] + third * _MULTIPLIERS[2]
+    mixed = (mixed ^ (mixed >> _U(32))) * _MULTIPLIERS[3]
+    return mixed ^ (mixed >> _U(29))
+
+
+@njit(cache=True)
+def _same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
+    for k in range(size):
+        if pool[at + k] != text[start + k]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def find(cache: Cache, text: np.ndarray, start: int, size: int, key: tuple[int, int, int]) -> int:
+    """Slot of the key, or -1 - (the free slot where it belongs)."""
+    first, second, third = key
+    slots = cache.slots
+    mask = slots.shape[0] - 1
+    long = third >= _LONG
+    slot = _I(_home(first, _U(0) if long else second, third)) & mask
+    while True:
+        found = slots[slot, 2]
+        if found == third and slots[slot, 0] == first:
+            if long:
+                if _same_bytes(cache.text, _I(slots[slot, 1]), text, start, size):
+                    return slot
+            elif slots[slot, 1] == second:
+                return slot
+        elif found == _U(0):
+            return -1 - slot
+        slot = (slot + 1) & mask
+
+
+@njit(cache=True)
+def add(
+    cache: Cache, slot: int, text: np.ndarray, start: int, size: int, key: tuple[int, int, int], ids: np.ndarray, n: int
+) -> None:
+    """Store ``ids[:n]`` under the key in a free slot; does nothing when a pool or the table has no room."""
+    counters = cache.counters
+    first, second, third = key
+    if 4 * counters[SLOTS_USED] >= 3 * cache.slots.shape[0]:
+        return
+    if third >= _LONG:
+        at = counters[BYTES_USED]
+        if at + size > cache.text.shape[0]:
+            return
+        cache.text[at : at + size] = text[start : start + size]
+        second = _U(at)
+    value = _pack(cache, ids, n)
+    if value < 0:
+        return
+    if third >= _LONG:
+        counters[BYTES_USED] += size
+    cache.slots[slot, 0], cache.slots[slot, 1], cache.slots[slot, 2] = first, second, third
+    cache.slots[slot, 3] = _U(value)
+    counters[SLOTS_USED] += 1
+
+
+@njit(cache=True)
+def _pack(cache: Cache, ids: np.ndarray, n: int) -> int:
+    """``ids << 2 | n`` for at most three ids, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
+    if n <= _INLINE_IDS:
+        packed = _I(0)
+        for k in range(n):
+            packed |= ids[k] << (ID_BITS * k)
+        return (packed << 2) | n
+    at = cache.counters[IDS_USED]
+    if at + n > cache.ids.shape[0]:
+        return -1
+    cache.ids[at : at + n] = ids[:n]
+    cache.counters[IDS_USED] += n
+    return ((at << ID_BITS) | n) << 2
+
+
+@njit(cache=True, inline="always")
+def copy_ids(cache: Cache, slot: int, out: np.ndarray, at: int) -> int:
+    """Write the ids of a slot to ``out[at:]``, which has room for three more; returns the place behind them."""
+    value = _I(cache.slots[slot, 3])
+    n = value & 3
+    value >>= 2
+    if n > 0:
+        out[at] = value & _ID_MASK
+        out[at + 1] = (value >> ID_BITS) & _ID_MASK
+        out[at + 2] = value >> (2 * ID_BITS)
+        return at + n
+    n = value & _ID_MASK
+    place = value >> ID_BITS
+    for k in range(n):
+        out[at + k] = cache.ids[place + k]
+    return at + n
+
+
+@njit(cache=True)
+def _refill(old: Cache, new: Cache) -> None:
+    mask = new.slots.shape[0] - 1
+    for k in range(old.slots.shape[0]):
+        third = old.slots[k, 2]
+        if third == _U(0):
+            continue
+        second = _U(0) if third >= _LONG else old.slots[k, 1]
+        slot = _I(_home(old.slots[k, 0], second, third)) & mask
+        while new.slots[slot, 2] != _U(0):
+            slot = (slot + 1) & mask
+        new.slots[slot] = old.slots[k]
+
+
+def cache_bytes(slots: int) -> int:
+    """Memory of a cache of `slots` slots with its pools."""
+    return 40 * slots
+
+
+def grown(cache: Cache, limit: int) -> Cache:
+    """The same cache with twice the room, if it is nearly full and that is within `limit` bytes; else `cache`."""
+    slots, counters = cache.slots.shape[0], cache.counters
+    pools = max(counters[IDS_USED] / cache.ids.shape[0], counters[BYTES_USED] / cache.text.shape[0])
+    if max(0.8 * pools, counters[SLOTS_USED] / slots) < 0.6 or cache_bytes(2 * slots) > limit:
+        return cache
+    larger = empty_cache(2 * slots)
+    larger.ids[: counters[IDS_USED]] = cache.ids[: counters[IDS_USED]]
+    larger.text[: counters[BYTES_USED]] = cache.text[: counters[BYTES_USED]]
+    larger.counters[:] = counters
+    _refill(cache, larger)
+    return larger

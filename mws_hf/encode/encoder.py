@@ -1,0 +1,208 @@
+"""Any `tokenizers` backend as an encoder of blocks: the fast kernel where it is exact, the Rust code everywhere else.
+
+It reads no files and writes none. Ids always equal ``backend.encode(document, add_special_tokens=False)``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import queue
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from mws_hf.encode.kernel import CACHE_LIMIT, Worker
+from mws_hf.encode.sources import Block, joined, not_utf8
+from mws_hf.encode.tables import bpe_tables
+from mws_hf.errors import MwSError
+
+_PREFIX = 3
+
+
+class Encoded(NamedTuple):
+    """Ids of a block.
+
+    Attributes:
+        ids: uint16 or uint32, all documents one after another, separators included.
+        ends: int64, where the ids of each document end.
+        n_bytes: int64, bytes of each document.
+    """
+
+    ids: np.ndarray
+    ends: np.ndarray
+    n_bytes: np.ndarray
+
+
+def _token_text(token: Any) -> str | None:
+    return token.get("content") if isinstance(token, dict) else token
+
+
+def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
+    """The `tokenizers` backend of a tokenizer or directory, and its end-of-sequence token if it is known.
+
+    Args:
+        tokenizer: a directory with tokenizer.json, such a file, a name for AutoTokenizer, a fast transformers
+            tokenizer, or a `tokenizers.Tokenizer`.
+
+    Raises:
+        MwSError: no such tokenizer, or a slow one without a Rust backend.
+    """
+    if isinstance(tokenizer, Tokenizer):
+        return tokenizer, None
+    if isinstance(tokenizer, (str, Path)):
+        path = Path(tokenizer)
+        file = path / "tokenizer.json" if path.is_dir() else path
+        if file.is_file():
+            return _read_backend(file)
+        tokenizer = _auto_tokenizer(tokenizer)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if not isinstance(backend, Tokenizer):
+        name = type(tokenizer).__name__
+        raise MwSError(f"{name} has no Rust backend; save it and load the directory with PreTrainedTokenizerFast")
+    return backend, tokenizer.eos_token
+
+
+def _read_backend(file: Path) -> tuple[Tokenizer, str | None]:
+    try:
+        backend = Tokenizer.from_file(str(file))
+    except Exception as error:  # tokenizers raises bare Exception for every malformed file
+        raise MwSError(f"{file}: not a tokenizer.json this version of tokenizers can read ({error})") from error
+    config = file.parent / "tokenizer_config.json"
+    settings = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    return backend, _token_text(settings.get("eos_token"))
+
+
+def _auto_tokenizer(name: str | Path) -> Any:
+    from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
+
+    try:
+        return AutoTokenizer.from_pretrained(str(name))
+    except (OSError, ValueError) as error:
+        raise MwSError(f"{name}: no tokenizer there ({str(error).splitlines()[0]})") from error
+
+
+class BlockEncoder:
+    """Encodes blocks of documents with one tokenizer; `encode` may be called from several threads."""
+
+    def __init__(self, backend: Tokenizer, separator: str | None = None, cache_limit: int = CACHE_LIMIT) -> None:
+        """Prepare the tables.
+
+        Args:
+            backend: the tokenizer; its padding and truncation are ignored, and it is not changed.
+            separator: a token written after each document, or None.
+            cache_limit: memory cap of the pre-token cache of each thread, in bytes.
+
+        Raises:
+            MwSError: the separator is not in the vocabulary.
+        """
+        self.backend = Tokenizer.from_str(backend.to_str())
+        self.backend.no_padding()
+        self.backend.no_truncation()
+        self.backend.encode_special_tokens = backend.encode_special_tokens
+        self.separator = separator
+        self.separator_id = self._separator_id()
+        vocab = self.backend.get_vocab(with_added_tokens=True)
+        self.dtype = np.dtype(np.uint16 if max(vocab.values(), default=0) < 1 << 16 else np.uint32)
+        self.tables = bpe_tables(self.backend)
+        self._cache_limit = cache_limit
+        self._workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        self._added = self._added_literals()
+
+    def _separator_id(self) -> int:
+        if self.separator is None:
+            return -1
+        index = self.backend.token_to_id(self.separator)
+        if index is None:
+            raise MwSError(f"separator {self.separator!r} is not in the vocabulary; name a token of it, or None")
+        return int(index)
+
+    def _added_literals(self) -> dict[bytes, list[bytes]]:
+        """Added tokens, raw and normalized, by their first bytes: texts that hold none cannot be cut by any."""
+        normalizer = self.backend.normalizer
+        literals = set()
+        for token in self.backend.get_added_tokens_decoder().values():
+            literals.add(token.content.encode())
+            if normalizer is not None:
+                literals.add(normalizer.normalize_str(token.content).encode())
+        by_prefix: dict[bytes, list[bytes]] = {}
+        for literal in sorted(literals - {b""}):
+            by_prefix.setdefault(literal[:_PREFIX], []).append(literal)
+        return by_prefix
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether the kernel serves this tokenizer; otherwise every document goes through the Rust code."""
+        return self.tables is not None
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that decides ids: the tokenizer and the separator."""
+        spec = json.loads(self.backend.to_str())
+        spec["encode_special_tokens"] = self.backend.encode_special_tokens
+        text = json.dumps([spec, self.separator_id], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def encode(self, block: Block) -> Encoded:
+        """Ids of the documents of a block.
+
+        Raises:
+            MwSError: a document is not UTF-8.
+        """
+        n_bytes = np.diff(block.ends, prepend=0)
+        if self.tables is None:
+            nothing = np.empty(0, self.dtype), np.zeros(len(n_bytes), np.int64)
+            return Encoded(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
+        routed = self._holding_added(block)
+        plain = block
+        if self.backend.normalizer is not None:
+            plain = self._normalized(block)
+            routed |= self._holding_added(plain)
+        ids, ends = self._encode_plain(plain)
+        if routed:
+            ids, ends = self._stitch(ids, ends, block, sorted(routed))
+        return Encoded(ids, ends, n_bytes)
+
+    def _encode_plain(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        assert self.tables is not None
+        try:
+            worker = self._workers.get_nowait()
+        except queue.Empty:
+            worker = Worker(self.tables, self.dtype, self._cache_limit)
+        ids, ends, bad = worker.encode(block.text, block.ends, self.separator_id)
+        self._workers.put(worker)
+        if bad >= 0:
+            raise not_utf8(block.where(bad))
+        return ids, ends
+
+    def _normalized(self, block: Block) -> Block:
+        normalize = self.backend.normalizer.normalize_str
+        return joined([normalize(block.document(k)).encode() for k in range(len(block.ends))], block.where)
+
+    def _holding_added(self, block: Block) -> set[int]:
+        """Documents that contain the text of an added token."""
+        places: list[int] = []
+        for prefix, literals in self._added.items():
+            if block.buffer.find(prefix, 0, block.size) < 0:
+                continue
+            for literal in literals:
+                at = block.buffer.find(literal, 0, block.size)
+                while at >= 0:
+                    places.append(at)
+                    at = block.buffer.find(literal, at + 1, block.size)
+        return set(np.searchsorted(block.ends, places, side="right").tolist())
+
+    def _stitch(
+        self, ids: np.ndarray, ends: np.ndarray, block: Block, routed: range | list[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same ids with those of the `routed` documents (ascending) replaced by what the Rust code says."""
+        encodings = self.backend.encode_batch_fast([block.document(k) for k in routed], add_special_tokens=False)
+        tail = [self.separator_id] if self.separator is not None else []
+        starts, sizes = np.concatenate(([0], ends[:-1])), np.diff(ends, prepend=0)
+        pieces, done = [], 0
+        for k, encoding in zip(routed, encodings, strict=True):
+            pieces += [ids[done : starts[k]], np.array(encoding.ids + tail, ids.dtype)]
+            sizes[k], done = len(pieces[-1]), ends[k]
+        return np.concatenate([*pieces, ids[done:]]), np.cumsum(sizes)

@@ -1,0 +1,229 @@
+"""The encoding loop over UTF-8 bytes: scan a pre-token, look it up, merge it when it is new, write its ids.
+
+It knows nothing of files, normalizers or added tokens. Every call is exact whatever the cache holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from mws_hf.encode.cache import LONGEST_KEY, LOOKUPS, MISSES, Cache, add, copy_ids, empty_cache, find, grown, key_of
+from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
+from mws_hf.encode.tables import BpeTables
+from mws_hf.pattern import split
+from mws_hf.words.scanner import next_pretoken
+
+_I: Any = np.int64
+
+PADDING = 40
+"""Bytes a text buffer must have behind its text: whole words are read at any byte."""
+
+CACHE_LIMIT = 256 << 20
+"""Default memory cap of one worker's pre-token cache, in bytes."""
+
+
+def encode_reference(
+    text: str, vocab: Mapping[str, int], merges: Mapping[tuple[int, int], tuple[int, int]], pattern: str
+) -> list[int]:
+    """What the kernel computes, in plain Python: split, characters (or their bytes) to ids, merge each pre-token.
+
+    Args:
+        text: a document.
+        vocab: token -> id, with all 256 byte tokens.
+        merges: pair of ids -> (rank, id of the product).
+        pattern: the split pattern, by the Unicode tables of the `regex` module.
+
+    >>> vocab = {f"<0x{b:02X}>": b for b in range(256)} | {"a": 256, "b": 257, "ab": 258}
+    >>> encode_reference("abяa", vocab, {(256, 257): (0, 258)}, r".+")
+    [258, 209, 143, 256]
+    """
+    ids: list[int] = []
+    for word in split(text, pattern):
+        symbols = [[vocab[c]] if c in vocab else [vocab[f"<0x{b:02X}>"] for b in c.encode()] for c in word]
+        ids.extend(merge_reference(list(chain.from_iterable(symbols)), merges))
+    return ids
+
+
+@njit(cache=True)
+def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
+    """3 or 4 for a well-formed UTF-8 sequence of that length (RFC 3629: no surrogates, no overlong forms), else 0."""
+    lead = text[at]
+    size = 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 0
+    if size == 0 or at + size > stop:
+        return 0
+    for k in range(1, size):
+        if text[at + k] & 0xC0 != 0x80:
+            return 0
+    second = text[at + 1]
+    if lead == 0xE0 and second < 0xA0 or lead == 0xED and second > 0x9F:
+        return 0
+    if lead == 0xF0 and second < 0x90 or lead == 0xF4 and second > 0x8F:
+        return 0
+    return size
+
+
+@njit(cache=True, inline="always")
+def _plain_word_end(text: np.ndarray, start: int, letters: np.ndarray) -> int:
+    """End of ``" "?`` and letters of one or two bytes, if an ASCII character that ends a word follows, else -1.
+
+    Both patterns cut most running text just so, and this costs a third of the general scanner. An apostrophe may
+    continue a word, as may any character beyond ASCII; then, and at the end of the text, the scanner decides.
+    """
+    at = np.uint64(start + (text[start] == 0x20))
+    first = at
+    while True:
+        step = letters[text[at] | np.uint64(text[at + np.uint64(1)]) << np.uint64(8)]
+        while step == 2:
+            at += np.uint64(2)
+            step = letters[text[at] | np.uint64(text[at + np.uint64(1)]) << np.uint64(8)]
+        if step == 0:
+            break
+        at += np.uint64(1)
+    if at == first or text[at] >= 0x80 or text[at] == 0x27:
+        return -1
+    return _I(at)
+
+
+@njit(cache=True)
+def _symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np.ndarray) -> int:
+    """Ids of the characters of one pre-token, or of their bytes; returns how many, -1 if it is not UTF-8."""
+    n = 0
+    at = start
+    while at < stop:
+        lead = np.int64(text[at])
+        if lead < 0x80:
+            size, code = 1, lead
+        elif 0xC2 <= lead < 0xE0 and at + 1 < stop and text[at + 1] & 0xC0 == 0x80:
+            size, code = 2, (lead & 0x1F) << 6 | (text[at + 1] & 0x3F)
+        else:
+            size = _sequence_length(text, at, stop)
+            if size == 0:
+                return -1
+            code = lead & (0x7F >> size)
+            for k in range(1, size):
+                code = (code << 6) | (text[at + k] & 0x3F)
+        if tables.characters[code] >= 0:
+            ids[n] = tables.characters[code]
+            n += 1
+        else:
+            for k in range(size):
+                ids[n] = tables.byte_ids[text[at + k]]
+                n += 1
+        at += size
+    return n
+
+
+@njit(cache=True)
+def _merge(text: np.ndarray, start: int, stop: int, tables: BpeTables, scratch: np.ndarray) -> int:
+    """Encode one pre-token into ``scratch[0]``; returns how many ids, -1 if it is not UTF-8."""
+    n = _symbols(text, start, stop, tables, scratch[0])
+    if n <= SHORT:
+        return merge_short(scratch, n, tables.pairs, tables.products)
+    return merge_long(scratch[0], n, tables.pairs, tables.products)
+
+
+@njit(cache=True)
+def _write(ids: np.ndarray, n: int, out: np.ndarray, at: int) -> int:
+    for k in range(n):
+        out[at + k] = ids[k]
+    return at + n
+
+
+@njit(cache=True, nogil=True)
+def encode_documents(
+    text: np.ndarray,
+    words: np.ndarray,
+    ends: np.ndarray,
+    tables: BpeTables,
+    cache: Cache,
+    separator: int,
+    out: np.ndarray,
+    out_ends: np.ndarray,
+) -> int:
+    """Encode the documents of one buffer.
+
+    Args:
+        text: uint8 buffer with at least `PADDING` bytes behind the last document.
+        words: the same memory as uint64 words.
+        ends: int64, where each document ends; the first starts at 0.
+        tables: the tokenizer.
+        cache: this thread's cache; filled as room allows.
+        separator: id written after each document, -1 for none.
+        out: room for one id per byte, one per document and three more.
+        out_ends: int64 of the shape of `ends`: where the ids of each document end.
+
+    Returns:
+        -1 on success, else the index of the first document that is not UTF-8.
+    """
+    scratch = np.empty((4, LONGEST_KEY), np.int64)
+    at = start = lookups = misses = 0
+    for document in range(ends.shape[0]):
+        end = ends[document]
+        while start < end:
+            stop = _plain_word_end(text, start, tables.letters)
+            if stop < 0 or stop >= end:
+                stop = next_pretoken(text, start, end, tables.classes, tables.kind)
+            if stop > end:
+                return document
+            size = stop - start
+            lookups += 1
+            if size > LONGEST_KEY:
+                large = np.empty((4, size), np.int64)
+                n = _merge(text, start, stop, tables, large)
+                if n < 0:
+                    return document
+                at = _write(large[0], n, out, at)
+            else:
+                key = key_of(words, start, size)
+                slot = find(cache, text, start, size, key)
+                if slot >= 0:
+                    at = copy_ids(cache, slot, out, at)
+                else:
+                    misses += 1
+                    n = _merge(text, start, stop, tables, scratch)
+                    if n < 0:
+                        return document
+                    add(cache, -1 - slot, text, start, size, key, scratch[0], n)
+                    at = _write(scratch[0], n, out, at)
+            start = stop
+        if separator >= 0:
+            out[at] = separator
+            at += 1
+        out_ends[document] = at
+    cache.counters[LOOKUPS] += lookups
+    cache.counters[MISSES] += misses
+    return -1
+
+
+class Worker:
+    """The kernel with one thread's cache and output buffer. Not for use by two threads at once."""
+
+    def __init__(self, tables: BpeTables, dtype: np.dtype, cache_limit: int = CACHE_LIMIT) -> None:
+        """Args: the tokenizer's tables, the dtype of ids, and the memory cap of the cache in bytes."""
+        self.tables = tables
+        self.cache = empty_cache()
+        self._limit = cache_limit
+        self._out = np.empty(0, dtype)
+
+    def encode(self, text: np.ndarray, ends: np.ndarray, separator: int = -1) -> tuple[np.ndarray, np.ndarray, int]:
+        """Ids of all documents, where each document's ids end, and the first document that is not UTF-8 (or -1).
+
+        Args:
+            text: uint8 buffer, aligned to 8 bytes, with `PADDING` bytes behind the text.
+            ends: int64, where each document ends in `text`.
+            separator: id written after each document, -1 for none.
+        """
+        room = (int(ends[-1]) if len(ends) else 0) + len(ends) + 3
+        if len(self._out) < room:
+            self._out = np.empty(room, self._out.dtype)
+        out_ends = np.empty(len(ends), np.int64)
+        words = text[: len(text) & ~7].view(np.uint64)
+        bad = encode_documents(text, words, ends, self.tables, self.cache, separator, self._out, out_ends)
+        self.cache = grown(self.cache, self._limit)
+        size = int(out_ends[-1]) if len(ends) and bad < 0 else 0
+        return self._out[:size].copy(), out_ends, bad

@@ -1,0 +1,144 @@
+"""BPE inside one pre-token: lowest rank first, then leftmost, as `tokenizers` does it. No text, no cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numba import njit
+
+from mws_hf.encode.tables import NO_RANK, find_rank
+
+SHORT = 48
+"""Longest pre-token, in symbols, merged by scanning for the lowest rank; beyond it a heap is faster."""
+
+
+def merge_reference(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
+    """The definition: merge the adjacent pair of lowest rank, leftmost first, until no pair is a merge.
+
+    Args:
+        ids: symbol ids of one pre-token.
+        ranks: pair of ids -> (rank, id of the product).
+
+    >>> merge_reference([0, 1, 0, 1], {(0, 1): (0, 2), (2, 2): (1, 3)})
+    [3]
+    """
+    symbols = list(ids)
+    while True:
+        pairs = [(ranks[pair], at) for at, pair in enumerate(zip(symbols, symbols[1:], strict=False)) if pair in ranks]
+        if not pairs:
+            return symbols
+        (_, product), at = min(pairs, key=lambda item: (item[0][0], item[1]))
+        symbols[at : at + 2] = [product]
+
+
+@njit(cache=True)
+def merge_short(scratch: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarray) -> int:
+    """Merge the symbols ``scratch[0, :size]`` in place, `size` at most `SHORT`; returns the new size.
+
+    Quadratic, and the fastest for words: the ranks of all pairs are searched for their minimum at every merge, and the
+    search has no branch to mispredict, since symbols that are gone stay in place with the rank of no pair.
+
+    Args:
+        scratch: int64[4, > size]: symbols; rank of each symbol with its successor; next and previous symbol left.
+        size: how many symbols.
+        pairs: the table of merges.
+        products: what each merge makes.
+    """
+    ids, ranks, following, previous = scratch[0], scratch[1], scratch[2], scratch[3]
+    for k in range(size):
+        following[k], previous[k] = k + 1, k - 1
+        ranks[k] = find_rank(pairs, ids[k], ids[k + 1]) if k + 1 < size else NO_RANK
+    while True:
+        best = NO_RANK << 6
+        for k in range(size):
+            best = min(best, (ranks[k] << 6) | k)
+        at, rank = best & 63, best >> 6
+        if rank == NO_RANK:
+            break
+        right, before = following[at], previous[at]
+        after = following[right]
+        ids[at] = products[rank]
+        ids[right] = -1
+        ranks[right] = NO_RANK
+        following[at], previous[after] = after, at
+        ranks[at] = find_rank(pairs, ids[at], ids[after]) if after < size else NO_RANK
+        if before >= 0:
+            ranks[before] = find_rank(pairs, ids[before], ids[at])
+    return _compact(ids, size)
+
+
+@njit(cache=True)
+def _compact(ids: np.ndarray, size: int) -> int:
+    kept = 0
+    for k in range(size):
+        ids[kept] = ids[k]
+        kept += ids[k] >= 0
+    return kept
+
+
+@njit(cache=True)
+def _push(heap: np.ndarray, size: int, item: int) -> int:
+    at = size
+    while at > 0:
+        parent = (at - 1) >> 1
+        if heap[parent] <= item:
+            break
+        heap[at] = heap[parent]
+        at = parent
+    heap[at] = item
+    return size + 1
+
+
+@njit(cache=True)
+def _pop(heap: np.ndarray, size: int) -> int:
+    """Remove ``heap[0]``; returns the new size."""
+    size -= 1
+    item = heap[size]
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= item:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = item
+    return size
+
+
+@njit(cache=True)
+def _offer(heap: np.ndarray, size: int, pairs: np.ndarray, left: int, right: int, at: int) -> int:
+    rank = find_rank(pairs, left, right)
+    return size if rank == NO_RANK else _push(heap, size, (rank << 32) | at)
+
+
+@njit(cache=True)
+def merge_long(ids: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarray) -> int:
+    """Merge ``ids[:size]`` in place in O(n log n): linked symbols, a heap of ``rank << 32 | position``.
+
+    An entry whose pair has changed since is dropped when its rank no longer matches. Positions stay below 2^32.
+    """
+    following = np.arange(1, size + 1)
+    previous = np.arange(-1, size - 1)
+    heap = np.empty(3 * size, np.int64)
+    waiting = 0
+    for k in range(size - 1):
+        waiting = _offer(heap, waiting, pairs, ids[k], ids[k + 1], k)
+    while waiting > 0:
+        rank, at = heap[0] >> 32, heap[0] & 0xFFFFFFFF
+        waiting = _pop(heap, waiting)
+        right = following[at]
+        if ids[at] < 0 or right >= size or find_rank(pairs, ids[at], ids[right]) != rank:
+            continue
+        ids[at] = products[rank]
+        ids[right] = -1
+        after = following[right]
+        following[at] = after
+        if after < size:
+            previous[after] = at
+            waiting = _offer(heap, waiting, pairs, ids[at], ids[after], at)
+        if previous[at] >= 0:
+            waiting = _offer(heap, waiting, pairs, ids[previous[at]], ids[at], previous[at])
+    return _compact(ids, size)

@@ -1,0 +1,106 @@
+"""One shard on disk: an Arrow stream file that `datasets` loads, with the place of its arrays, so that NumPy maps them.
+
+The ids are stored once. It knows nothing of tokenizers, and of the manifest only the row that describes a shard.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from mws_hf.atomic import atomic_path, write_text
+from mws_hf.encode.encoder import Encoded
+
+
+class Shard(NamedTuple):
+    """A row of the manifest.
+
+    Attributes:
+        file: name within the corpus directory.
+        documents: how many.
+        tokens: how many ids, separators included.
+        bytes: UTF-8 bytes of the documents.
+        blocks: how many blocks of the source went into it.
+        checksum: of the text and the document ends, in hexadecimal.
+        ids_at: byte of the file where the ids start (dtype of the manifest, little-endian, `tokens` of them).
+        ends_at: byte where the int64 ``documents + 1`` offsets of documents start.
+        n_bytes_at: byte where the int64 `documents` byte lengths start.
+    """
+
+    file: str
+    documents: int
+    tokens: int
+    bytes: int
+    blocks: int
+    checksum: str
+    ids_at: int
+    ends_at: int
+    n_bytes_at: int
+
+
+def write_shard(path: Path, parts: Sequence[Encoded], checksum: str) -> Shard:
+    """Write encoded blocks as one record batch with the columns `input_ids` and `n_bytes`; atomic."""
+    shifts = np.cumsum([0, *(len(part.ids) for part in parts)])
+    ids = np.concatenate([part.ids for part in parts])
+    offsets = np.concatenate([[0], *(part.ends + shift for part, shift in zip(parts, shifts, strict=False))])
+    n_bytes = np.concatenate([part.n_bytes for part in parts])
+    column = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(ids))
+    batch = pa.record_batch({"input_ids": column, "n_bytes": pa.array(n_bytes, pa.int64())})
+    with atomic_path(path) as temporary:
+        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        ids_at, ends_at, n_bytes_at = _places(temporary)
+    size = int(n_bytes.sum())
+    return Shard(path.name, len(n_bytes), len(ids), size, len(parts), checksum, ids_at, ends_at, n_bytes_at)
+
+
+def _places(path: Path) -> tuple[int, int, int]:
+    """Where the buffers of ids, offsets and byte lengths lie in the file."""
+    with pa.memory_map(str(path)) as file:
+        start = file.read_buffer().address
+        file.seek(0)
+        batch = pa.ipc.open_stream(file).read_next_batch()
+        lists, n_bytes = batch.column(0), batch.column(1)
+        buffers = (lists.values.buffers()[1], lists.buffers()[1], n_bytes.buffers()[1])
+        ids_at, ends_at, n_bytes_at = (b.address - start if b is not None and b.size else 0 for b in buffers)
+        return ids_at, ends_at, n_bytes_at
+
+
+def map_array(path: Path, dtype: np.dtype, place: int, size: int) -> np.ndarray:
+    """`size` numbers of a file from byte `place` on, memory-mapped, read-only."""
+    if size == 0:
+        return np.empty(0, dtype)
+    return np.memmap(path, dtype, "r", place, (size,))
+
+
+def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: np.dtype, fingerprint: str) -> None:
+    """Write `dataset_info.json` and `state.json`, which make the directory one that `datasets.load_from_disk` reads."""
+    features: dict[str, Any] = {
+        "input_ids": {"feature": {"dtype": str(dtype), "_type": "Value"}, "_type": "LargeList"},
+        "n_bytes": {"dtype": "int64", "_type": "Value"},
+    }
+    info = {"citation": "", "description": "", "features": features, "homepage": "", "license": ""}
+    state: dict[str, Any] = {
+        "_data_files": [{"filename": shard.file} for shard in shards],
+        "_fingerprint": fingerprint[:16],
+        "_format_columns": None,
+        "_format_kwargs": {},
+        "_format_type": None,
+        "_output_all_columns": False,
+        "_split": None,
+    }
+    write_text(directory / "dataset_info.json", json.dumps(info, indent=1))
+    write_text(directory / "state.json", json.dumps(state, indent=1))
+
+
+def remove_dataset_files(directory: Path) -> None:
+    """Remove what makes the directory look finished."""
+    for name in ("dataset_info.json", "state.json"):
+        if (directory / name).exists():
+            os.unlink(directory / name)

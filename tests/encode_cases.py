@@ -1,0 +1,66 @@
+"""Tokenizers and texts that the tests of `mws_hf.encode` share."""
+
+from __future__ import annotations
+
+import json
+import random
+
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+
+PATTERNS = (GPT4_PATTERN, WORD_PATTERN)
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+ALPHABET = "абвгд abcdef'’.,1\n\u0301éк\u0939\u093f漢😀"
+EOS = "<|endoftext|>"
+
+
+def make_backend(merges, alphabet=ALPHABET, pattern=WORD_PATTERN, byte_fallback=True, **kwargs):
+    tokens = [EOS, *BYTES, *dict.fromkeys(alphabet)]
+    tokens += [left + right for left, right in merges]
+    vocab = {token: index for index, token in enumerate(dict.fromkeys(tokens))}
+    backend = Tokenizer(models.BPE(vocab=vocab, merges=list(merges), byte_fallback=byte_fallback, **kwargs))
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
+    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+    backend.add_special_tokens([AddedToken(EOS, normalized=False, special=True)])
+    return backend
+
+
+def random_merges(seed, count=60, alphabet=ALPHABET, shuffled=False):
+    """Merges of random tokens; shuffled ranks and strings with several derivations are fair game too."""
+    chooser = random.Random(seed)
+    tokens, merges = list(dict.fromkeys(alphabet)), {}
+    for _ in range(count):
+        left, right = chooser.choice(tokens), chooser.choice(tokens)
+        if len(left + right) <= 8:
+            merges[left, right] = None
+            tokens.append(left + right)
+    ordered = list(merges)
+    if shuffled:
+        chooser.shuffle(ordered)
+    return ordered
+
+
+texts = st.text(
+    alphabet=st.one_of(st.sampled_from(ALPHABET), st.characters(codec="utf-8"), st.sampled_from(" \r\n\t'’sSlLvVeE\u017f")),
+    max_size=60,
+)
+
+TRICKY = [
+    "", " ", "\n", "\r\n\r\n", "a" * 3000, "аб" * 700 + " " + "вг" * 300, "don't п'ять Ankara’da l'été 's 'LL x's",
+    "\x00\x00a\x00", "e\u0301e\u0301", "हिन्दी", "漢字かな交じり文", "👩‍👩‍👧 🇺🇦", "\ufeffbom", "a\u2028b\u00a0c", "0123456789",
+    "<0x41> <0xD0>", "  \t \n  x", "\U0010ffff\ufffe", "абв,абв.абв;", "…—«аб»", "ab\u0301'\u0301c",
+]  # fmt: skip
+
+
+def rust_ids(backend, documents):
+    return [encoding.ids for encoding in backend.encode_batch(list(documents), add_special_tokens=False)]
+
+
+def save_directory(backend, path, eos=EOS):
+    path.mkdir(parents=True, exist_ok=True)
+    backend.save(str(path / "tokenizer.json"))
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": eos}
+    (path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    return path

@@ -1,0 +1,238 @@
+"""bulk.py, sources.py, shards.py, corpus.py, blocks.py and `mws encode`: what a user sees on disk."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from mws_hf.encode import EncodedCorpus, bulk, encode_corpus
+from mws_hf.encode.sources import checksum, joined, line_ends, read_source
+from mws_hf.errors import MwSError
+from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
+
+
+@pytest.fixture(scope="module")
+def backend():
+    return make_backend(random_merges(6, 150))
+
+
+LINES = [f"абв {k} гдаб ab’c {'ё' * (k % 5)}." + ("\n", "\r\n")[k % 7 == 0] for k in range(500)] + ["последняя"]
+
+
+@pytest.fixture
+def corpus_file(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes("".join(LINES).encode())
+    return path
+
+
+def expected_rows(backend, documents):
+    return [ids + [backend.token_to_id(EOS)] for ids in rust_ids(backend, documents)]
+
+
+def rows(corpus):
+    return [corpus[k].tolist() for k in range(len(corpus))]
+
+
+def test_lines_of_a_file(backend, corpus_file, tmp_path):
+    directory = save_directory(backend, tmp_path / "tok")
+    corpus = encode_corpus(directory, corpus_file, tmp_path / "out", shard_size=3000)
+    assert rows(corpus) == expected_rows(backend, LINES)
+    assert corpus.n_bytes == corpus_file.stat().st_size
+    assert corpus.n_tokens == sum(map(len, rows(corpus)))
+    assert [corpus.document_bytes(k) for k in (0, -1)] == [len(LINES[0].encode()), len("последняя".encode())]
+    text = "".join(backend.decode(ids.tolist(), skip_special_tokens=True) for ids in map(corpus.__getitem__, range(501)))
+    assert text == "".join(LINES)
+    with pytest.raises(IndexError):
+        corpus[501]
+
+
+@pytest.mark.parametrize("separator", ["eos", "а", None])
+def test_datasets_reads_the_same_rows(backend, corpus_file, tmp_path, separator):
+    datasets = pytest.importorskip("datasets")
+    corpus = encode_corpus(save_directory(backend, tmp_path / "t"), corpus_file, tmp_path / "out", separator=separator)
+    loaded = datasets.load_from_disk(str(tmp_path / "out"))
+    assert loaded["input_ids"][:] == rows(corpus)
+    assert sum(loaded["n_bytes"][:]) == corpus.n_bytes
+    tail = [] if separator is None else [backend.token_to_id(EOS if separator == "eos" else separator)]
+    assert loaded[3]["input_ids"] == rust_ids(backend, [LINES[3]])[0] + tail
+    assert loaded.shuffle(seed=0).select(range(5)).num_rows == 5
+
+
+def small_blocks(monkeypatch, size):
+    monkeypatch.setattr(bulk, "read_source", lambda *a, **k: read_source(*a, **k, block_bytes=size))
+
+
+def directory_bytes(path):
+    return {file.name: file.read_bytes() for file in sorted(path.iterdir())}
+
+
+def test_output_does_not_depend_on_workers(backend, corpus_file, tmp_path, monkeypatch):
+    small_blocks(monkeypatch, 700)
+    for workers in (1, 3):
+        encode_corpus(backend, corpus_file, tmp_path / f"{workers}", separator=EOS, workers=workers, shard_size=2000)
+    one, three = directory_bytes(tmp_path / "1"), directory_bytes(tmp_path / "3")
+    assert one == three
+    assert len(one) > 6
+
+
+def test_a_killed_run_goes_on_where_it_stopped(backend, corpus_file, tmp_path, monkeypatch):
+    small_blocks(monkeypatch, 700)
+    options = {"separator": EOS, "shard_size": 2000, "workers": 2}
+    encode_corpus(backend, corpus_file, tmp_path / "whole", **options)
+
+    def dying(source):
+        for number, line in enumerate(source):
+            if number == 300:
+                raise KeyboardInterrupt
+            yield line
+
+    with pytest.raises(KeyboardInterrupt):
+        encode_corpus(backend, dying(LINES), tmp_path / "out", **options)
+    done = json.loads((tmp_path / "out" / "corpus.json").read_text())["shards"]
+    assert done
+    with pytest.raises(MwSError, match="interrupted"):
+        EncodedCorpus.open(tmp_path / "out")
+    stamp = (tmp_path / "out" / "shard-00000.arrow").stat().st_mtime_ns
+    corpus = encode_corpus(backend, iter(LINES), tmp_path / "out", **options)
+    assert rows(corpus) == rows(EncodedCorpus.open(tmp_path / "whole"))
+    assert (tmp_path / "out" / "shard-00000.arrow").stat().st_mtime_ns == stamp
+    before = directory_bytes(tmp_path / "out")
+    encode_corpus(backend, iter(LINES), tmp_path / "out", **options)  # finished: nothing to do
+    assert directory_bytes(tmp_path / "out") == before
+
+
+def test_resuming_refuses_what_does_not_fit(backend, corpus_file, tmp_path):
+    encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS)
+    with pytest.raises(MwSError, match="another tokenizer"):
+        encode_corpus(make_backend(random_merges(7)), corpus_file, tmp_path / "out", separator=EOS)
+    with pytest.raises(MwSError, match="another"):
+        encode_corpus(backend, corpus_file, tmp_path / "out", separator=None)
+    with pytest.raises(MwSError, match="another document"):
+        encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS, document="file")
+    corpus_file.write_bytes(corpus_file.read_bytes().replace(b"ab", b"ac", 1))
+    with pytest.raises(MwSError, match="another corpus"):
+        encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS)
+    again = encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS, resume=False)
+    assert rows(again)[0] == expected_rows(backend, [LINES[0].replace("ab", "ac", 1)])[0]
+
+
+def test_documents_are_files(backend, tmp_path):
+    texts = ["раз\nдва\n", "", "три"]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8")
+    corpus = encode_corpus(backend, str(tmp_path / "*.txt"), tmp_path / "out", separator=EOS, document="file")
+    assert rows(corpus) == expected_rows(backend, texts)
+    lines = encode_corpus(backend, [tmp_path / "0.txt", tmp_path / "2.txt"], tmp_path / "out2", separator=EOS)
+    assert rows(lines) == expected_rows(backend, ["раз\n", "два\n", "три"])
+
+
+def test_other_sources(backend, tmp_path):
+    documents = [text for text in TRICKY if text]
+    table = pa.table({"text": [*documents, None]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=7)
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in documents)
+    (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")
+    with gzip.open(tmp_path / "a.txt.gz", "wb") as file:
+        file.write("".join(LINES).encode())
+    expected = expected_rows(backend, documents)
+    files = [tmp_path / "a.parquet", tmp_path / "a.jsonl"]
+    both = encode_corpus(backend, files, tmp_path / "1", separator=EOS, column="text", field="text")
+    assert rows(both) == expected * 2
+    assert rows(encode_corpus(backend, iter(documents), tmp_path / "2", separator=EOS)) == expected
+    packed = encode_corpus(backend, tmp_path / "a.txt.gz", tmp_path / "3", separator=EOS)
+    assert rows(packed) == expected_rows(backend, LINES)
+
+
+def test_tokenizers_off_the_fast_path_write_the_same_format(tmp_path):
+    other = make_backend(random_merges(6, 150), pattern=r"\s+|\S+")
+    corpus = encode_corpus(other, iter(LINES), tmp_path / "out", separator=EOS)
+    assert corpus.manifest["fast_path"] is False
+    assert rows(corpus) == expected_rows(other, LINES)
+
+
+def test_user_errors_say_what_and_where(backend, tmp_path):
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes("аб\nвг\n".encode() + b"\xd0\n")
+    with pytest.raises(MwSError, match=r"bad\.txt:3: not valid UTF-8"):
+        encode_corpus(backend, bad, tmp_path / "1", separator=EOS)
+    with pytest.raises(MwSError, match="iterator, document 2: a lone surrogate"):
+        encode_corpus(backend, iter(["a", "\ud800"]), tmp_path / "2", separator=EOS)
+    with pytest.raises(MwSError, match="no end-of-sequence"):
+        encode_corpus(backend, bad, tmp_path / "3")
+    with pytest.raises(MwSError, match="no documents"):
+        encode_corpus(backend, iter([]), tmp_path / "4", separator=EOS)
+    with pytest.raises(MwSError, match="'line' or a 'file'"):
+        encode_corpus(backend, bad, tmp_path / "5", separator=EOS, document="page")
+    with pytest.raises(MwSError, match="no encoded corpus"):
+        EncodedCorpus.open(tmp_path)
+    (tmp_path / "6").mkdir()
+    (tmp_path / "6" / "data.arrow").touch()
+    with pytest.raises(MwSError, match="choose another output"):
+        encode_corpus(backend, bad, tmp_path / "6", separator=EOS)
+
+
+def test_stream_access_and_blocks(backend, corpus_file, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    from mws_hf.encode import BlockDataset
+
+    small_blocks(monkeypatch, 700)
+    corpus = encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS, shard_size=2000)
+    stream = np.concatenate(corpus.ids)
+    assert len(corpus.ids) > 3
+    for start, stop in [(0, 0), (0, len(stream)), (5, 900), (len(stream) - 3, len(stream)), (700, 700)]:
+        assert corpus.tokens(start, stop).tolist() == stream[start:stop].tolist()
+    with pytest.raises(IndexError):
+        corpus.tokens(0, len(stream) + 1)
+    blocks = BlockDataset(pickle.loads(pickle.dumps(corpus)), 64)
+    assert isinstance(blocks, torch.utils.data.Dataset)
+    assert len(blocks) == len(stream) // 64
+    assert torch.equal(blocks[-1]["labels"], torch.from_numpy(stream.astype(np.int64))[: len(blocks) * 64][-64:])
+    batches = list(torch.utils.data.DataLoader(blocks, batch_size=4, num_workers=2))
+    assert batches[0]["input_ids"].shape == (4, 64)
+    with pytest.raises(MwSError, match="less than one block"):
+        BlockDataset(corpus, len(stream) + 1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\x0b", "я".encode(), b"12345678"]), max_size=60))
+def test_line_ends(pieces):
+    data = b"".join(pieces)
+    ends = line_ends(bytearray(data + b"\n" * 48), len(data)).tolist()
+    lines = [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+    assert lines == [line for line in data.split(b"\n") for line in [line + b"\n"]][:-1] + (
+        [data.rsplit(b"\n", 1)[-1]] if data and not data.endswith(b"\n") else []
+    )
+
+
+def test_checksum_sees_text_and_boundaries():
+    variants = [[b"ab", b"c"], [b"a", b"bc"], [b"abc"], [b"ab", b"d"], [b"ab", b"c", b""], [b"c", b"ab"]]
+    assert len({checksum(joined(documents, str)) for documents in variants}) == len(variants)
+    block = joined([b"12345678", b"123"], str)
+    assert checksum(block) == checksum(block._replace(buffer=block.buffer[:11] + b"\xff" * 45))
+
+
+def test_command(backend, corpus_file, tmp_path):
+    from mws_hf.commands.encode import encode
+
+    app = typer.Typer()
+    app.command()(encode)
+    tokenizer = str(save_directory(backend, tmp_path / "tok"))
+    arguments = [tokenizer, str(corpus_file), "--output", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, [*arguments, "--json", "--quiet", "--separator", "none"])
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert (report["documents"], report["dtype"], report["fast_path"]) == (501, "uint16", True)
+    assert rows(EncodedCorpus.open(tmp_path / "out")) == rust_ids(backend, LINES)
+    again = CliRunner().invoke(app, [*arguments, "--no-resume"])
+    assert "501 documents" in again.stdout

@@ -30,7 +30,8 @@ GRAPHEME_VALUE = UNIT << 14
 this size would overflow, when it is less)."""
 
 FORM_UNIT = 256
-"""Weight of a core, shared out among its forms."""
+"""Weight of a core, shared out equally among its forms: F1 on lower-case words is the same as with shares by count or a
+weight of one for each form (within .003), on capitalised words .01 better than by count."""
 
 SEED_SHARE = 8
 """At most 1 / SEED_SHARE of the merges join the space with a letter; only very large alphabets come near."""
@@ -139,7 +140,7 @@ def learn_contextual(
         alphabet: the characters that are tokens.
         n_merges: how many merges are wanted.
         evidence: from `collect_evidence`, usually of the same forms.
-        types: every core weighs the same, shared out among its forms by their counts; False: forms weigh their counts.
+        types: every core weighs the same, shared out equally among its forms; False: forms weigh their counts.
         min_occurrences: least number of forms' places where a pair must stand.
         max_token_length: longest token in characters, a leading space included.
         forbidden: strings that must not become tokens.
@@ -150,7 +151,7 @@ def learn_contextual(
     texts = [forms.forms[i] for i in kept.tolist()]
     weights = forms.counts[kept]
     if types:
-        weights = np.maximum(1, FORM_UNIT * weights // forms.core_counts[forms.core_of[kept]])
+        weights = np.maximum(1, FORM_UNIT // np.bincount(forms.core_of)[forms.core_of[kept]])
     values = _junction_values(texts, core[kept], weights, evidence)
     corpus = SymbolCorpus.from_words(texts, alphabet=alphabet)
     known = np.isin(code_points(texts)[0], np.array([ord(c) for c in alphabet], np.int32))

@@ -1,0 +1,131 @@
+"""The compiled steps of the evidence as an executable spec, in dictionaries and strings. For reading and tests only."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+BOUNDARY = "\0"
+
+
+def continuations(words: Sequence[str], order: int | None) -> dict[str, Counter[str]]:
+    """How many words continue each context with each symbol (`BOUNDARY` at the end of the word).
+
+    Args:
+        words: distinct words.
+        order: length of the contexts, padded with `BOUNDARY` before the word; None: whole prefixes.
+
+    >>> dict(continuations(["ab", "ac"], None)["a"])
+    {'b': 1, 'c': 1}
+    """
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for word in words:
+        for i in range(len(word)):
+            following = word[i + 1] if i + 1 < len(word) else BOUNDARY
+            found[context_at(word, i, order)][following] += 1
+    return found
+
+
+def context_at(word: str, i: int, order: int | None) -> str:
+    r"""The context that ends with character `i`.
+
+    >>> context_at("abcd", 2, None), context_at("abcd", 2, 2), context_at("abcd", 0, 2)
+    ('abc', 'bc', '\x00a')
+    """
+    prefix = word[: i + 1]
+    return prefix if order is None else (BOUNDARY * order + prefix)[-order:]
+
+
+def entropy(counter: Counter[str]) -> float:
+    """Entropy in bits of the relative frequencies.
+
+    >>> entropy(Counter("aabb"))
+    1.0
+    """
+    total = counter.total()
+    return -sum(c / total * math.log2(c / total) for c in counter.values())
+
+
+def branching(
+    words: Sequence[str], order: int | None, *, backwards: bool = False
+) -> list[list[tuple[float, float, float]]]:
+    """(entropy, log2 support, log2 variety) of the context of every character of every word.
+
+    The context ends with the character, or begins with it when `backwards`.
+
+    >>> branching(["ab", "ac"], None)
+    [[(1.0, 1.0, 1.0), (0.0, 0.0, 0.0)], [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0)]]
+    """
+    if backwards:
+        return [row[::-1] for row in branching([word[::-1] for word in words], order)]
+    table = continuations(words, order)
+    rows = []
+    for word in words:
+        counters = [table[context_at(word, i, order)] for i in range(len(word))]
+        rows.append([(abs(entropy(c)), math.log2(c.total()), math.log2(len(c))) for c in counters])
+    return rows
+
+
+def substring_counts(words: Sequence[str], longest: int, min_count: int) -> dict[str, int]:
+    """Candidate entries: all single symbols, and longer substrings that occur in at least `min_count` places.
+
+    >>> substring_counts(["ab", "abc"], 12, 2)
+    {'a': 2, 'ab': 2, 'b': 2, 'c': 1}
+    """
+    found = Counter(
+        word[i:j] for word in words for i in range(len(word)) for j in range(i + 1, min(len(word), i + longest) + 1)
+    )
+    return {entry: count for entry, count in found.items() if len(entry) == 1 or count >= min_count}
+
+
+def segmentations(word: str, p: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+    """All ways to write `word` as a sequence of entries.
+
+    >>> list(segmentations("ab", {"a": 0.1, "b": 0.1, "ab": 0.1}))
+    [('a', 'b'), ('ab',)]
+    """
+    if not word:
+        yield ()
+    for end in range(1, len(word) + 1):
+        if word[:end] in p:
+            for rest in segmentations(word[end:], p):
+                yield (word[:end], *rest)
+
+
+def expected_counts(
+    words: Sequence[str], p: Mapping[str, float], odds: Sequence[Sequence[float]]
+) -> tuple[dict[str, float], list[list[float]]]:
+    """Expected uses of the entries, and the probability of a cut after each character, by going through all ways.
+
+    Args:
+        words: the words, short ones.
+        p: probability of each entry.
+        odds: for each word, prior odds of a cut after each character.
+    """
+    uses: dict[str, float] = defaultdict(float)
+    posteriors = []
+    for word, prior in zip(words, odds, strict=True):
+        posterior = [0.0] * len(word)
+        weighted = []
+        for pieces in segmentations(word, p):
+            ends = [sum(map(len, pieces[: k + 1])) for k in range(len(pieces) - 1)]
+            weighted.append((pieces, ends, math.prod(p[x] for x in pieces) * math.prod(prior[e - 1] for e in ends)))
+        total = sum(weight for _, _, weight in weighted)
+        for pieces, ends, weight in weighted:
+            for piece in pieces:
+                uses[piece] += weight / total
+            for end in ends:
+                posterior[end - 1] += weight / total
+        posteriors.append(posterior)
+    return dict(uses), posteriors
+
+
+def best_split(entry: str, logp: Mapping[str, float]) -> float:
+    """Log probability of the best way to write an entry with two or more other entries; -inf if there is none.
+
+    >>> best_split("ab", {"a": -1.0, "b": -2.0, "ab": -0.5})
+    -3.0
+    """
+    ways = (pieces for pieces in segmentations(entry, logp) if len(pieces) > 1)
+    return max((math.fsum(logp[x] for x in pieces) for pieces in ways), default=-math.inf)

@@ -31,6 +31,7 @@ class Segmentation:
     Attributes:
         corpus: the words; never changed.
         tokens: token strings by id: the alphabet in code-point order, then the products in merge-rank order.
+        text: the words in cells of token ids, see pairs.py; kernels change it in place.
 
     >>> words = SymbolCorpus.from_words(["ababc", "abc"], [3, 2])
     >>> segmentation = Segmentation(words)
@@ -50,15 +51,15 @@ class Segmentation:
         cells = len(corpus.symbols) + len(corpus) + 1
         if cells >= 2**31:
             raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
-        self._tok = np.empty(cells, np.int32)
-        lay_out(corpus.symbols, corpus.starts, self._tok)
+        self.text = np.empty(cells, np.int32)
+        lay_out(corpus.symbols, corpus.starts, self.text)
 
     def pieces(self, word: int) -> list[str]:
         """The tokens of word number `word`, in order."""
         at = int(self.corpus.starts[word]) + word + 1
         found = []
-        while self._tok[at] >= 0:
-            found.append(self.tokens[self._tok[at]])
+        while self.text[at] >= 0:
+            found.append(self.tokens[self.text[at]])
             at += len(found[-1])
         return found
 
@@ -72,7 +73,7 @@ class Segmentation:
         merges = list(merges)
         if not merges:
             return
-        table = open_table(self._tok, np.zeros(len(self._tok), np.int64), self.tokens, limits)
+        table = open_table(self.text, np.zeros(len(self.text), np.int64), self.tokens, limits)
         for left, right in merges:
             if left not in self._ids or right not in self._ids or left + right in self._ids:
                 raise MwSError(
@@ -101,7 +102,7 @@ class Segmentation:
         """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_junction_value`."""
         limits = (max(1, min_occurrences), NO_LIMIT, max_token_length or NO_LIMIT)
         least = (limits[0], max(1, min_value))
-        table = open_table(self._tok, self.cell_values(values), self.tokens, limits)
+        table = open_table(self.text, self.cell_values(values), self.tokens, limits)
         heap = _heap(table)
         fill_heap(table, heap, least)
         barred = forbidden.union(BYTE_TOKENS)
@@ -121,7 +122,7 @@ class Segmentation:
 
     def cell_values(self, values: Array | None) -> Array:
         """Junction values by cell (see pairs.py); None stands for each word's weight at all its junctions."""
-        cells = np.zeros(len(self._tok), np.int64)
+        cells = np.zeros(len(self.text), np.int64)
         if values is None:
             lay_out_weights(self.corpus.weights, self.corpus.starts, cells)
             return cells

@@ -26,9 +26,9 @@ NO_LIMIT = 1 << 30
 SPARE = 4096  # rows to start with; a power of two
 
 
-def resized(array: Array, size: int) -> Array:
-    """A copy with `size` columns (last axis), zeros behind the old ones."""
-    out = np.zeros((*array.shape[:-1], size), array.dtype)
+def resized(array: Array, size: int, fill: float = 0) -> Array:
+    """A copy with `size` columns (last axis), `fill` behind the old ones."""
+    out = np.full((*array.shape[:-1], size), fill, array.dtype)
     out[..., : array.shape[-1]] = array
     return out
 

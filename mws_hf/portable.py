@@ -275,6 +275,8 @@ class PortableMixin:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
         except MwSError:
             raise
-        except Exception:  # whatever transformers and the bindings raise: name the damaged file if there is one
+        except Exception as error:  # whatever transformers and the bindings raise: name the damaged file if there is one
+            if isinstance(error.__context__, MwSError):  # some versions hide it behind a missing protobuf
+                raise error.__context__ from None
             check_directory(pretrained_model_name_or_path)
             raise

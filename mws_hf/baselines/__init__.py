@@ -1,1 +1,8 @@
 """The rival systems, trained from the same word counts; none of them is used by MwS itself."""
+
+from __future__ import annotations
+
+from mws_hf.baselines.model import Baseline
+from mws_hf.baselines.registry import BASELINES, System, load, train
+
+__all__ = ["BASELINES", "Baseline", "System", "load", "train"]

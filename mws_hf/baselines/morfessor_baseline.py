@@ -1,0 +1,108 @@
+"""Morfessor 2.0 Baseline (Creutz & Lagus 2005; Virpioja et al. 2013): minimum description length; a segmenter only.
+
+It is kept as the segmented training words, a text table from which the model's costs are counted again; no pickles.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mws_hf.baselines.word_piece import bert_words
+from mws_hf.errors import MwSError
+from mws_hf.words.counts import WordCounts
+
+FILE = "segmentations.tsv"
+MAX_TYPES = 30_000
+
+
+class MorfessorModel:
+    """A trained Morfessor model.
+
+    Args:
+        segmentations: count and pieces of each training word.
+    """
+
+    def __init__(self, segmentations: Sequence[tuple[int, Sequence[str]]]) -> None:
+        self._segmentations = [(count, list(pieces)) for count, pieces in segmentations]
+        self._model = _library().BaselineModel()
+        self._model.load_segmentations([(count, "".join(pieces), pieces) for count, pieces in self._segmentations])
+
+    def segment(self, word: str) -> list[str]:
+        """The cheapest way to cut a word (Viterbi); a word with unseen characters is cut as well as it can be."""
+        return [str(piece) for piece in self._model.viterbi_segment(word)[0]]
+
+    def save(self, directory: Path) -> None:
+        """Write the table of segmented words: count, then the pieces, separated by tabs."""
+        lines = ("\t".join([str(count), *pieces]) + "\n" for count, pieces in self._segmentations)
+        (directory / FILE).write_text("".join(lines), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def load(cls, directory: Path) -> MorfessorModel:
+        """Read what `save` wrote.
+
+        Raises:
+            MwSError: the file is missing or a line is not a count and pieces.
+        """
+        file = directory / FILE
+        try:
+            lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        except OSError as error:
+            raise MwSError(f"{file}: cannot be read ({error.strerror}); train the baseline again") from error
+        rows: list[tuple[int, Sequence[str]]] = []
+        for number, line in enumerate(lines, 1):
+            count, *pieces = line.split("\t")
+            if not count.isdecimal() or not all(pieces) or not pieces:
+                raise MwSError(f"{file}:{number}: not a count and pieces; the file is damaged, train again")
+            rows.append((int(count), pieces))
+        return cls(rows)
+
+    def __len__(self) -> int:
+        return len({piece for _, pieces in self._segmentations for piece in pieces})
+
+
+def build_morfessor(
+    counts: WordCounts,
+    vocab_size: int,
+    *,
+    special_tokens: Sequence[str] = (),
+    show_progress: bool = False,
+    max_types: int = MAX_TYPES,
+) -> MorfessorModel:
+    """Morfessor Baseline with its default settings; it finds its own lexicon size, so `vocab_size` does not matter.
+
+    Args:
+        counts: pre-tokens; they are cut into words as for WordPiece.
+        vocab_size: has no effect.
+        special_tokens: have no effect.
+        show_progress: nothing is shown.
+        max_types: only this many words, the first of the counts, are learnt from: its training is pure Python and takes
+            about a minute for 30,000.
+
+    Raises:
+        MwSError: the library is absent.
+    """
+    library = _library()
+    logging.getLogger("morfessor").setLevel(logging.WARNING)
+    library.utils.show_progress_bar = False
+    words = list(bert_words(counts).items())[:max_types]
+    model = library.BaselineModel()
+    model.load_data([(count, word) for word, count in words])
+    state = random.getstate()
+    random.seed(0)  # the library shuffles the words of each epoch with the global generator
+    try:
+        model.train_batch()
+    finally:
+        random.setstate(state)
+    return MorfessorModel([(int(count), list(map(str, pieces))) for count, _, pieces in model.get_segmentations()])
+
+
+def _library() -> Any:
+    try:
+        import morfessor
+    except ImportError as error:
+        raise MwSError("Morfessor is not installed; pip install 'mws-hf[baselines]'") from error
+    return morfessor

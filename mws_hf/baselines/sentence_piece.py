@@ -1,0 +1,201 @@
+"""SentencePiece BPE and Unigram (Kudo & Richardson 2018), trained by its library, rewritten as tokenizer.json."""
+
+from __future__ import annotations
+
+import io
+import struct
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+from mws_hf.baselines.feed import rewritten
+from mws_hf.errors import MwSError
+from mws_hf.words.counts import WordCounts
+
+SPACE = "▁"
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto
+_THREADS = 2  # fixed: Unigram's sums depend on how sentences are shared out
+
+
+class _Piece(NamedTuple):
+    text: str
+    score: float
+    type: int
+
+
+def build_sentence_piece_bpe(counts: WordCounts, vocab_size: int, **options: Any) -> Tokenizer:
+    """SentencePiece with `model_type=bpe`; options as in `train_model`."""
+    return tokenizer_of(train_model("bpe", counts, vocab_size, **options))
+
+
+def build_sentence_piece_unigram(counts: WordCounts, vocab_size: int, **options: Any) -> Tokenizer:
+    """SentencePiece with `model_type=unigram`; options as in `train_model`."""
+    return tokenizer_of(train_model("unigram", counts, vocab_size, **options))
+
+
+def train_model(
+    kind: Literal["bpe", "unigram"],
+    counts: WordCounts,
+    vocab_size: int,
+    *,
+    special_tokens: Sequence[str] = (),
+    show_progress: bool = False,
+    character_coverage: float = 0.9995,
+    user_defined_symbols: Sequence[str] = (),
+    byte_fallback: bool = True,
+) -> bytes:
+    """Train on word<TAB>count lines with NFKC and the word mark ``▁``; returns the library's model file.
+
+    A pre-token that starts with a space or a letter opens a word and gets the mark; punctuation after a word does not.
+
+    Args:
+        kind: "bpe" or "unigram".
+        counts: pre-tokens and how often each counts.
+        vocab_size: entries, all included; Unigram gives fewer when there are not enough substrings.
+        special_tokens: become control symbols.
+        show_progress: the library's own messages.
+        character_coverage: share of character occurrences that get a token; the rest falls back to bytes.
+        user_defined_symbols: always one token.
+        byte_fallback: unseen characters become bytes instead of ``<unk>``.
+
+    Raises:
+        MwSError: the library is absent, or refuses the arguments (a vocabulary too small for its characters).
+    """
+    spm = _library()
+    words = rewritten(counts, marked)
+    model = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "words.tsv"
+        table.write_text("".join(f"{w}\t{c}\n" for w, c in words.items()), encoding="utf-8", newline="\n")
+        try:
+            spm.SentencePieceTrainer.train(
+                input=str(table),
+                input_format="tsv",
+                model_writer=model,
+                model_type=kind,
+                vocab_size=vocab_size,
+                hard_vocab_limit=False,
+                normalization_rule_name="nfkc",
+                add_dummy_prefix=False,
+                character_coverage=character_coverage,
+                control_symbols=[token for token in special_tokens if token not in ("<unk>", "<s>", "</s>")],
+                user_defined_symbols=list(user_defined_symbols),
+                byte_fallback=byte_fallback,
+                num_threads=_THREADS,
+                minloglevel=0 if show_progress else 2,
+            )
+        except (RuntimeError, OSError) as error:
+            raise MwSError(f"SentencePiece cannot train a vocabulary of {vocab_size}: {error}") from error
+    return model.getvalue()
+
+
+def marked(pre_token: str) -> list[str]:
+    """A pre-token with its word mark; white space alone is no word.
+
+    >>> marked(" дом"), marked("дом"), marked("-то"), marked(" ")
+    (['▁дом'], ['▁дом'], ['-то'], [])
+    """
+    word = pre_token.strip()
+    if not word or word.split() != [word]:
+        return []
+    return [SPACE + word if pre_token[0].isspace() or word[0].isalpha() else word]
+
+
+def tokenizer_of(model: bytes) -> Tokenizer:
+    """Rewrite a SentencePiece model as a tokenizer with the same ids.
+
+    A text gets the mark ``▁`` in front, as SentencePiece does by default (the training words carried it already). One
+    thing differs: a space before a control or user-defined symbol is lost, as in transformers' own converters.
+    """
+    fields = list(_fields(model))
+    trainer, normalizer = (dict(_fields(dict(fields)[number])) for number in (2, 3))
+    pieces = [_piece(message) for number, message in fields if number == 1]
+    unknown = next(i for i, piece in enumerate(pieces) if piece.type == _UNKNOWN)
+    byte_fallback = any(piece.type == _BYTE for piece in pieces)
+    if trainer.get(3, 1) == 1:
+        scored = [(piece.text, piece.score) for piece in pieces]
+        kind: Any = models.Unigram(scored, unk_id=unknown, byte_fallback=byte_fallback)
+    else:
+        ordinary = {piece.text: i for i, piece in enumerate(pieces) if piece.type == _NORMAL}
+        kind = models.BPE(
+            vocab={piece.text: i for i, piece in enumerate(pieces)},
+            merges=merges_of(ordinary),
+            unk_token=pieces[unknown].text,
+            fuse_unk=True,
+            byte_fallback=byte_fallback,
+        )
+    tokenizer = Tokenizer(kind)
+    steps: list[normalizers.Normalizer] = [normalizers.Strip(left=False), normalizers.Replace(Regex(" {2,}"), " ")]
+    if normalizer.get(2):
+        steps.insert(0, normalizers.Precompiled(normalizer[2]))
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="first")
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    tokenizer.add_special_tokens([piece.text for piece in pieces if piece.type == _CONTROL])
+    fixed = [piece.text for piece in pieces if piece.type == _USER_DEFINED]
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in fixed])
+    return tokenizer
+
+
+def merges_of(pieces: dict[str, int]) -> list[tuple[str, str]]:
+    """The merges a BPE vocabulary implies: all ways to make each piece of two others, the better piece first.
+
+    SentencePiece joins the two neighbours whose product is the best piece, whatever they are.
+
+    >>> merges_of({"ab": 0, "abc": 1, "a": 2, "b": 3, "c": 4, "bc": 5})
+    [('a', 'b'), ('ab', 'c'), ('a', 'bc'), ('b', 'c')]
+    """
+    merges: list[tuple[str, str]] = []
+    for piece in sorted(pieces, key=pieces.__getitem__):
+        ways = [(piece[:i], piece[i:]) for i in range(1, len(piece))]
+        known = [pair for pair in ways if pair[0] in pieces and pair[1] in pieces]
+        merges += sorted(known, key=lambda pair: (pieces[pair[0]], pieces[pair[1]]))
+    return merges
+
+
+def _piece(message: bytes) -> _Piece:
+    fields = dict(_fields(message))
+    return _Piece(fields[1].decode("utf-8"), struct.unpack("<f", fields.get(2, bytes(4)))[0], fields.get(3, _NORMAL))
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """Fields of a protocol-buffer message as (number, integer or bytes), so that no protobuf library is needed."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _varint(message, at)
+            yield key >> 3, value
+        elif kind in (1, 5):
+            width = 8 if kind == 1 else 4
+            yield key >> 3, message[at : at + width]
+            at += width
+        else:
+            length, at = _varint(message, at)
+            yield key >> 3, message[at : at + length]
+            at += length
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def _library() -> Any:
+    try:
+        import sentencepiece
+    except ImportError as error:
+        raise MwSError("SentencePiece is not installed; pip install 'mws-hf[baselines]'") from error
+    return sentencepiece

@@ -1,0 +1,84 @@
+"""Unigram language model tokenizer by the library's trainer (EM and pruning, Viterbi), with byte fallback added."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from tokenizers import Tokenizer, decoders, models, trainers
+
+from mws_hf.backend import BYTE_TOKENS
+from mws_hf.baselines.bpe import set_normalizer, split_of
+from mws_hf.baselines.feed import train_on_counts
+from mws_hf.words.counts import WordCounts
+
+UNKNOWN_PIECE = "<unk>"
+_STEP = 1e-4
+
+Pieces: TypeAlias = list[tuple[str, float]]
+
+
+def build_unigram(
+    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
+) -> Tokenizer:
+    """Unigram (Kudo 2018) on the pre-tokens of the counts; the leading space belongs to pieces as a literal space.
+
+    The library adds floats in an order that changes from run to run: pieces agree between runs but for near ties, and
+    scores to about 1e-10. `settled` removes what of this can be removed.
+
+    Args:
+        counts: pre-tokens and how often each counts.
+        vocab_size: entries: special tokens, ``<unk>``, 256 byte tokens, pieces (all characters among them).
+        special_tokens: get the first ids.
+        show_progress: the library's own progress bars.
+    """
+    reserved = list(dict.fromkeys((*special_tokens, UNKNOWN_PIECE)))
+    learner = Tokenizer(models.Unigram())
+    trainer = trainers.UnigramTrainer(
+        vocab_size=max(1, vocab_size - len(reserved) - len(BYTE_TOKENS)) + 1,  # the trainer adds <unk> itself
+        unk_token=UNKNOWN_PIECE,
+        special_tokens=[],
+        show_progress=show_progress,
+    )
+    train_on_counts(learner, trainer, dict(counts.items()))
+    pieces = [(piece, score) for piece, score in json.loads(learner.to_str())["model"]["vocab"]]
+    taken = {*reserved, *BYTE_TOKENS}
+    tokenizer = unigram_tokenizer(reserved, settled([p for p in pieces if p[0] not in taken]))
+    set_normalizer(tokenizer, counts)
+    tokenizer.pre_tokenizer = split_of(counts)
+    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.add_special_tokens([token for token in special_tokens if token != UNKNOWN_PIECE])
+    return tokenizer
+
+
+def settled(pieces: Pieces) -> Pieces:
+    """Pieces in one order: score descending, then code point, scores rounded to 1e-9.
+
+    Characters the trainer would have pruned get the lowest score plus a multiple of 1e-4 each, in an order that differs
+    from run to run; here they get these scores in code-point order.
+
+    >>> settled([("ab", -1.0), ("a", -2.9999), ("b", -3.0), ("cd", -3.0)])
+    [('ab', -1.0), ('b', -2.9999), ('a', -3.0), ('cd', -3.0)]
+    """
+    if not pieces:
+        return []
+    lowest = min(score for _, score in pieces)
+    forced: dict[str, int] = {}
+    for piece, score in pieces:
+        step = (score - lowest) / _STEP
+        if len(piece) == 1 and step < len(pieces) and abs(step - round(step)) < 1e-3:
+            forced[piece] = round(step)
+    steps = dict(zip(sorted(forced), sorted(forced.values()), strict=True))
+    scores = {piece: round(lowest + _STEP * steps[piece] if piece in steps else score, 9) for piece, score in pieces}
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def unigram_tokenizer(reserved: Sequence[str], pieces: Pieces) -> Tokenizer:
+    """A Unigram model whose ids are: reserved tokens, byte tokens, pieces in the order given.
+
+    Reserved and byte tokens score far below all pieces, so that Viterbi never prefers one that stands in text.
+    """
+    worst = min((score for _, score in pieces), default=0.0) - 100.0
+    vocab = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
+    return Tokenizer(models.Unigram(vocab, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True))

@@ -1,0 +1,82 @@
+"""Every rival trains, saves, loads again and opens in transformers with the same cuts."""
+
+import json
+import sys
+
+import pytest
+
+from mws_hf.baselines import BASELINES, load, train
+from mws_hf.errors import MwSError
+from tests.small_corpus import morphs, small_counts
+
+WORDS = ["".join(parts) for parts in morphs()] + ["walkost", "unbereging", "Ж", "漢字"]
+NEEDS = {"morfessor": "morfessor", "sentencepiece-bpe": "sentencepiece", "sentencepiece-unigram": "sentencepiece"}
+
+
+@pytest.mark.parametrize("types", [True, False], ids=["types", "text"])
+@pytest.mark.parametrize("name", BASELINES)
+def test_train_save_load(name, types, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    counts = small_counts().as_types() if types else small_counts()
+    trained = train(name, counts, 450, tmp_path / "out")
+    pieces = trained.segment_all(WORDS)
+    assert ["".join(p) for p in pieces] == WORDS
+    assert load(tmp_path / "out").segment_all(WORDS) == pieces
+    assert trained.n_tokens <= 450
+    about = json.loads((tmp_path / "out" / "baseline.json").read_text(encoding="utf-8"))
+    assert about["system"] == name
+    assert not list((tmp_path / "out").glob("*.pkl"))
+
+
+@pytest.mark.parametrize("name", [name for name in BASELINES if name != "morfessor"])
+def test_opens_in_transformers(name, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    from transformers import AutoTokenizer
+
+    trained = train(name, small_counts(), 450, tmp_path / "out")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    text = "Walks talked, 2024 unberegами"
+    (encoded,) = trained.source.encode([text])
+    assert tokenizer(text, add_special_tokens=False)["input_ids"] == encoded.ids
+    assert len(tokenizer) == trained.n_tokens
+    assert tokenizer.eos_token == "<|endoftext|>"
+    assert tokenizer.eos_token_id is not None
+    saved = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert saved["tokenizer_class"] == "PreTrainedTokenizerFast"
+
+
+@pytest.mark.parametrize("name", [name for name in BASELINES if name != "unigram"])
+def test_training_twice_writes_the_same_files(name, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    for run in "ab":
+        train(name, small_counts(), 430, tmp_path / run)
+    files = sorted(path.name for path in (tmp_path / "a").iterdir())
+    for file in files:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+
+
+def test_characters_and_words():
+    assert train("characters", small_counts(), 0).segment("walk") == list("walk")
+    assert train("words", small_counts(), 300).segment("neverseen") == ["neverseen"]
+
+
+def test_user_errors(tmp_path, monkeypatch):
+    with pytest.raises(MwSError, match="choose one of bpe-byte"):
+        train("bpee", small_counts(), 300)
+    with pytest.raises(MwSError, match="no words"):
+        train("bpe", small_counts().at_least(10**9), 300)
+    with pytest.raises(MwSError, match="baseline.json"):
+        load(tmp_path)
+    for module, name in NEEDS.items():
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(MwSError, match="pip install"):
+            train(module, small_counts(), 450)
+
+
+def test_damaged_morfessor_table_is_named(tmp_path):
+    pytest.importorskip("morfessor")
+    train("morfessor", small_counts(), 0, tmp_path / "m")
+    file = tmp_path / "m" / "segmentations.tsv"
+    file.write_text("1\tab\nx\tcd\n", encoding="utf-8")
+    with pytest.raises(MwSError, match=r"segmentations\.tsv:2"):
+        load(tmp_path / "m")

@@ -84,8 +84,32 @@ def _auto_tokenizer(name: str | Path) -> Any:
         raise MwSError(f"{name}: no tokenizer there ({str(error).splitlines()[0]})") from error
 
 
+def _without_limits(backend: Tokenizer) -> Tokenizer:
+    """The backend, or a copy of it, that neither pads nor truncates."""
+    if backend.padding is None and backend.truncation is None:
+        return backend
+    copy = Tokenizer.from_str(backend.to_str())
+    copy.no_padding()
+    copy.no_truncation()
+    copy.encode_special_tokens = backend.encode_special_tokens
+    return copy
+
+
+def _largest_id(spec: dict[str, Any]) -> int:
+    vocab = spec["model"]["vocab"]
+    ids = vocab.values() if isinstance(vocab, dict) else range(len(vocab))  # Unigram lists its pieces
+    return max([*ids, *(token["id"] for token in spec["added_tokens"])], default=0)
+
+
 class BlockEncoder:
-    """Encodes blocks of documents with one tokenizer; `encode` may be called from several threads."""
+    """Encodes blocks of documents with one tokenizer; `encode` may be called from several threads.
+
+    Attributes:
+        separator: the token written after each document, or None.
+        separator_id: its id, or -1.
+        dtype: of ids: uint16 if all fit, else uint32.
+        fingerprint: SHA-256 of everything that decides ids: the tokenizer and the separator.
+    """
 
     def __init__(self, backend: Tokenizer, separator: str | None = None, cache_limit: int = CACHE_LIMIT) -> None:
         """Prepare the tables.
@@ -98,15 +122,15 @@ class BlockEncoder:
         Raises:
             MwSError: the separator is not in the vocabulary.
         """
-        self.backend = Tokenizer.from_str(backend.to_str())
-        self.backend.no_padding()
-        self.backend.no_truncation()
-        self.backend.encode_special_tokens = backend.encode_special_tokens
+        self.backend = _without_limits(backend)
         self.separator = separator
         self.separator_id = self._separator_id()
-        vocab = self.backend.get_vocab(with_added_tokens=True)
-        self.dtype = np.dtype(np.uint16 if max(vocab.values(), default=0) < 1 << 16 else np.uint32)
-        self.tables = bpe_tables(self.backend)
+        text = self.backend.to_str()
+        settings = f"\n{self.backend.encode_special_tokens} {self.separator_id}"
+        self.fingerprint = hashlib.sha256((text + settings).encode()).hexdigest()
+        spec = json.loads(text)
+        self.dtype = np.dtype(np.uint16 if _largest_id(spec) < 1 << 16 else np.uint32)
+        self.tables = bpe_tables(spec)
         self._cache_limit = cache_limit
         self._workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         self._added = self._added_literals()
@@ -136,14 +160,6 @@ class BlockEncoder:
     def is_fast(self) -> bool:
         """Whether the kernel serves this tokenizer; otherwise every document goes through the Rust code."""
         return self.tables is not None
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of everything that decides ids: the tokenizer and the separator."""
-        spec = json.loads(self.backend.to_str())
-        spec["encode_special_tokens"] = self.backend.encode_special_tokens
-        text = json.dumps([spec, self.separator_id], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
 
     def encode(self, block: Block) -> Encoded:
         """Ids of the documents of a block.

@@ -5,13 +5,11 @@ It encodes nothing, and never guesses: whatever is not exactly the known shape i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from tokenizers import Tokenizer
 
 from mws_hf.words.scanner import LETTER, OTHER, character_classes, scanner_kind
 
@@ -19,6 +17,8 @@ ID_BITS = 20
 RANK_BITS = 23
 NO_RANK = (1 << RANK_BITS) - 1
 """Rank of a pair that is no merge: larger than any other. Vocabularies of 2^20 entries and more are not served."""
+
+SYMBOL_BLANK, SYMBOL_NEWLINE = 3, 4
 
 _MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 _CODE_POINTS = 0x110000
@@ -88,15 +88,19 @@ def pair_table(merges: np.ndarray) -> np.ndarray:
 
 
 def letter_steps(classes: np.ndarray) -> np.ndarray:
-    """For any two bytes of UTF-8: 2 if both belong to letters, 1 if only the first is one, else 0; uint8[65536].
+    """What any two bytes of UTF-8 mean to the encoding loop: uint8[65536].
 
-    Only characters of one or two bytes count, so 0 also stands for "look closer".
+    2 if both belong to letters, 1 if only the first is one, `SYMBOL_BLANK` and `SYMBOL_NEWLINE` for an ASCII symbol (no
+    apostrophe) and a space or line feed. Only characters of one or two bytes count: 0 stands for "look closer".
     """
     byte = np.arange(256)
     single = (byte < 0x80) & (classes[:256] == LETTER)
     code = (byte[:, None] & 0x1F) << 6 | (byte[None, :] & 0x3F)
     double = (0xC2 <= byte[:, None]) & (byte[:, None] < 0xE0) & (byte[None, :] >> 6 == 2) & (classes[code] == LETTER)
     steps = np.where(double, 2, np.where(single[:, None], 1 + single[None, :], 0))
+    symbol = (byte < 0x80) & (classes[:256] == OTHER)
+    steps[symbol, 0x20] = SYMBOL_BLANK
+    steps[symbol, 0x0A] = SYMBOL_NEWLINE
     return np.ascontiguousarray(steps.T.reshape(-1)).astype(np.uint8)
 
 
@@ -115,13 +119,12 @@ def _is_plain_bpe(model: Mapping[str, Any]) -> bool:
     return model.get("type") == "BPE" and bool(model.get("byte_fallback")) and not odd
 
 
-def bpe_tables(backend: Tokenizer) -> BpeTables | None:
-    """Tables of `backend`, or None when only the Rust code can be trusted with it.
+def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
+    """Tables of a parsed tokenizer.json, or None when only the Rust code can be trusted with it.
 
     Served: BPE without dropout, affixes or `ignore_merges`, with byte fallback and all 256 byte tokens, after an
     isolating Split on `GPT4_PATTERN` or `WORD_PATTERN`. Normalizers and added tokens are the caller's business.
     """
-    spec = json.loads(backend.to_str())
     model, pattern = spec["model"], _pattern_of(spec["pre_tokenizer"])
     kind = scanner_kind(pattern) if pattern is not None else None
     if kind is None or not _is_plain_bpe(model):

@@ -21,7 +21,7 @@ from mws_hf.commands.sources import (
     Sources,
     WordList,
 )
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.pattern import GPT4_PATTERN
 
 
 def count(
@@ -47,7 +47,6 @@ def count(
     """Count pre-tokens of text, or merge counts made before; train from the result with `mws train COUNTS`.
 
     Examples:
-
         mws count 'corpus/*.txt.gz' --output counts.parquet
 
         mws count monday.parquet tuesday.parquet --output both.parquet
@@ -67,7 +66,7 @@ def count(
         memory_cap=memory_cap,
         show_progress=not quiet,
     )
-    counts = sources.gather(pattern or (GPT4_PATTERN if classic else WORD_PATTERN), normalization)
+    counts = sources.gather(GPT4_PATTERN if classic else pattern, normalization)
     counts.save(output)
     result = {"file": str(output), "types": len(counts), "tokens": int(counts.counts.sum())}
     if as_json:

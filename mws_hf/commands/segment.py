@@ -24,18 +24,18 @@ def segment(
     """Print words cut into morphs, `пере·пис·ыва·ющ·ая·ся`; each word is taken as one inside a sentence.
 
     Examples:
-
         mws segment out/russian переписывающаяся подводник
 
         cat text.txt | mws segment out/russian --separator ' '
     """
-    from mws_hf.evaluate.segment import load_segmenter
+    from mws_hf.evaluate.encoder import load_encoder
+    from mws_hf.evaluate.segment import segment_words
 
     if not directory.exists():
         raise MwSError(f"{directory}: no such tokenizer directory; train one with `mws train ... --output {directory}`")
-    segmenter = load_segmenter(str(directory))
+    encoder = load_encoder(str(directory))
     for line in words or (line.rstrip("\r\n") for line in sys.stdin):
-        pieces = [segmenter(word) for word in line.split()]
+        pieces = segment_words(encoder, line.split())
         if as_json:
             typer.echo(json.dumps({"text": line, "words": pieces}, ensure_ascii=False))
         else:

@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN
 from mws_hf.words.counting import count_files
 from mws_hf.words.counts import WordCounts, is_counts_file
 from mws_hf.words.lexicon import lemma_counts, lexicon_counts
-from mws_hf.words.word_list import read_word_list
+from mws_hf.words.readers import read_lines
+from mws_hf.words.wordlist import read_word_list
 
 Files = Annotated[
     list[str] | None,
@@ -51,21 +53,37 @@ class Sources:
     memory_cap: int | None = None
     show_progress: bool = True
 
-    def gather(self, pattern: str, normalization: str | None) -> WordCounts:
+    @property
+    def is_empty(self) -> bool:
+        """Whether no source was given."""
+        return not (self.files or self.word_lists or self.lexicon or self.lemmas)
+
+    def gather(self, pattern: str | None, normalization: str | None, default_pattern: str = WORD_PATTERN) -> WordCounts:
         """Count every source with one pattern and merge the results.
 
+        Args:
+            pattern: the split pattern; None: that of saved counts among the files, else `default_pattern`.
+            normalization: None: that of saved counts among the files, else none.
+            default_pattern: see `pattern`.
+
         Raises:
-            MwSError: no source was given, or one cannot be read.
+            MwSError: no source was given, one cannot be read, or saved counts were made with another pattern.
         """
         saved = [name for name in self.files if is_counts_file(name)]
         texts = [name for name in self.files if name not in saved]
         parts = [WordCounts.load(name) for name in saved]
+        pattern = pattern or (parts[0].pattern if parts else default_pattern)
+        normalization = normalization or (parts[0].normalization if parts else None)
         parts += [read_word_list(p, pattern=pattern, normalization=normalization) for p in self.word_lists]
         if self.lemmas is not None:
-            lines = [line.strip() for line in self.lemmas.read_text(encoding=self.encoding).splitlines()]
-            parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", pattern=pattern))
+            lines = [line.strip() for line in read_lines(self.lemmas, encoding=self.encoding, errors=self.errors)]
+            parts.append(
+                lemma_counts(
+                    [line for line in lines if line], self.lexicon or "ru", pattern=pattern, normalization=normalization
+                )
+            )
         elif self.lexicon is not None:
-            parts.append(lexicon_counts(self.lexicon, pattern=pattern, show_progress=self.show_progress))
+            parts.append(lexicon_counts(self.lexicon, pattern=pattern, normalization=normalization))
         if texts:
             parts.append(self._count_texts(texts, pattern, normalization))
         if not parts:

@@ -23,8 +23,8 @@ from mws_hf.commands.sources import (
     WordList,
 )
 from mws_hf.errors import MwSError
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.learn.trainer import MwSTrainer
+from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 
 def train(
@@ -63,7 +63,6 @@ def train(
     """Learn a tokenizer without labels and save it as a stock Hugging Face directory.
 
     Examples:
-
         mws train --lexicon ru --vocab-size 8000 --output out/russian
 
         mws train 'corpus/*.txt.gz' --vocab-size 32000 --output out/mine
@@ -100,7 +99,8 @@ def train(
         workers=workers,
         show_progress=not quiet,
     )
-    counts = sources.gather(trainer.pattern or "", normalization)
+    counts = sources.gather(pattern, normalization, default_pattern=str(trainer.pattern))
+    trainer.pattern, trainer.normalization = counts.pattern, counts.normalization
     tokenizer = trainer.train_from_counts(counts)
     tokenizer.save_pretrained(str(output))
     report = trainer.report

@@ -1,0 +1,145 @@
+"""`mws explain`: why a word is cut as it is, or why a pair was merged, with every number that decided it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mws_hf.commands.sources import Column, Encoding, Errors, Field, Json, Lemmas, Lexicon, Quiet, Sources, WordList
+from mws_hf.errors import MwSError
+from mws_hf.pattern import GPT4_PATTERN
+
+if TYPE_CHECKING:
+    from mws_hf.learn.contextual.learner import Evidence
+
+From = Annotated[
+    list[str] | None,
+    typer.Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
+]
+
+
+def explain(
+    words: Annotated[list[str] | None, typer.Argument(help="Words to explain.")] = None,
+    model: Annotated[Path | None, typer.Option(metavar="DIR", help="The tokenizer whose merges to show.")] = None,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient."),
+    ] = None,
+    merges: Annotated[
+        int | None, typer.Option(metavar="N", help="Show every term of the first N merges of a classic run.")
+    ] = None,
+    source: From = None,
+    lexicon: Lexicon = None,
+    word_list: WordList = None,
+    lemmas: Lemmas = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
+    field: Field = None,
+    column: Column = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Show the merges that cut a word, the boundary evidence under its letters, or the terms of a classic merge.
+
+    Examples:
+        mws explain переписывающаяся --model out/russian
+
+        mws explain переписывающаяся --model out/russian --lexicon ru --plot evidence.png
+
+        mws explain --pair чи т --lexicon ru
+
+        mws explain --merges 20 --lemmas lemmas.txt
+    """
+    sources = Sources(
+        files=list(source or []),
+        lexicon=lexicon,
+        word_lists=list(word_list or []),
+        lemmas=lemmas,
+        field_name=field,
+        column=column,
+        encoding=encoding,
+        errors=errors,
+        show_progress=not quiet,
+    )
+    if pair or merges is not None:
+        rows = _classic_rows(sources, pair, merges)
+        typer.echo(json.dumps(rows, ensure_ascii=False) if as_json else _table(rows))
+        return
+    if not words:
+        raise MwSError("nothing to explain: give words, --pair LEFT RIGHT, or --merges N")
+    if model is None and sources.is_empty:
+        raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
+    _explain_words(words, model, sources, plot, as_json)
+
+
+def _explain_words(words: list[str], model: Path | None, sources: Sources, plot: Path | None, as_json: bool) -> None:
+    from mws_hf.explain import evidence_lines, merge_trace, plot_evidence
+
+    ranks = {} if model is None else _ranks(model)
+    evidence = None if sources.is_empty else _evidence(sources)
+    drawn: list[tuple[str, list[float], list[str]]] = []
+    for word in words:
+        steps = merge_trace(" " + word, ranks)
+        tokens = [*steps[-1].tokens] if steps else [" ", *word]
+        shown = [token for token in (tokens[0].removeprefix(" "), *tokens[1:]) if token]
+        found = None if evidence is None else evidence.word(" " + word)
+        result: dict[str, Any] = {"word": word}
+        if model is not None:
+            result |= {"tokens": tokens, "merges": [asdict(step) for step in steps]}
+        if evidence is not None:
+            result["boundaries"] = None if found is None else [round(value, 4) for value in found[1:]]
+        if found is not None:
+            drawn.append((word, found[1:], shown if model is not None else [word]))
+        if as_json:
+            typer.echo(json.dumps(result, ensure_ascii=False))
+            continue
+        for step in steps:
+            typer.echo(f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}")
+        if found is not None:
+            typer.echo(evidence_lines(word, found[1:], drawn[-1][2]))
+        elif evidence is not None:
+            typer.echo(f"{word}: not among the training types, so there is no evidence of its own")
+    if plot is not None:
+        if not drawn:
+            raise MwSError("nothing to plot: none of the words is among the training types (give --from or --lexicon)")
+        plot_evidence(plot, [w for w, _, _ in drawn], [b for _, b, _ in drawn], [t for _, _, t in drawn])
+
+
+def _ranks(model: Path) -> dict[tuple[str, str], int]:
+    from mws_hf.backend import tables_of
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+
+    merges = tables_of(MwSTokenizerFast.from_pretrained(str(model.resolve())).backend_tokenizer)[1]
+    return {pair: rank for rank, pair in enumerate(merges)}
+
+
+def _evidence(sources: Sources) -> Evidence:
+    from mws_hf.learn.contextual.forms import collect_forms
+    from mws_hf.learn.contextual.learner import collect_evidence
+
+    counts = sources.gather(None, None)
+    return collect_evidence(collect_forms(counts.words, counts.counts))
+
+
+def _classic_rows(sources: Sources, pair: tuple[str, str] | None, merges: int | None) -> list[dict[str, Any]]:
+    from mws_hf.learn.classic_explain import explain_merges, explain_pair
+    from mws_hf.learn.symbols import SymbolCorpus
+
+    corpus = SymbolCorpus.from_words(sources.gather(None, None, GPT4_PATTERN).words)
+    if pair is not None:
+        return [explain_pair(corpus, *pair).to_dict()]
+    return [row.to_dict() for row in explain_merges(corpus, merges or 0)]
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    """Rows as an aligned text table; numbers with four significant digits."""
+    if not rows:
+        return "no merges"
+    cells = [list(rows[0]), *([f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)

@@ -1,47 +1,34 @@
-"""Text to counts of pre-tokens. Reading files and storing counts happen elsewhere."""
+"""Text to counts of pre-tokens: files, iterators, Arrow arrays; in threads, within a memory cap. Storing is elsewhere.
+
+`GPT4_PATTERN` and `WORD_PATTERN` go through the scanner (`words.scanner`), which agrees with the Rust backend; any
+other pattern goes through the `regex` module, about ten times slower and in one thread.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from tqdm.auto import tqdm
 
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, compiled, split
-from mws_hf.words.counts import WordCounts, check_normalization
-from mws_hf.words.readers import PathLike, read_documents
+from mws_hf.words.blocks import Block, arrow_block, document_blocks, file_blocks
+from mws_hf.words.counts import WordCounts, check_normalization, flat_utf8
+from mws_hf.words.parallel import default_workers, share_out
+from mws_hf.words.readers import STDIN, PathLike, expand_paths, iterate_documents
+from mws_hf.words.scanner import character_classes, scanner_kind
+from mws_hf.words.spill import Shards
+from mws_hf.words.table import TokenTable
 
-
-def normalizer(normalization: str | None) -> Callable[[str], str]:
-    """The function that brings text to a Unicode normalization form; identity for None.
-
-    >>> normalizer("nfc")("и\\u0306") == "й"
-    True
-    """
-    if check_normalization(normalization) is None:
-        return lambda text: text
-    form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], str(normalization).upper())
-    return lambda text: unicodedata.normalize(form, text)
-
-
-def count_documents(
-    documents: Iterable[str],
-    *,
-    pattern: str = WORD_PATTERN,
-    normalization: str | None = None,
-    show_progress: bool = False,
-) -> WordCounts:
-    """Count the pre-tokens of documents."""
-    normalize = normalizer(normalization)
-    compiled(pattern)
-    totals: Counter[str] = Counter()
-    for text in documents:
-        totals.update(split(normalize(text), pattern))
-    try:
-        return WordCounts.from_mapping(totals, pattern=pattern, normalization=normalization)
-    except UnicodeEncodeError as error:
-        raise MwSError(f"a document holds a lone surrogate ({error})") from error
+MEMORY_CAP = 2 << 30
 
 
 def count_files(
@@ -54,8 +41,189 @@ def count_files(
     encoding: str = "utf-8",
     errors: str = "strict",
     workers: int | None = None,
+    memory_cap: int = MEMORY_CAP,
     show_progress: bool = False,
 ) -> WordCounts:
-    """Count the pre-tokens of files."""
-    documents = read_documents(paths, field=field, column=column, encoding=encoding, errors=errors)
-    return count_documents(documents, pattern=pattern, normalization=normalization, show_progress=show_progress)
+    """Count the pre-tokens of files; the result is the same for any number of workers and any memory cap.
+
+    A text file is one document (see `words.blocks` for how it is cut up without changing a count); a JSON-lines record
+    and a Parquet row are documents each. Under a pattern unknown to the scanner, a line of text is a document.
+
+    Args:
+        paths: names, globs, "-" for standard input; .txt (or any other name), .jsonl, .parquet; .gz of the former two.
+        pattern: the split pattern.
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        field: the field of JSON-lines records that holds the text.
+        column: the text column of Parquet files.
+        encoding: of text and JSON-lines files.
+        errors: "strict", "replace" or "ignore" for bytes that are not of `encoding`.
+        workers: threads; all processors when None.
+        memory_cap: bytes that the tables of counts may take; beyond it they are spilled to a temporary folder and
+            merged at the end. The distinct words of the result are held in memory in any case.
+        show_progress: a bar of bytes read, when stderr is a terminal.
+
+    Raises:
+        MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
+    """
+    names = expand_paths(paths)
+    lines = scanner_kind(pattern) is None
+    size = sum(os.path.getsize(name) for name in names if name != STDIN)
+    with _bar(show_progress, total=size or None, unit="B", unit_scale=True) as bar:
+        advance = _locked(bar.update) if show_progress else None
+        sources = [
+            file_blocks(
+                name, lines=lines, field=field, column=column, encoding=encoding, errors=errors, advance=advance
+            )
+            for name in names
+        ]
+        return _count(sources, pattern, normalization, workers, memory_cap)
+
+
+def count_documents(
+    documents: Any,
+    *,
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    column: str | None = None,
+    length: int | None = None,
+    workers: int | None = None,
+    memory_cap: int = MEMORY_CAP,
+    show_progress: bool = False,
+) -> WordCounts:
+    """Count the pre-tokens of documents, each cut on its own.
+
+    Args:
+        documents: an iterable of str or of lists of str, or a `datasets` dataset with `column`.
+        pattern: the split pattern.
+        normalization: Unicode normalization before splitting, or None.
+        column: the text column of a dataset.
+        length: number of documents, for the progress bar only.
+        workers: threads; all processors when None.
+        memory_cap: as in `count_files`.
+        show_progress: a bar of documents, when stderr is a terminal.
+
+    Raises:
+        MwSError: something that is no text, or text with lone surrogates.
+
+    >>> list(count_documents(["кот и кот", [" и"]]).items())
+    [(' и', 2), (' кот', 1), ('кот', 1)]
+    """
+    bar = _bar(show_progress, total=length, unit=" documents", iterable=iterate_documents(documents, column))
+    return _count([document_blocks(bar)], pattern, normalization, workers, memory_cap)
+
+
+def pretokens(
+    strings: pa.LargeStringArray, *, pattern: str = WORD_PATTERN, normalization: str | None = None
+) -> pa.LargeStringArray:
+    """The distinct pre-tokens of an Arrow large_string array without nulls, in order of appearance.
+
+    >>> pretokens(pa.array([" кот", " кое-кто"], pa.large_string())).to_pylist()
+    [' кот', ' кое', '-кто']
+    """
+    return _count_entries([iter([arrow_block(strings)])], pattern, normalization, 1, MEMORY_CAP)[0]
+
+
+def normalizer(normalization: str | None) -> Callable[[str], str]:
+    r"""The function that brings text to a Unicode normalization form; identity for None.
+
+    >>> normalizer("nfc")("и\u0306") == "й"
+    True
+    """
+    if check_normalization(normalization) is None:
+        return lambda text: text
+    form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], str(normalization).upper())
+    return lambda text: unicodedata.normalize(form, text)
+
+
+def _count(
+    sources: Sequence[Iterator[Block]],
+    pattern: str,
+    normalization: str | None,
+    workers: int | None,
+    memory_cap: int,
+) -> WordCounts:
+    strings, counts = _count_entries(sources, pattern, normalization, workers, memory_cap)
+    return WordCounts.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
+
+
+def _count_entries(
+    sources: Sequence[Iterator[Block]],
+    pattern: str,
+    normalization: str | None,
+    workers: int | None,
+    memory_cap: int,
+) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
+    """The distinct pre-tokens of all sources and their counts, in an order that depends on the threads."""
+    count_block = _block_counter(pattern, normalization)
+    if scanner_kind(pattern) is None:
+        workers = 1  # building str objects holds the GIL: threads would only wait for each other
+    workers = default_workers() if workers is None else workers
+    if workers < 1 or memory_cap < 1:
+        raise MwSError(f"workers={workers}, memory_cap={memory_cap}: both must be at least 1")
+    with Shards() as shards:
+        tables = [TokenTable(memory_cap // workers, shards.add) for _ in range(workers)]
+        share_out(sources, [_adder(count_block, table) for table in tables])
+        first, *others = tables
+        for table in others:
+            strings, counts = table.entries()
+            table.clear()
+            first.count_words(*flat_utf8(strings), counts)
+        if len(shards) == 0:
+            return first.entries()
+        shards.add(first)
+        first.clear()
+        return shards.merged(memory_cap // 4)
+
+
+def _adder(count_block: Callable[[TokenTable, Block], None], table: TokenTable) -> Callable[[Block], None]:
+    return lambda block: count_block(table, block)
+
+
+def _block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTable, Block], None]:
+    """The function that adds the pre-tokens of a block to a table."""
+    normalize = normalizer(normalization)
+    kind = scanner_kind(pattern)
+    if kind is None:
+        compiled(pattern)  # a bad pattern is reported before anything is read
+        return _matching_counter(pattern, normalize)
+    known, classes = kind, character_classes()
+
+    def scanned(table: TokenTable, block: Block) -> None:
+        block.check()
+        if normalization is not None:
+            block = arrow_block(pa.array([normalize(text) for text in _texts(block)], pa.large_string()))
+        table.count_texts(block.data, block.offsets, classes, known)
+
+    return scanned
+
+
+def _matching_counter(pattern: str, normalize: Callable[[str], str]) -> Callable[[TokenTable, Block], None]:
+    def matched(table: TokenTable, block: Block) -> None:
+        block.check()
+        totals: Counter[str] = Counter()
+        for text in _texts(block):
+            totals.update(split(normalize(text), pattern))
+        words = pa.array(list(totals.keys()), pa.large_string())
+        table.count_words(*flat_utf8(words), np.fromiter(totals.values(), np.int64, len(totals)))
+
+    return matched
+
+
+def _texts(block: Block) -> Iterator[str]:
+    raw, bounds = block.data.tobytes(), block.offsets.tolist()
+    return (raw[a:b].decode("utf-8") for a, b in zip(bounds, bounds[1:], strict=False))
+
+
+def _bar(show_progress: bool, **options: Any) -> Any:
+    # disable=None: tqdm stays silent unless stderr is a terminal
+    return tqdm(desc="counting words", disable=None if show_progress else True, **options)
+
+
+def _locked(update: Callable[[int], Any]) -> Callable[[int], None]:
+    lock = threading.Lock()
+
+    def advance(taken: int) -> None:
+        with lock:
+            update(taken)
+
+    return advance

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
+from mws_hf.words.table import TokenTable
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
 FORMAT_VERSION = "1"
@@ -70,9 +71,7 @@ class WordCounts:
     normalization: str | None = None
 
     @classmethod
-    def from_mapping(
-        cls, mapping: Mapping[str, int], *, pattern: str, normalization: str | None = None
-    ) -> WordCounts:
+    def from_mapping(cls, mapping: Mapping[str, int], *, pattern: str, normalization: str | None = None) -> WordCounts:
         """Build from a dictionary of pre-token -> count.
 
         Raises:
@@ -101,7 +100,8 @@ class WordCounts:
         if len(counts) and (int(counts.min()) < 1 or pc.min(pc.binary_length(strings)).as_py() == 0):
             raise MwSError("word counts: every word must be non-empty and every count positive")
         _checked_total([counts])
-        keys = [("count", "descending"), ("word", "ascending")]
+        alike = len(counts) == 0 or counts.min() == counts.max()
+        keys = [("word", "ascending")] if alike else [("count", "descending"), ("word", "ascending")]
         order = pc.sort_indices(pa.table({"word": strings, "count": counts}), sort_keys=keys)
         return cls._frozen(strings.take(order), counts[order.to_numpy()], pattern, normalization)
 
@@ -119,7 +119,7 @@ class WordCounts:
     @cached_property
     def words(self) -> list[str]:
         """The distinct pre-tokens as a list of str (made on first use: about 100 bytes a word)."""
-        return self.strings.to_pylist()  # type: ignore[no-any-return]
+        return self.strings.to_pylist()
 
     @cached_property
     def total(self) -> int:
@@ -169,15 +169,8 @@ class WordCounts:
 
     def at_least(self, min_frequency: int) -> WordCounts:
         """Only the words that occur at least `min_frequency` times."""
-        kept = int(np.searchsorted(-self.counts, -min_frequency, side="right")) if self._descending else None
-        if kept is not None:
-            return self._frozen(self.strings.slice(0, kept), self.counts[:kept], self.pattern, self.normalization)
         mask = self.counts >= min_frequency
         return self._frozen(self.strings.filter(pa.array(mask)), self.counts[mask], self.pattern, self.normalization)
-
-    @cached_property
-    def _descending(self) -> bool:
-        return bool(np.all(self.counts[1:] <= self.counts[:-1]))
 
     def merge(self, *others: WordCounts) -> WordCounts:
         """Add up counts; the order and grouping of the operands do not matter.
@@ -194,19 +187,11 @@ class WordCounts:
                 )
         parts = [self, *others]
         _checked_total([part.counts for part in parts])
-        table = pa.table(
-            {
-                "word": pa.chunked_array([part.strings for part in parts], pa.large_string()),
-                "count": pa.chunked_array([pa.array(part.counts) for part in parts], pa.int64()),
-            }
-        )
-        summed = table.group_by("word").aggregate([("count", "sum")])
-        return self.from_arrays(
-            summed["word"].combine_chunks(),
-            summed["count_sum"].to_numpy(),
-            pattern=self.pattern,
-            normalization=self.normalization,
-        )
+        table = TokenTable()
+        for part in parts:
+            table.count_words(*part.utf8(), part.counts)
+        strings, counts = table.entries()
+        return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with columns word, count and the fingerprint in its metadata, atomically."""
@@ -220,7 +205,12 @@ class WordCounts:
         table = pa.table({"word": self.strings, "count": self.counts}).replace_schema_metadata(settings)
         with atomic_path(path) as temporary:
             pq.write_table(
-                table, temporary, compression="zstd", use_dictionary=False, write_page_checksum=True, row_group_size=2**20
+                table,
+                temporary,
+                compression="zstd",
+                use_dictionary=False,
+                write_page_checksum=True,
+                row_group_size=2**20,
             )
 
     @classmethod
@@ -239,13 +229,23 @@ class WordCounts:
                 "make word counts with `mws count`"
             )
         if version != FORMAT_VERSION:
-            raise MwSError(f"{path}: word counts of format {version}, this version reads {FORMAT_VERSION}; update mws-hf")
+            raise MwSError(
+                f"{path}: word counts of format {version}, this version reads {FORMAT_VERSION}; update mws-hf"
+            )
         pattern, normalization = settings["pattern"], settings["normalization"] or None
         counts = table["count"].to_numpy().astype(np.int64, copy=False)
         result = cls._frozen(table["word"], counts, pattern, check_normalization(normalization))
         if settings["fingerprint"] != result.fingerprint or settings["total"] != str(result.total):
             raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
         return result
+
+
+def is_counts_file(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` is a Parquet file that says it holds word counts; False for anything else, absent files too."""
+    try:
+        return _KEY in (pq.read_schema(path).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
@@ -260,7 +260,6 @@ def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.
 
 
 def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:
-    # float sums bound the integer ones from below closely enough to notice a wrapped int64
     total = sum(_exact_sum(part) for part in parts)
     if total > _MAX_TOTAL:
         raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({_MAX_TOTAL})")

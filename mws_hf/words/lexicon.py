@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from numba import njit
 
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.pattern import WORD_PATTERN
+from mws_hf.words.counting import count_documents, pretokens
 from mws_hf.words.counts import WordCounts
 
 LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
@@ -50,7 +51,7 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
     return distinct.take(pc.sort_indices(distinct))
 
 
-def lexicon_counts(language: str, *, pattern: str = WORD_PATTERN) -> WordCounts:
+def lexicon_counts(language: str, *, pattern: str = WORD_PATTERN, normalization: str | None = None) -> WordCounts:
     """The pre-tokens of a lexicon, each once: every form is cut by `pattern` behind a leading space.
 
     A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``).
@@ -58,9 +59,25 @@ def lexicon_counts(language: str, *, pattern: str = WORD_PATTERN) -> WordCounts:
     Raises:
         MwSError: as `lexicon_words`.
     """
-    words = lexicon_words(language)
-    pieces = {piece for word in words.to_pylist() for piece in split(" " + word, pattern)}
-    return WordCounts.from_mapping(dict.fromkeys(pieces, 1), pattern=pattern)
+    empty, space = pa.scalar("", pa.large_string()), pa.scalar(" ", pa.large_string())
+    spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
+    words = pretokens(spaced, pattern=pattern, normalization=normalization)
+    del spaced
+    ones = np.ones(len(words), np.int64)
+    return WordCounts.from_arrays(words, ones, pattern=pattern, normalization=normalization)
+
+
+def lemma_counts(
+    lemmas: Iterable[str], language: str = "ru", *, pattern: str = WORD_PATTERN, normalization: str | None = None
+) -> WordCounts:
+    """The pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but the first behind a space.
+
+    Raises:
+        MwSError: as `expand_lemmas`.
+    """
+    return count_documents(
+        [good_dataset_text(lemmas, language)], pattern=pattern, normalization=normalization, workers=1
+    )
 
 
 def expand_lemmas(lemmas: Iterable[str], language: str = "ru") -> list[str]:

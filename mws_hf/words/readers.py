@@ -5,13 +5,15 @@ Line ends stay in the text exactly as they are, because they are part of what wi
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import gzip
 import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -69,19 +71,43 @@ def file_kind(name: PathLike) -> str:
     return "parquet" if last == ".parquet" else "text"
 
 
-def open_binary(name: PathLike) -> BinaryIO:
+class _Metered(io.FileIO):
+    """A file that reports how many bytes were taken from it."""
+
+    def __init__(self, name: PathLike, advance: Callable[[int], None]) -> None:
+        super().__init__(name, "rb")
+        self._advance = advance
+
+    def readinto(self, buffer: Any) -> int | None:
+        taken = super().readinto(buffer)
+        self._advance(taken or 0)
+        return taken
+
+
+@contextlib.contextmanager
+def open_binary(name: PathLike, advance: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
     """Open a file, a gzip file (by its .gz ending), or standard input ("-") for reading bytes.
+
+    Args:
+        name: what to open.
+        advance: called with the number of bytes taken from the file as stored (compressed ones of a .gz).
 
     Raises:
         MwSError: the file cannot be opened.
     """
     if name == STDIN:
-        return cast(BinaryIO, sys.stdin.buffer)
+        yield sys.stdin.buffer
+        return
     try:
-        raw = open(name, "rb")
+        raw = io.BufferedReader(io.FileIO(name, "rb") if advance is None else _Metered(name, advance), 1 << 18)
     except OSError as error:
         raise MwSError(f"{name}: cannot be read ({error.strerror})") from error
-    return cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if os.fspath(name).lower().endswith(".gz") else raw
+    with raw:
+        if os.fspath(name).lower().endswith(".gz"):
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield cast(BinaryIO, unpacked)
+        else:
+            yield raw
 
 
 def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
@@ -89,12 +115,8 @@ def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
     try:
         while block := stream.read(size):
             yield block
-    except (EOFError, gzip.BadGzipFile, OSError) as error:
-        raise MwSError(f"{name}: cannot be read to its end ({error}); is the file truncated or not gzip?") from error
-    except Exception as error:  # zlib.error derives from Exception directly
-        if type(error).__module__ != "zlib":
-            raise
-        raise MwSError(f"{name}: damaged gzip data ({error})") from error
+    except (EOFError, OSError, zlib.error) as error:
+        raise MwSError(f"{name}: cannot be read to its end ({error}); is it damaged, cut off, or not gzip?") from error
 
 
 def decoding_error(name: PathLike, line: int, byte: int, encoding: str, reason: str) -> MwSError:
@@ -105,20 +127,27 @@ def decoding_error(name: PathLike, line: int, byte: int, encoding: str, reason: 
     )
 
 
-def read_lines(name: PathLike, *, encoding: str = "utf-8", errors: str = "strict") -> Iterator[str]:
+def read_lines(
+    name: PathLike,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[str]:
     r"""Lines of a text file, each with its line end (``\n``, ``\r\n`` or ``\r`` only as it stands; cut after ``\n``).
 
     Args:
         name: a file, .gz or not, or "-".
         encoding: any codec of Python.
         errors: "strict", "replace" (U+FFFD) or "ignore".
+        advance: called with the number of bytes taken from the file as stored.
 
     Raises:
         MwSError: the file cannot be read, or a byte is not of `encoding` (file, line and byte are named).
     """
     check_codec(encoding, errors)
     line = byte = 0
-    with open_binary(name) as stream:
+    with open_binary(name, advance) as stream:
         for block in _line_blocks(stream, name, encoding):
             try:
                 text = block.decode(encoding, errors)
@@ -157,13 +186,20 @@ def check_codec(encoding: str, errors: str) -> None:
         raise MwSError(f"unknown way to treat bad bytes {errors!r}; choose strict, replace or ignore")
 
 
-def read_jsonl(name: PathLike, field: str | None, *, encoding: str = "utf-8", errors: str = "strict") -> Iterator[str]:
+def read_jsonl(
+    name: PathLike,
+    field: str | None,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[str]:
     """The string under `field` of each line of a JSON-lines file; blank lines and null values are passed over.
 
     Raises:
         MwSError: no field named, a line that is no JSON object, a field that is absent or no string (file:line).
     """
-    for number, line in enumerate(read_lines(name, encoding=encoding, errors=errors), start=1):
+    for number, line in enumerate(read_lines(name, encoding=encoding, errors=errors, advance=advance), start=1):
         if not line.strip():
             continue
         try:
@@ -174,7 +210,9 @@ def read_jsonl(name: PathLike, field: str | None, *, encoding: str = "utf-8", er
             raise MwSError(f"{name}:{number}: a JSON {type(record).__name__}, not an object with a text field")
         if field is None or field not in record:
             wanted = "which field holds the text?" if field is None else f"no field {field!r};"
-            raise MwSError(f"{name}:{number}: {wanted} fields here: {', '.join(record) or 'none'} (choose with --field)")
+            raise MwSError(
+                f"{name}:{number}: {wanted} fields here: {', '.join(record) or 'none'} (choose with --field)"
+            )
         if record[field] is not None:
             yield _text(record[field], f"{name}:{number}: field {field!r}")
 

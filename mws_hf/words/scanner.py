@@ -1,4 +1,4 @@
-r"""The two known split patterns as a table-driven numba scanner over UTF-8 bytes; any other pattern goes through `regex`.
+r"""The two known split patterns as a table-driven numba scanner over UTF-8 bytes; other patterns need `regex`.
 
 One class byte per code point, taken from the Unicode tables of `tokenizers` (onig), so that pre-tokens equal those of
 the Rust backend also on the code points that only newer tables call letters. Stable interface for other kernels:
@@ -29,7 +29,7 @@ _PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
 def scanner_kind(pattern: str) -> int | None:
     """The scanner's number for a split pattern, or None when only `regex` can do it.
 
-    >>> scanner_kind(GPT4_PATTERN), scanner_kind(WORD_PATTERN), scanner_kind(r"\\S+|\\s+")
+    >>> scanner_kind(GPT4_PATTERN), scanner_kind(WORD_PATTERN), scanner_kind("[a-z]+|.")
     (0, 1, None)
     """
     return {GPT4_PATTERN: GPT4_KIND, WORD_PATTERN: WORD_KIND}.get(pattern)
@@ -39,8 +39,8 @@ def scanner_kind(pattern: str) -> int | None:
 def character_classes() -> npt.NDArray[np.uint8]:
     """The class of every code point: uint8, shape (0x110000,), read-only; about 0.3 s at first use.
 
-    Code points that `regex` counts among letters, numbers, marks or spaces are put to `tokenizers`; all others (symbols,
-    unassigned ones) are OTHER. The tables of onig hold nothing beyond those of `regex` (the tests check it in full).
+    Code points that `regex` counts among letters, numbers, marks or spaces are put to `tokenizers`; all others
+    (symbols, unassigned ones) are OTHER. The tables of onig hold nothing beyond those of `regex`; a test checks it.
     """
     classes = np.full(0x110000, OTHER, np.uint8)
     everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
@@ -81,7 +81,7 @@ def _lead_length(byte: int) -> int:
 
 
 @njit(cache=True, inline="always")
-def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8]) -> int:
+def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8]) -> np.int64:
     """The class of the character that starts at byte `i` of valid UTF-8."""
     lead = np.int64(data[i])
     if lead < 0x80:
@@ -207,12 +207,9 @@ def pretoken_ends(
     data: npt.NDArray[np.uint8], start: int, n: int, classes: npt.NDArray[np.uint8], kind: int
 ) -> npt.NDArray[np.int64]:
     """All pre-token ends of the text ``data[start:n]``, ascending: int64, shape (n_pretokens,)."""
-    ends, found = np.empty(max(16, (n - start) // 4), np.int64), 0
-    i = start
+    ends, found, i = np.empty(n - start, np.int64), 0, start
     while i < n:
         i = next_pretoken(data, i, n, classes, kind)
-        if found == len(ends):
-            ends = np.concatenate((ends, np.empty_like(ends)))
         ends[found] = i
         found += 1
     return ends[:found]

@@ -20,7 +20,7 @@ def read_word_list(
     encoding: str = "utf-8",
     errors: str = "strict",
 ) -> WordCounts:
-    """Read files of `word<TAB>count` lines, plain or .gz; the counts of equal words add up.
+    r"""Read files of `word<TAB>count` lines, plain or .gz; the counts of equal words add up.
 
     A list of bare words stands for words inside sentences, so each form is cut into pre-tokens as ``" " + form``
     (unless it starts with a space already). A form that the pattern splits, such as ``кое-кто`` -> ``" кое"``,
@@ -39,7 +39,7 @@ def read_word_list(
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "list.tsv"
-    >>> _ = path.write_text("кот\\t3\\nкое-кто\\t2\\n", encoding="utf-8")
+    >>> _ = path.write_text("кот\t3\nкое-кто\t2\n", encoding="utf-8")
     >>> list(read_word_list(path).items())
     [(' кот', 3), (' кое', 2), ('-кто', 2)]
     """

@@ -14,7 +14,7 @@ from mws_hf.words.counting import count_files
 from mws_hf.words.counts import WordCounts, is_counts_file
 from mws_hf.words.lexicon import lemma_counts, lexicon_counts
 from mws_hf.words.readers import read_lines
-from mws_hf.words.wordlist import read_word_list
+from mws_hf.words.word_list import read_word_list
 
 Files = Annotated[
     list[str] | None,

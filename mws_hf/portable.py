@@ -39,6 +39,7 @@ class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
 '''
 _REFERENCE = f"{STOCK_MODULE}.{STOCK_CLASS}"
 _PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
+_IN_TOKENIZER_JSON = "added_tokens_decoder"
 _FILES = ("tokenizer_config.json", "tokenizer.json", "vocabulary.json", "merges.json", "special_tokens_map.json")
 
 
@@ -50,11 +51,12 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
     * ``auto_map`` keeps v5 from replacing the class by the one of config.json's model type (see `STOCK_SOURCE`). Both
       entries are strings, because ``use_fast=False`` in v4 reads the first.
     * Model inputs and clean-up are explicit: v4's defaults differ.
+    * Added tokens are left to tokenizer.json, so that two files cannot disagree after an interrupted save.
 
     >>> portable_config({"tokenizer_class": "MwSTokenizer", "extra_special_tokens": ["<|user|>"]})["tokenizer_class"]
     'PreTrainedTokenizerFast'
     """
-    result = {key: value for key, value in config.items() if key not in _PRIVATE}
+    result = {key: value for key, value in config.items() if key not in (*_PRIVATE, _IN_TOKENIZER_JSON)}
     result["tokenizer_class"] = STOCK_CLASS
     extra = result.get("extra_special_tokens")
     if isinstance(extra, list):
@@ -275,7 +277,7 @@ class PortableMixin:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
         except MwSError:
             raise
-        except Exception as error:  # whatever transformers and the bindings raise: name the damaged file if there is one
+        except Exception as error:  # whatever it is: name the damaged file if there is one
             if isinstance(error.__context__, MwSError):  # some versions hide it behind a missing protobuf
                 raise error.__context__ from None
             check_directory(pretrained_model_name_or_path)

@@ -8,7 +8,11 @@ from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 PATTERNS = {"gpt4": GPT4_PATTERN, "word": WORD_PATTERN}
 
 SPECIAL = ["<|endoftext|>", "<|pad|>", "<|user|>"]
-ROLES = {"eos_token": "<|endoftext|>", "pad_token": "<|pad|>", "additional_special_tokens": ["<|user|>"]}
+
+
+def roles() -> dict:
+    return {"eos_token": "<|endoftext|>", "pad_token": "<|pad|>", "additional_special_tokens": ["<|user|>"]}
+
 
 MERGES = [
     *[("ч", "и"), ("чи", "т"), ("а", "т"), ("ат", "ь"), ("п", "е"), ("пе", "р"), (" ", "пер"), (" пер", "е")],
@@ -52,11 +56,11 @@ ADVERSARIAL = [
 def small_fast(pattern: str = WORD_PATTERN, normalization: str | None = None, **options) -> MwSTokenizerFast:
     vocab = base_vocab(SPECIAL, ALPHABET, MERGES)
     backend = build_backend(vocab, MERGES, pattern, normalization, special_tokens=SPECIAL)
-    return MwSTokenizerFast(tokenizer_object=backend, **{**ROLES, **options})
+    return MwSTokenizerFast(tokenizer_object=backend, **{**roles(), **options})
 
 
 def small_slow(pattern: str = WORD_PATTERN, normalization: str | None = None, **options) -> MwSTokenizer:
     vocab = base_vocab(SPECIAL, ALPHABET, MERGES)
     return MwSTokenizer(
-        vocab=vocab, merges=MERGES, pattern=pattern, normalization=normalization, **{**ROLES, **options}
+        vocab=vocab, merges=MERGES, pattern=pattern, normalization=normalization, **{**roles(), **options}
     )

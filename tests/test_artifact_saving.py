@@ -69,11 +69,9 @@ def test_saving_again_changes_only_what_differs(tmp_path, make):
     before = {name: os.stat(tmp_path / name).st_ino for name in os.listdir(tmp_path)}
     changed = make()
     changed.add_tokens(["<new>"])
-    if make is small_fast:
-        changed.save_pretrained(tmp_path)
-        after = {name: os.stat(tmp_path / name).st_ino for name in os.listdir(tmp_path)}
-        assert {name for name in before if before[name] != after[name]} == {"tokenizer.json"}
     changed.save_pretrained(tmp_path)
+    after = {name: os.stat(tmp_path / name).st_ino for name in os.listdir(tmp_path)}
+    assert {name for name in before if before[name] != after[name]} == {"tokenizer.json"}
     assert sorted(os.listdir(tmp_path)) == sorted(before)
     assert AutoTokenizer.from_pretrained(tmp_path).tokenize("чит<new>") == ["чит", "<new>"]
 

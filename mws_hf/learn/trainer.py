@@ -202,7 +202,6 @@ class MwSTrainer:
             raise MwSError(f"no training words are left (min_count={self.min_count}); give text with at least one word")
         alphabet = choose_alphabet(counts, self.initial_alphabet, self.limit_alphabet)
         budget = self._merge_budget(len(alphabet))
-        self.evidence = self._collect_evidence(counts)
         morphs = self._learn_morphs(counts, alphabet, self._morph_budget(budget))
         merges = morphs.merges
         if len(merges) < budget and self._composition() != 0:
@@ -250,29 +249,27 @@ class MwSTrainer:
         composition = self._composition()
         return budget if isinstance(composition, str) else round(budget * (1 - composition))
 
-    def _collect_evidence(self, counts: WordCounts) -> Evidence | None:
+    def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
         if self.criterion == "classic":
-            return None
-        from mws_hf.learn.contextual.learner import collect_evidence
+            return self._learn_classic(counts, alphabet, n_merges)
+        from mws_hf.learn.contextual.forms import collect_forms
+        from mws_hf.learn.contextual.learner import collect_evidence, learn_contextual
         from mws_hf.learn.contextual.settings import EvidenceSettings
 
         settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
-        return collect_evidence(counts.words, counts.counts, settings)
+        forms = collect_forms(counts.words, counts.counts)
+        self.evidence = collect_evidence(forms, settings)
+        return learn_contextual(
+            forms,
+            alphabet,
+            n_merges,
+            self.evidence,
+            types=self.types,
+            min_occurrences=max(2, self.min_frequency),
+            **self._limits(),
+        )
 
-    def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
-        if self.evidence is not None:
-            from mws_hf.learn.contextual.learner import learn_contextual
-
-            return learn_contextual(
-                counts.words,
-                counts.counts,
-                alphabet,
-                n_merges,
-                self.evidence,
-                types=self.types,
-                min_occurrences=max(2, self.min_frequency),
-                **self._limits(),
-            )
+    def _learn_classic(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
         from mws_hf.learn.classic import ClassicScore
         from mws_hf.learn.classic_engine import learn_classic
         from mws_hf.learn.symbols import SymbolCorpus

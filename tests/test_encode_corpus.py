@@ -51,7 +51,9 @@ def test_lines_of_a_file(backend, corpus_file, tmp_path):
     assert corpus.n_bytes == corpus_file.stat().st_size
     assert corpus.n_tokens == sum(map(len, rows(corpus)))
     assert [corpus.document_bytes(k) for k in (0, -1)] == [len(LINES[0].encode()), len("последняя".encode())]
-    text = "".join(backend.decode(ids.tolist(), skip_special_tokens=True) for ids in map(corpus.__getitem__, range(501)))
+    text = "".join(
+        backend.decode(ids.tolist(), skip_special_tokens=True) for ids in map(corpus.__getitem__, range(501))
+    )
     assert text == "".join(LINES)
     with pytest.raises(IndexError):
         corpus[501]

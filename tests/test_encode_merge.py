@@ -19,7 +19,7 @@ from mws_hf.encode.cache import (
     empty_cache,
     find,
     grown,
-    key_of,
+    look_ahead,
 )
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
 from mws_hf.encode.tables import NO_RANK, find_rank, pair_table
@@ -74,9 +74,10 @@ def make_keys(count, seed=0):
     return list({bytes(chooser.choices(b"\x00ab", k=chooser.choice(lengths))) for _ in range(count)})
 
 
-def key_words(words, start, size):
-    """`key_of` called from Python gives plain integers; kernels keep their type."""
-    return tuple(map(np.uint64, key_of(words, start, size)))
+def keys_of(cache, words, start, size):
+    keys = np.empty((1, 4), np.uint64)
+    look_ahead(words, np.array([start]), np.array([start + size]), 1, cache, keys)
+    return keys[0]
 
 
 @pytest.mark.parametrize("slots", [16, 1024])
@@ -89,7 +90,7 @@ def test_cache_answers_like_a_dict_at_any_offset_and_full(slots):
             start = (number + round_) % 8
             text = np.frombuffer(bytearray(b"\xff" * start + key + b"\xfe" * (48 + -(start + len(key)) % 8)), np.uint8)
             words = text[: len(text) & ~7].view(np.uint64)
-            packed = key_words(words, start, len(key))
+            packed = keys_of(cache, words, start, len(key))
             slot = find(cache, text, start, len(key), packed)
             n = number % 40 + 1
             if slot >= 0:
@@ -112,7 +113,7 @@ def test_cache_grows_within_its_limit_and_keeps_its_answers():
     limit = cache_bytes(2048)
     for number, key in enumerate(keys):
         text = np.frombuffer(bytearray(key + bytes(48 - len(key) % 8)), np.uint8)
-        packed = key_words(text.view(np.uint64), 0, len(key))
+        packed = keys_of(cache, text.view(np.uint64), 0, len(key))
         slot = find(cache, text, 0, len(key), packed)
         add(cache, -1 - slot, text, 0, len(key), packed, np.array([number, 1, 2], np.int64), 3)
         cache = grown(cache, limit)
@@ -120,6 +121,6 @@ def test_cache_grows_within_its_limit_and_keeps_its_answers():
     out = np.zeros(8, np.int64)
     for number, key in enumerate(keys):
         text = np.frombuffer(bytearray(key + bytes(48 - len(key) % 8)), np.uint8)
-        slot = find(cache, text, 0, len(key), key_words(text.view(np.uint64), 0, len(key)))
+        slot = find(cache, text, 0, len(key), keys_of(cache, text.view(np.uint64), 0, len(key)))
         assert copy_ids(cache, slot, out, 0) == 3
         assert out[0] == number

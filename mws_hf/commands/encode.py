@@ -16,7 +16,7 @@ from mws_hf.errors import MwSError
 
 def encode(
     tokenizer: Annotated[str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json).")],
-    corpus: Annotated[list[str], typer.Argument(help="Text, .jsonl or .parquet files (.gz too), globs, '-' for stdin.")],
+    corpus: Annotated[list[str], typer.Argument(help="Text, .jsonl, .parquet (.gz too), globs, '-' for stdin.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
     workers: Annotated[int | None, typer.Option(help="Threads [default: all cores].")] = None,
     document: Annotated[str, typer.Option(help="What a document is in text files: line or file.")] = "line",

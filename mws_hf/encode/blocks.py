@@ -14,8 +14,8 @@ class BlockDataset(Dataset):
     """A torch Dataset of consecutive blocks of `block_size` ids; documents run on across blocks.
 
     Item i holds `input_ids` and `labels`, both int64 of shape (block_size,): the ids of the corpus from
-    ``i * block_size`` on. Labels equal the inputs: models of `transformers` shift them. What is left after the last whole
-    block is dropped. Random access costs one read of the memory map; several loader workers share its pages.
+    ``i * block_size`` on. Labels equal the inputs: models of `transformers` shift them. What is left after the last
+    whole block is dropped. Random access costs one read of the memory map; several loader workers share its pages.
     """
 
     def __init__(self, corpus: EncodedCorpus, block_size: int) -> None:

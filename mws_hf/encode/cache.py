@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from mws_hf.encode.prefetch import prefetch
 from mws_hf.encode.tables import ID_BITS
 
 INLINE_KEY = 23
@@ -50,8 +51,13 @@ class Cache(NamedTuple):
 
 def empty_cache(slots: int = 1 << 18) -> Cache:
     """A cache of `slots` slots (a power of two), with pools in proportion."""
+    memory = np.zeros(4 * slots + 8, np.uint64)
+    first = -(memory.ctypes.data >> 3) % 8  # so that no slot lies across two cache lines
     return Cache(
-        np.zeros((slots, 4), np.uint64), np.empty(slots, np.int32), np.empty(4 * slots, np.uint8), np.zeros(5, np.int64)
+        memory[first : first + 4 * slots].reshape(-1, 4),
+        np.empty(slots, np.int32),
+        np.empty(4 * slots, np.uint8),
+        np.zeros(5, np.int64),
     )
 
 
@@ -79,8 +85,22 @@ def key_of(words: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     return mixed, _U(0), _LONG | _U(size)
 
 
+@njit(cache=True)
+def look_ahead(
+    words: np.ndarray, starts: np.ndarray, stops: np.ndarray, n: int, cache: Cache, keys: np.ndarray
+) -> None:
+    """Keys and hashes of `n` pre-tokens into uint64 ``keys[:n, :4]``, and their slots on the way to the processor."""
+    mask = cache.slots.shape[0] - 1
+    for k in range(n):
+        first, second, third = key_of(words, starts[k], stops[k] - starts[k])
+        home = home_of(first, second, third)
+        keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3] = first, second, third, home
+        prefetch(cache.slots, _I(home) & mask)
+
+
 @njit(cache=True, inline="always")
-def _home(first: int, second: int, third: int) -> int:
+def home_of(first: int, second: int, third: int) -> int:
+    """Hash of a key; the second word of a long one must be 0."""
     mixed = first * _MULTIPLIERS[0] + second * _MULTIPLIERS[1] + third * _MULTIPLIERS[2]
     mixed = (mixed ^ (mixed >> _U(32))) * _MULTIPLIERS[3]
     return mixed ^ (mixed >> _U(29))
@@ -95,13 +115,13 @@ def _same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: i
 
 
 @njit(cache=True)
-def find(cache: Cache, text: np.ndarray, start: int, size: int, key: tuple[int, int, int]) -> int:
+def find(cache: Cache, text: np.ndarray, start: int, size: int, key: np.ndarray) -> int:
     """Slot of the key, or -1 - (the free slot where it belongs)."""
-    first, second, third = key
+    first, second, third = key[0], key[1], key[2]
     slots = cache.slots
     mask = slots.shape[0] - 1
     long = third >= _LONG
-    slot = _I(_home(first, _U(0) if long else second, third)) & mask
+    slot = _I(key[3]) & mask
     while True:
         found = slots[slot, 2]
         if found == third and slots[slot, 0] == first:
@@ -117,11 +137,11 @@ def find(cache: Cache, text: np.ndarray, start: int, size: int, key: tuple[int, 
 
 @njit(cache=True)
 def add(
-    cache: Cache, slot: int, text: np.ndarray, start: int, size: int, key: tuple[int, int, int], ids: np.ndarray, n: int
+    cache: Cache, slot: int, text: np.ndarray, start: int, size: int, key: np.ndarray, ids: np.ndarray, n: int
 ) -> None:
     """Store ``ids[:n]`` under the key in a free slot; does nothing when a pool or the table has no room."""
     counters = cache.counters
-    first, second, third = key
+    first, second, third = key[0], key[1], key[2]
     if 4 * counters[SLOTS_USED] >= 3 * cache.slots.shape[0]:
         return
     if third >= _LONG:
@@ -182,7 +202,7 @@ def _refill(old: Cache, new: Cache) -> None:
         if third == _U(0):
             continue
         second = _U(0) if third >= _LONG else old.slots[k, 1]
-        slot = _I(_home(old.slots[k, 0], second, third)) & mask
+        slot = _I(home_of(old.slots[k, 0], second, third)) & mask
         while new.slots[slot, 2] != _U(0):
             slot = (slot + 1) & mask
         new.slots[slot] = old.slots[k]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from mws_hf.encode.cache import LONGEST_KEY, LOOKUPS, MISSES, Cache, add, copy_ids, empty_cache, find, grown, key_of
+from mws_hf.encode.cache import LONGEST_KEY, LOOKUPS, MISSES, Cache, add, copy_ids, empty_cache, find, grown, look_ahead
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
 from mws_hf.encode.tables import SYMBOL_BLANK, SYMBOL_NEWLINE, BpeTables
 from mws_hf.pattern import split
@@ -22,6 +22,9 @@ _I: Any = np.int64
 
 PADDING = 40
 """Bytes a text buffer must have behind its text: whole words are read at any byte."""
+
+AHEAD = 32
+"""Pre-tokens cut before they are looked up, so that their slots come from memory meanwhile."""
 
 CACHE_LIMIT = 256 << 20
 """Default memory cap of one worker's pre-token cache, in bytes."""
@@ -71,9 +74,9 @@ def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
 def _plain_end(text: np.ndarray, start: int, end: int, letters: np.ndarray) -> int:
     """End of the pre-token at `start` in the two plain cases, else -1; `end` is the end of the document.
 
-    One is ``" "?`` and letters of one or two bytes before an ASCII character that ends a word, the other an ASCII symbol
-    before a space or before the last line feed. Both patterns cut nine tenths of running text so, and this costs a third
-    of the general scanner. An apostrophe may continue a word, as may any character beyond ASCII: the scanner decides.
+    One is ``" "?`` and letters of one or two bytes before an ASCII character that ends a word, the other an ASCII
+    symbol before a space or before the last line feed. Both patterns cut nine tenths of running text so, and this costs
+    a third of the general scanner. An apostrophe or a character beyond ASCII may go on with the word: it decides then.
     """
     at = np.uint64(start + (text[start] == 0x20))
     first = at
@@ -139,6 +142,20 @@ def _write(ids: np.ndarray, n: int, out: np.ndarray, at: int) -> int:
     return at + n
 
 
+@njit(cache=True)
+def _scan(text: np.ndarray, start: int, end: int, tables: BpeTables, starts: np.ndarray, stops: np.ndarray) -> int:
+    """Cut up to `AHEAD` pre-tokens; a last one that ends beyond `end` shows that the text is not UTF-8."""
+    n = 0
+    while n < AHEAD and start < end:
+        stop = _plain_end(text, start, end, tables.letters)
+        if stop < 0:
+            stop = next_pretoken(text, start, end, tables.classes, tables.kind)
+        starts[n], stops[n] = start, stop
+        start = stop
+        n += 1
+    return n
+
+
 @njit(cache=True, nogil=True)
 def encode_documents(
     text: np.ndarray,
@@ -166,36 +183,33 @@ def encode_documents(
         -1 on success, else the index of the first document that is not UTF-8.
     """
     scratch = np.empty((4, LONGEST_KEY), np.int64)
+    starts, stops = np.empty(AHEAD, np.int64), np.empty(AHEAD, np.int64)
+    keys = np.empty((AHEAD, 4), np.uint64)
     at = start = lookups = misses = 0
     for document in range(ends.shape[0]):
         end = ends[document]
         while start < end:
-            stop = _plain_end(text, start, end, tables.letters)
-            if stop < 0:
-                stop = next_pretoken(text, start, end, tables.classes, tables.kind)
-            if stop > end:
-                return document
-            size = stop - start
-            lookups += 1
-            if size > LONGEST_KEY:
-                large = np.empty((4, size), np.int64)
-                n = _merge(text, start, stop, tables, large)
-                if n < 0:
+            ahead = _scan(text, start, end, tables, starts, stops)
+            look_ahead(words, starts, stops, ahead, cache, keys)
+            lookups += ahead
+            for k in range(ahead):
+                start, stop = starts[k], stops[k]
+                size = stop - start
+                if stop > end:
                     return document
-                at = _write(large[0], n, out, at)
-            else:
-                key = key_of(words, start, size)
-                slot = find(cache, text, start, size, key)
+                slot = find(cache, text, start, size, keys[k])
                 if slot >= 0:
                     at = copy_ids(cache, slot, out, at)
-                else:
-                    misses += 1
-                    n = _merge(text, start, stop, tables, scratch)
-                    if n < 0:
-                        return document
-                    add(cache, -1 - slot, text, start, size, key, scratch[0], n)
-                    at = _write(scratch[0], n, out, at)
-            start = stop
+                    continue
+                misses += 1
+                work = scratch if size <= LONGEST_KEY else np.empty((4, size), np.int64)
+                n = _merge(text, start, stop, tables, work)
+                if n < 0:
+                    return document
+                at = _write(work[0], n, out, at)
+                if size <= LONGEST_KEY:
+                    add(cache, -1 - slot, text, start, size, keys[k], work[0], n)
+            start = stops[ahead - 1]
         if separator >= 0:
             out[at] = separator
             at += 1

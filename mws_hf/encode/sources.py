@@ -5,6 +5,7 @@ The cut into blocks depends on the source alone, so that an interrupted run find
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -131,11 +132,14 @@ def line_ends(buffer: bytearray, size: int) -> np.ndarray:
 
 def _fill(stream: BinaryIO, name: str, buffer: bytearray, start: int, stop: int) -> int:
     """Read into ``buffer[start:stop]`` until it is full or the file ends; returns the place behind what was read."""
-    for piece in read_blocks(stream, name, stop - start):
+    if isinstance(stream, io.BufferedReader):
+        with memoryview(buffer) as view:
+            while start < stop and (size := stream.readinto(view[start:stop])):
+                start += size
+        return start
+    while start < stop and (piece := next(read_blocks(stream, name, stop - start), b"")):
         buffer[start : start + len(piece)] = piece
         start += len(piece)
-        if start == stop:
-            break
     return start
 
 

@@ -1,7 +1,7 @@
 """The classic MwS coefficient of a pair, term by term, with its hyper-parameters; counting and merging live elsewhere.
 
-Counts are over the current segmentation, weighted by word counts: u(x) tokens x, b(l, r) adjacent pairs, N the sum of u,
-B the sum of b, avg = sum of len(x) * u(x) / N, the mean token length in characters. L = max(1, length of l without
+Counts are over the current segmentation, weighted by word counts: u(x) tokens x, b(l, r) adjacent pairs, N the sum of
+u, B the sum of b, avg = sum of len(x) * u(x) / N, the mean token length in characters. L = max(1, length of l without
 leading whitespace), R = length of r, n = L + R. All logarithms have base `log_base`.
 
     candidate    n <= max_merge_len and |n - sqrt(avg)| <= max_len_delta
@@ -14,9 +14,10 @@ leading whitespace), R = length of r, n = L + R. All logarithms have base `log_b
     gain         -p_r * log(p_r) - p_l * log(p_l) + p_b * log(p_b)
     coefficient  max(0, association - log(log_base - len_norm_factor + len_norm_factor * penalty) + gain)
 
-Source: the MwS ("Matvejev word Shredder") notebook. Two pairs are compared by the coefficient rounded to 1e-9, so that the
-last bit of a machine's logarithm decides nothing; equal ones by smaller left id, then smaller right id (ids: alphabet in
-code-point order, then merges in rank order). x ** 0.75 is computed as sqrt(x) * sqrt(sqrt(x)), exact on every machine.
+Source: the MwS ("Matvejev word Shredder") notebook. x ** 0.75 is sqrt(x) * sqrt(sqrt(x)), the same on every
+machine. Total order: the larger coefficient rounded to 1e-9, so that the last bit of a machine's logarithm decides
+nothing; then the smaller left id, then the smaller right id (ids: alphabet in code-point order, then merges in rank
+order).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Kernels that find the pair with the highest classic coefficient without evaluating all; the formula is classic.py's.
+"""Kernels that find the pair with the highest classic coefficient without evaluating all; they own no formula.
 
-Every merge changes N and B, and with them every coefficient, but not arbitrarily. Let the pair's own counts be fixed and
-N fall to N1, B to B1; write d = ln(N / N1), e = ln(B / B1). Then, in natural logarithms,
+Every merge changes N and B, and with them every coefficient, but not arbitrarily. Let a pair's own counts be fixed
+while N falls to N1 and B to B1; write d = ln(N / N1), e = ln(B / B1). Then, in natural logarithms,
 
 * ln(p_b / (p_l * p_r)) / 2 moves by (e - 1.75 * d) / 2, the same for all pairs;
 * t falls, since p_r rises;
@@ -9,11 +9,11 @@ N fall to N1, B to B1; write d = ln(N / N1), e = ln(B / B1). Then, in natural lo
 * -p * ln(p) rises by at most exp(-2) * d for p_l and 0.75 * exp(-2) * d for p_r (the maximum of p * (-ln(p) - 1));
 * p_b * ln(p_b) falls while p_b < 1 / e, and rises by at most e otherwise.
 
-The sum of these is a bound `drift` on the rise that does not depend on the pair. A pair keeps `key` = coefficient - drift
-at the time it was evaluated, so key + drift now is never below its coefficient now. Only pairs whose own counts changed
-(those of the two merged tokens) are evaluated at a merge, and those whose bound reaches the best coefficient found.
-Keys are searched by blocks with an upper bound each. Pairs longer than a product may be at present are not in the table;
-when the mean token length lets longer ones in, the caller opens a new table (REBUILD).
+The sum of these is a bound `drift` on the rise that does not depend on the pair. A pair keeps `key`, its coefficient
+less the drift at the time it was evaluated, so key + drift now is never below its coefficient now. At a merge only
+pairs are evaluated whose own counts changed (those with a merged token), and those whose bound reaches the best
+coefficient found. Keys are searched by blocks with an upper bound each. Pairs longer than a product may be at present
+are not in the table; when the mean token length lets longer ones in, the caller opens a new table (REBUILD).
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ _MARGIN = 1e-6
 N_TOKENS, N_WORDS, N_CHARACTERS, LARGEST, BEST = 0, 1, 2, 3, 4
 
 Array = npt.NDArray[Any]
+# left, right, left_size, length, value of a PairTable: the whole table costs too many reference counts in a loop
+PairArrays = tuple[Array, Array, Array, Array, Array]
 
 _terms = njit(cache=True)(terms_of)
 _is_candidate = njit(cache=True)(is_candidate)
@@ -46,10 +48,10 @@ _to_units = njit(cache=True)(to_units)
 class Keys(NamedTuple):
     """What the search needs beside the pair table.
 
-    `unigrams` int64 by token; `head` int32, (2, tokens), first pair of a token as left and as right member, `link` int32,
-    (2, pairs), the next one (-1 ends); `key` float64 by pair (-inf: out of the race); `top` float64 by block of pairs, not
-    below its greatest key; `drift` float64, one number; `totals` int64: N, weight of all words, characters, the largest b
-    when the table was opened, the best pair.
+    `unigrams` int64 by token; `head` int32, (2, tokens), first pair of a token as left and as right member; `link`
+    int32, (2, pairs), the next one (-1 ends); `key` float64 by pair (-inf: out of the race); `top` float64 by block of
+    pairs, not below its greatest key; `drift` float64, one number; `totals` int64: N, weight of all words, characters,
+    the largest b when the table was opened, the best pair.
     """
 
     unigrams: Array
@@ -88,25 +90,23 @@ def count_tokens(tok: Array, val: Array, length: Array, unigrams: Array) -> None
 
 
 @njit(cache=True)
-def _evaluate(t: PairTable, k: Keys, rules: Rules, p: int) -> float:
+def _evaluate(pairs: PairArrays, unigrams: Array, totals: Array, rules: Rules, p: int) -> float:
     """Coefficient of a pair, not cut at 0; -inf when it is out of the race for good."""
-    left, right = t.left[p], t.right[p]
-    left_size, right_size = max(1, t.left_size[left]), t.length[right]
-    n_tokens, n_characters = k.totals[N_TOKENS], k.totals[N_CHARACTERS]
-    if t.places[p] <= 0 or t.value[p] < rules.min_frequency:
-        return -np.inf
-    if not _is_candidate(
-        np.int64(left_size + right_size), n_tokens, n_characters, rules.max_merge_len, rules.max_len_delta
+    left, right, left_size, length, value = pairs
+    left_length, right_length = np.int64(max(1, left_size[left[p]])), np.int64(length[right[p]])
+    n_tokens, n_characters = totals[N_TOKENS], totals[N_CHARACTERS]
+    if value[p] < rules.min_frequency or not _is_candidate(
+        left_length + right_length, n_tokens, n_characters, rules.max_merge_len, rules.max_len_delta
     ):
         return -np.inf
     counts = Counts(
-        k.unigrams[left],
-        k.unigrams[right],
-        t.value[p],
-        np.int64(left_size),
-        np.int64(right_size),
+        unigrams[left[p]],
+        unigrams[right[p]],
+        value[p],
+        int(left_length),
+        int(right_length),
         n_tokens,
-        n_tokens - k.totals[N_WORDS],
+        n_tokens - totals[N_WORDS],
         n_characters,
     )
     return _terms(counts, rules.len_norm_factor, rules.log_base).total
@@ -115,84 +115,75 @@ def _evaluate(t: PairTable, k: Keys, rules: Rules, p: int) -> float:
 @njit(cache=True)
 def enter_pairs(t: PairTable, k: Keys, rules: Rules, first: int) -> None:
     """Chain and evaluate the pairs from row `first` on."""
+    left, right, head, link, key, top = t.left, t.right, k.head, k.link, k.key, k.top
+    pairs, unigrams, totals = (left, right, t.left_size, t.length, t.value), k.unigrams, k.totals
     for p in range(first, t.used[PAIRS]):
-        for side in range(2):
-            token = t.left[p] if side == 0 else t.right[p]
-            k.link[side, p] = k.head[side, token]
-            k.head[side, token] = p
-        _set_key(k, p, _evaluate(t, k, rules, p))
-
-
-@njit(cache=True)
-def _set_key(k: Keys, p: int, coefficient: float) -> None:
-    k.key[p] = coefficient - k.drift[0]
-    k.top[p // BLOCK] = max(k.top[p // BLOCK], k.key[p])
+        link[0, p], head[0, left[p]] = head[0, left[p]], p
+        link[1, p], head[1, right[p]] = head[1, right[p]], p
+        key[p] = _evaluate(pairs, unigrams, totals, rules, p) - k.drift[0]
+        top[p // BLOCK] = max(top[p // BLOCK], key[p])
 
 
 @njit(cache=True)
 def _renew(t: PairTable, k: Keys, rules: Rules, token: int) -> None:
     """Evaluate all pairs of a token whose count changed, and drop from its chains those out of the race."""
+    head, link, key, top, drift = k.head, k.link, k.key, k.top, k.drift[0]
+    pairs, unigrams, totals = (t.left, t.right, t.left_size, t.length, t.value), k.unigrams, k.totals
     for side in range(2):
-        before = -1
-        p = k.head[side, token]
+        before = np.int64(-1)
+        p = np.int64(head[side, token])
         while p >= 0:
-            coefficient = _evaluate(t, k, rules, np.int64(p))
-            _set_key(k, np.int64(p), coefficient)
-            if coefficient > -np.inf:
+            after = np.int64(link[side, p])
+            key[p] = _evaluate(pairs, unigrams, totals, rules, p) - drift
+            top[p // BLOCK] = max(top[p // BLOCK], key[p])
+            if key[p] > -np.inf:
                 before = p
             elif before >= 0:
-                k.link[side, before] = k.link[side, p]
+                link[side, before] = after
             else:
-                k.head[side, token] = k.link[side, p]
-            p = k.link[side, p]
+                head[side, token] = after
+            p = after
 
 
 @njit(cache=True)
-def _highest(k: Keys, n_blocks: int) -> int:
+def _highest(key: Array, top: Array, n_blocks: int) -> int:
     """The pair with the greatest key, or -1; corrects the bounds of the blocks it looks into."""
-    while True:
-        block = np.int64(np.argmax(k.top[:n_blocks]))
-        if k.top[block] == -np.inf:
-            return -1
-        best = block * BLOCK
-        for p in range(best + 1, best + BLOCK):
-            if k.key[p] > k.key[best]:
-                best = p
-        if k.key[best] == k.top[block]:
-            return int(best)
-        k.top[block] = k.key[best]
+    while n_blocks > 0:
+        block = int(np.argmax(top[:n_blocks]))
+        if top[block] == -np.inf:
+            break
+        best = block * BLOCK + int(np.argmax(key[block * BLOCK : (block + 1) * BLOCK]))
+        if key[best] == top[block]:
+            return best
+        top[block] = key[best]
+    return -1
 
 
 @njit(cache=True)
 def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
     """The pair with the highest coefficient by the total order, and its units; (-1, floor) when there is none."""
-    best, best_units, drift = -1, rules.floor, k.drift[0]
-    if t.used[PAIRS] == 0:
-        return best, best_units
-    n_blocks = (t.used[PAIRS] - 1) // BLOCK + 1
-    guess = _highest(k, n_blocks)
+    left, right, key, top, drift = t.left, t.right, k.key, k.top, k.drift[0]
+    pairs, unigrams, totals = (left, right, t.left_size, t.length, t.value), k.unigrams, k.totals
+    best, best_units = -1, rules.floor
+    n_blocks = (t.used[PAIRS] + BLOCK - 1) // BLOCK
+    guess = _highest(key, top, n_blocks)
     if guess >= 0:
-        coefficient = _evaluate(t, k, rules, guess)
-        if coefficient > -np.inf:
-            best_units = max(best_units, _to_units(coefficient) - 1)
+        coefficient = _evaluate(pairs, unigrams, totals, rules, guess)
+        best_units = max(best_units, _to_units(coefficient) - 1) if coefficient > -np.inf else best_units
     for block in range(n_blocks):
-        if k.top[block] + drift + _MARGIN < best_units / UNITS:
+        if top[block] + drift + _MARGIN < best_units / UNITS:
             continue
-        top = -np.inf
+        highest = -np.inf
         for p in range(block * BLOCK, (block + 1) * BLOCK):
-            if k.key[p] + drift + _MARGIN >= best_units / UNITS:
-                coefficient = _evaluate(t, k, rules, p)
-                k.key[p] = coefficient - drift
-                units = _to_units(coefficient) if coefficient > -np.inf else np.int64(-1)
-                first = units > best_units or (
-                    best >= 0
-                    and units == best_units
-                    and (t.left[p] < t.left[best] or (t.left[p] == t.left[best] and t.right[p] < t.right[best]))
-                )
-                if first:
+            if key[p] + drift + _MARGIN >= best_units / UNITS:
+                coefficient = _evaluate(pairs, unigrams, totals, rules, p)
+                key[p] = coefficient - drift
+                units = _to_units(coefficient) if coefficient > -np.inf else -1
+                tie = best >= 0 and units == best_units
+                if units > best_units or tie and (left[p], right[p]) < (left[best], right[best]):
                     best, best_units = p, units
-            top = max(top, k.key[p])
-        k.top[block] = top
+            highest = max(highest, key[p])
+        top[block] = highest
     return best, best_units
 
 

@@ -7,8 +7,8 @@ Each merge costs what it changes. `engine_reference.py` is the readable twin, eq
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,15 @@ from mws_hf.learn.tables import NO_LIMIT, make_room, open_table, resized
 
 Array = npt.NDArray[Any]
 _MERGES_A_CALL = 500
+
+
+class Replayed(NamedTuple):
+    """A merge carried out: ids of its parts, value of the pair before, value of the occurrences replaced."""
+
+    left: int
+    right: int
+    value: int
+    replaced: int
 
 
 class Segmentation:
@@ -69,24 +78,32 @@ class Segmentation:
         Raises:
             MwSError: a part is not a token yet, or a product already is one.
         """
-        limits = (1, NO_LIMIT, NO_LIMIT)
         merges = list(merges)
-        if not merges:
-            return
-        table = open_table(self.text, np.zeros(len(self.text), np.int64), self.tokens, limits)
+        if merges:
+            for _ in self.replay(merges, np.zeros(len(self.text), np.int64)):
+                pass
+
+    def replay(self, merges: Iterable[tuple[str, str]], cell_values: Array) -> Iterator[Replayed]:
+        """Carry out given merges one by one, reporting on each; errors as `apply`."""
+        limits = (1, NO_LIMIT, NO_LIMIT)
+        table = open_table(self.text, cell_values, self.tokens, limits)
         for left, right in merges:
             if left not in self._ids or right not in self._ids or left + right in self._ids:
                 raise MwSError(
                     f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
                     "the product new; check the order of the merges"
                 )
-            pair = int(find(table.keys, table.ids, self._ids[left], self._ids[right]))
+            ids = self._ids[left], self._ids[right]
+            pair = int(find(table.keys, table.ids, *ids))
+            value = replaced = 0
             if pair >= 0 and table.listed[pair] > 0:
+                value = int(table.value[pair])
                 table = make_room(table, pair)
-                take(table, pair, limits)
+                replaced = int(take(table, pair, limits))
             else:
-                table = _absent_product(table, self._ids[left], self._ids[right])
+                table = _absent_product(table, *ids)
             self.add_token(left + right)
+            yield Replayed(*ids, value, replaced)
 
     def learn(
         self,
@@ -153,7 +170,7 @@ class Segmentation:
         product = self.tokens[table.left[pair]] + self.tokens[table.right[pair]]
         if product not in self._ids and product not in barred:
             return pair
-        table.places[pair] = table.listed[pair] = 0
+        table.value[pair] = table.places[pair] = table.listed[pair] = 0
         return -1
 
 

@@ -1,0 +1,99 @@
+"""`mws compare`: train MwS and its rivals on one corpus over vocabulary sizes and score them all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mws_hf.commands.sources import Column, Encoding, Errors, Field, Json, Lexicon, Quiet, Sources, WordList
+from mws_hf.compare import compare as run_comparison
+from mws_hf.compare import parse_sizes, parse_systems
+from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN
+
+
+def compare(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")],
+    gold: Annotated[list[Path], typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for more.")],
+    vocab_size: Annotated[
+        list[str],
+        typer.Option("--vocab-size", help="Sizes: 1000,2000 or repeated; further bare numbers are sizes too."),
+    ],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CORPUS...", help="Text (.txt, .jsonl, .parquet; each also .gz), globs, or saved counts."
+        ),
+    ] = None,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option("--systems", help="Systems, comma-separated: mws, bpe:text, unigram:types, ... [default: all]."),
+    ] = None,
+    text: Annotated[
+        Path | None, typer.Option("--text", metavar="FILE", help="Held-out running text for fertility (.gz allowed).")
+    ] = None,
+    lexicon: Lexicon = None,
+    word_list: WordList = None,
+    no_plots: Annotated[bool, typer.Option("--no-plots", help="Tables only.")] = False,
+    field: Field = None,
+    column: Column = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Compare MwS with BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words.
+
+    Gold files are read for scoring alone. Trained tokenizers are kept in OUTPUT/cache, so an interrupted run goes on
+    where it stopped. Needs `pip install 'mws-hf[baselines,plot]'` for all systems and the plots.
+
+    Examples:
+        mws compare corpus.txt --gold rus.tsv --vocab-size 1000 2000 4000 8000 --output out/rus
+
+        mws compare 'corpus/*.gz' --gold a.tsv --gold b.tsv --vocab-size 8k,32k --text heldout.txt --output out/both
+
+        mws compare --lexicon ru --gold rus.tsv --vocab-size 8000 --systems mws,unigram:types --output out/lexicon
+    """
+    files, further = _sizes_apart(corpus or [])
+    sources = Sources(
+        files=files,
+        lexicon=lexicon,
+        word_lists=list(word_list or []),
+        field_name=field,
+        column=column,
+        encoding=encoding,
+        errors=errors,
+        show_progress=not quiet,
+    )
+    sizes = parse_sizes([*vocab_size, *further])
+    specs = parse_systems(systems) if systems else None
+    for path in [*gold, *([text] if text else [])]:
+        if not path.is_file():
+            raise MwSError(f"{path}: no such file; give a gold file to --gold and running text to --text")
+    result = run_comparison(
+        sources.gather(WORD_PATTERN, None),
+        gold,
+        sizes,
+        output,
+        systems=specs,
+        text=text,
+        plots=not no_plots,
+        show_progress=not quiet,
+    )
+    if as_json:
+        typer.echo(json.dumps({"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}))
+    else:
+        typer.echo(f"{output / 'results.md'}: {len(result.systems)} systems, {len(result.sizes)} sizes")
+
+
+def _sizes_apart(words: list[str]) -> tuple[list[str], list[str]]:
+    """Tell files from numbers, because ``--vocab-size 1000 2000`` leaves 2000 among the files.
+
+    >>> _sizes_apart(["corpus.txt", "2000", "4000"])
+    (['corpus.txt'], ['2000', '4000'])
+    """
+    numbers = [word for word in words if word.isdecimal() and not Path(word).exists()]
+    return [word for word in words if word not in numbers], numbers

@@ -1,0 +1,159 @@
+"""Which systems are trained at which sizes; nothing is trained here."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mws_hf.baselines import BASELINES
+from mws_hf.errors import MwSError
+
+logger = logging.getLogger(__name__)
+
+Weighting = Literal["types", "text"]
+
+MWS_SYSTEMS: dict[str, dict[str, Any]] = {
+    "mws": {"criterion": "contextual", "composition": 0},
+    "mws-composed": {"criterion": "contextual"},
+    "mws-classic": {"criterion": "classic"},
+}
+"""MwS variants: name -> arguments of `MwSTrainer`; ``mws`` learns morphs only, ``mws-composed`` uses its default."""
+
+DEFAULT_SYSTEMS = (
+    *MWS_SYSTEMS,
+    "bpe:types",
+    "bpe:text",
+    "bpe-byte:text",
+    "bpe-end-of-word:types",
+    "wordpiece:types",
+    "wordpiece-likelihood:types",
+    "wordpiece-top-down:types",
+    "unigram:types",
+    "unigram:text",
+    "sentencepiece-bpe:text",
+    "sentencepiece-unigram:types",
+    "sentencepiece-unigram:text",
+    "morfessor:types",
+    "characters",
+    "words:text",
+)
+
+_LIBRARIES = {"sentencepiece": "sentencepiece", "morfessor": "morfessor"}
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """A system and what it is trained on.
+
+    Attributes:
+        name: a key of `MWS_SYSTEMS` or of `mws_hf.baselines.BASELINES`.
+        words: "types" (each form once) or "text" (weighted by frequency).
+    """
+
+    name: str
+    words: Weighting = "types"
+
+    @property
+    def label(self) -> str:
+        """The name in tables: without the weighting where it goes without saying.
+
+        >>> SystemSpec("bpe", "text").label, SystemSpec("mws").label, SystemSpec("characters").label
+        ('bpe:text', 'mws', 'characters')
+        """
+        if self.name == "characters" or (self.is_mws and self.words == "types"):
+            return self.name
+        return f"{self.name}:{self.words}"
+
+    @property
+    def is_mws(self) -> bool:
+        """Whether it is one of ours."""
+        return self.name in MWS_SYSTEMS
+
+    @property
+    def sized(self) -> bool:
+        """Whether the vocabulary size has an effect."""
+        return self.is_mws or BASELINES[self.name].sized
+
+    @property
+    def installed(self) -> bool:
+        """Whether the library it needs is there."""
+        library = _LIBRARIES.get(self.name.split("-")[0])
+        return library is None or importlib.util.find_spec(library) is not None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One tokenizer to train; `vocab_size` is None where it has no effect."""
+
+    spec: SystemSpec
+    vocab_size: int | None
+
+    @property
+    def title(self) -> str:
+        """For progress and file names.
+
+        >>> Job(SystemSpec("bpe", "text"), 8000).title
+        'bpe.text-8000'
+        """
+        return self.spec.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
+
+
+def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
+    """Read system names; each may end in ``:types`` (the default) or ``:text``, and hold several separated by commas.
+
+    Raises:
+        MwSError: an unknown system or weighting.
+
+    >>> [spec.label for spec in parse_systems(["mws,bpe", "bpe:text"])]
+    ['mws', 'bpe:types', 'bpe:text']
+    """
+    specs: list[SystemSpec] = []
+    for given in (part.strip() for name in names for part in name.split(",") if part.strip()):
+        name, _, words = given.partition(":")
+        if name not in MWS_SYSTEMS and name not in BASELINES:
+            raise MwSError(f"unknown system {name!r}; choose from {', '.join((*MWS_SYSTEMS, *BASELINES))}")
+        if words not in ("", "types", "text"):
+            raise MwSError(f"system {given!r}: after the colon comes 'types' (each form once) or 'text' (by frequency)")
+        spec = SystemSpec(name, "text" if words == "text" else "types")
+        if spec not in specs:
+            specs.append(spec)
+    return specs
+
+
+def default_systems() -> list[SystemSpec]:
+    """`DEFAULT_SYSTEMS` less those whose library is absent, with a warning."""
+    specs = parse_systems(DEFAULT_SYSTEMS)
+    absent = [spec.label for spec in specs if not spec.installed]
+    if absent:
+        logger.warning("left out, library not installed: %s; pip install 'mws-hf[baselines]'", ", ".join(absent))
+    return [spec for spec in specs if spec.installed]
+
+
+def parse_sizes(texts: Iterable[str]) -> list[int]:
+    """Read vocabulary sizes, ascending; commas separate, ``8k`` and ``8_000`` are 8000.
+
+    Raises:
+        MwSError: something that is no positive number.
+
+    >>> parse_sizes(["1000,2k", "8_000"])
+    [1000, 2000, 8000]
+    """
+    sizes: set[int] = set()
+    for part in (part.strip().lower() for text in texts for part in text.split(",") if part.strip()):
+        number = part.removesuffix("k").replace("_", "")
+        if not number.isdecimal() or int(number) == 0:
+            raise MwSError(f"vocabulary size {part!r} is no positive number; write --vocab-size 1000,2000,8000")
+        sizes.add(int(number) * (1000 if part.endswith("k") else 1))
+    return sorted(sizes)
+
+
+def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[Job]:
+    """All jobs, system by system; a system without a size is trained once.
+
+    >>> [job.title for job in plan(parse_systems(["bpe", "characters"]), [300, 400])]
+    ['bpe.types-300', 'bpe.types-400', 'characters']
+    """
+    return [Job(spec, size) for spec in specs for size in (sizes if spec.sized else (None,))]

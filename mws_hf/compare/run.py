@@ -1,0 +1,167 @@
+"""The comparison itself: train what the cache lacks, cut the gold words, score, and write everything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from mws_hf.compare.cache import Cache, counts_digest, lines_digest
+from mws_hf.compare.plan import Job, SystemSpec, default_systems, plan
+from mws_hf.compare.results import Comparison, Example, Row, Tokenizer
+from mws_hf.compare.tables import write_tables
+from mws_hf.compare.training import open_job, train_job
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.boundaries import summarize, word_table
+from mws_hf.evaluate.gold import Gold, read_gold
+from mws_hf.evaluate.running_text import read_lines, score_text
+from mws_hf.evaluate.segment import is_plain_function, segment_words
+from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
+from mws_hf.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.words.counts import WordCounts
+
+REFERENCE = "mws"
+_EXAMPLES = 6
+_EXAMPLE_SIZE = 8000
+
+Cuts = list[tuple[str, ...]]
+
+
+def compare(
+    counts: WordCounts,
+    gold_files: Sequence[str | os.PathLike[str]],
+    sizes: Sequence[int],
+    output: str | os.PathLike[str],
+    *,
+    systems: Sequence[SystemSpec] | None = None,
+    text: str | os.PathLike[str] | Iterable[str] | None = None,
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
+    plots: bool = True,
+    resamples: int = 1000,
+    show_progress: bool = False,
+) -> Comparison:
+    """Train MwS and its rivals on the same words and score them on the same gold and text.
+
+    Trained tokenizers are kept under `output`/cache, by content: a broken run resumes, a repeated one scores only.
+
+    Args:
+        counts: running-text counts; systems marked "types" see each form once.
+        gold_files: files that `mws_hf.evaluate.read_gold` understands; used for scoring alone.
+        sizes: vocabulary sizes.
+        output: gets results.json, results.csv, results.md, the plots, and the cache.
+        systems: what to compare; None: `mws_hf.compare.DEFAULT_SYSTEMS` as far as their libraries are installed.
+        text: held-out running text, a UTF-8 file (gzip allowed) or lines.
+        special_tokens: of all tokenizers.
+        plots: draw them (needs matplotlib; without it a warning says so).
+        resamples: bootstrap resamples for the 95 % intervals.
+        show_progress: progress on stderr.
+
+    Raises:
+        MwSError: no sizes, no gold, unreadable files, a library that an asked-for system needs is absent.
+    """
+    if not sizes or not gold_files:
+        raise MwSError("nothing to compare; give at least one vocabulary size and one gold file")
+    golds = [read_gold(path) for path in gold_files]
+    if len({gold.name for gold in golds}) < len(golds):
+        raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
+    lines = None if text is None else list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
+    specs = default_systems() if systems is None else list(systems)
+    jobs = plan(specs, sorted(set(sizes)))
+    folder = Path(output)
+    cache = Cache(folder / "cache", counts_digest(counts), tuple(special_tokens))
+    tokenizers: list[Tokenizer] = []
+    cuts: list[dict[str, Cuts]] = []
+    with tqdm(jobs, desc="compare", unit="tokenizer", disable=None if show_progress else True) as bar:
+        for job in bar:
+            bar.set_postfix_str(job.title)
+            train_job(job, counts, cache, fallback_size=max(sizes))
+            pieces, text_scores = _measure(job, cache, golds, lines)
+            cuts.append(pieces)
+            tokenizers.append(_record(job, cache, folder, text_scores))
+    comparison = Comparison(
+        corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
+        sizes=sorted(set(sizes)),
+        golds=[_about(gold) for gold in golds],
+        tokenizers=tokenizers,
+        rows=[row for gold in golds for row in _rows(gold, tokenizers, [each[gold.name] for each in cuts], resamples)],
+        examples=[_example(gold, tokenizers, [each[gold.name] for each in cuts], sizes) for gold in golds],
+    )
+    write_tables(comparison, folder)
+    if plots:
+        from mws_hf.compare.plots import write_plots
+
+        write_plots(comparison, folder)
+    return comparison
+
+
+def _measure(
+    job: Job, cache: Cache, golds: Sequence[Gold], lines: list[str] | None
+) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
+    source = open_job(job, cache.directory(job))
+    cuts = {gold.name: segment_words(source, [entry.word for entry in gold.words]) for gold in golds}
+    if lines is None or is_plain_function(source):
+        return cuts, None
+    what = f"text-{lines_digest(lines)}"
+    if cache.read(job, what) is None:
+        cache.write(job, what, score_text(source, lines).to_dict())
+    return cuts, cache.read(job, what)
+
+
+def _record(job: Job, cache: Cache, folder: Path, text: dict[str, float | None] | None) -> Tokenizer:
+    training = cache.read(job, "training") or {}
+    directory = cache.directory(job).relative_to(folder).as_posix()
+    return Tokenizer(
+        job.spec.label, job.vocab_size, int(training["n_tokens"]), float(training["seconds"]), directory, text
+    )
+
+
+def _about(gold: Gold) -> dict[str, Any]:
+    return {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
+
+
+def _rows(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], resamples: int) -> list[Row]:
+    tables = [word_table(gold.words, pieces) for pieces in cuts]
+    resampled = bootstrap_f1(tables, resamples)
+    rows = []
+    for index, (tokenizer, table) in enumerate(zip(tokenizers, tables, strict=True)):
+        low, high = interval(resampled[index])
+        row = Row(tokenizer, gold.name, summarize(table), low, high)
+        reference = _reference(tokenizer, tokenizers)
+        if reference is not None:
+            ahead = difference(tables[reference], table, resampled[reference], resampled[index])
+            row = replace(row, mws_ahead=ahead)
+        rows.append(row)
+    return rows
+
+
+def _reference(tokenizer: Tokenizer, tokenizers: Sequence[Tokenizer]) -> int | None:
+    """The index of MwS at the same size, or at the nearest to the tokens of a system that has no size."""
+    if tokenizer.system == REFERENCE:
+        return None
+    ours = [i for i, other in enumerate(tokenizers) if other.system == REFERENCE]
+    if tokenizer.vocab_size is None:
+        return min(ours, key=lambda i: abs((tokenizers[i].vocab_size or 0) - tokenizer.n_tokens), default=None)
+    return next((i for i in ours if tokenizers[i].vocab_size == tokenizer.vocab_size), None)
+
+
+def _example(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], sizes: Sequence[int]) -> Example:
+    """A few words of several morphs, spread over the sorted list, at the size nearest 8,000."""
+    size = min(sizes, key=lambda each: (abs(each - _EXAMPLE_SIZE), each))
+    several = [i for i, entry in enumerate(gold.words) if len(entry.segmentations[0]) >= 3]
+    order = sorted(several or range(len(gold.words)), key=lambda i: gold.words[i].word)
+    step = max(1, len(order) // _EXAMPLES)
+    chosen = order[step // 2 :: step][:_EXAMPLES]
+    return Example(
+        gold=gold.name,
+        vocab_size=size,
+        morphs=[list(gold.words[i].segmentations[0]) for i in chosen],
+        cuts={
+            tokenizer.system: [list(pieces[i]) for i in chosen]
+            for tokenizer, pieces in zip(tokenizers, cuts, strict=True)
+            if tokenizer.vocab_size in (size, None)
+        },
+    )

@@ -1,0 +1,40 @@
+"""What is compared: names, sizes, jobs."""
+
+import pytest
+
+from mws_hf.baselines import BASELINES
+from mws_hf.compare import DEFAULT_SYSTEMS, parse_sizes, parse_systems
+from mws_hf.compare.plan import MWS_SYSTEMS, default_systems, plan
+from mws_hf.errors import MwSError
+
+
+def test_sizes():
+    assert parse_sizes(["32k", "1000, 2_000", "1000"]) == [1000, 2000, 32000]
+    for wrong in ("-5", "0", "many"):
+        with pytest.raises(MwSError, match="no positive number"):
+            parse_sizes([wrong])
+
+
+def test_systems():
+    with pytest.raises(MwSError, match="choose from mws"):
+        parse_systems(["bpee"])
+    with pytest.raises(MwSError, match="types"):
+        parse_systems(["bpe:words"])
+
+
+def test_defaults_cover_every_criterion_of_both_sides():
+    names = {spec.name for spec in parse_systems(DEFAULT_SYSTEMS)}
+    assert set(MWS_SYSTEMS) <= names
+    assert set(BASELINES) - names == {"bpe-low-line"}
+
+
+def test_missing_libraries_leave_the_defaults_with_a_warning(monkeypatch, caplog):
+    real = __import__("importlib.util").util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "morfessor" else real(name))
+    assert "morfessor" not in {spec.name for spec in default_systems()}
+    assert "morfessor" in caplog.text and "pip install" in caplog.text
+
+
+def test_plan_trains_unsized_systems_once():
+    titles = [job.title for job in plan(parse_systems(["mws,morfessor"]), [500, 600])]
+    assert titles == ["mws-500", "mws-600", "morfessor.types"]

@@ -1,0 +1,158 @@
+"""The whole comparison on a toy language: tables, plots, the cache, the command line."""
+
+import csv
+import json
+import time
+
+import pytest
+
+from mws_hf.compare import compare, parse_systems
+from mws_hf.compare.cache import Cache, counts_digest
+from mws_hf.compare.plan import Job
+from mws_hf.errors import MwSError
+from mws_hf.evaluate import score, segment_words
+from mws_hf.evaluate.gold import read_gold
+from mws_hf.learn.trainer import MwSTrainer
+from tests.small_corpus import morphs, running_text, small_counts
+
+SYSTEMS = "mws,mws-composed,mws-classic,bpe:types,bpe:text,wordpiece:types,unigram:types,characters,words:text"
+SIZES = [360, 420]
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory):
+    file = tmp_path_factory.mktemp("gold") / "toy.tsv"
+    lines = ["".join(parts) + "\t" + " ".join(parts) for parts in morphs() if len(parts) > 1]
+    file.write_text("\n".join([*lines, "bad\tb d"]) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def compared(gold, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out")
+    systems = parse_systems([SYSTEMS])
+    return folder, compare(small_counts(), [gold], SIZES, folder, systems=systems, text=running_text(), resamples=50)
+
+
+def test_every_system_at_every_size(compared):
+    _, comparison = compared
+    found = [(row.tokenizer.system, row.tokenizer.vocab_size) for row in comparison.rows]
+    wanted = [(s, n) for s in SYSTEMS.split(",") if s != "characters" for n in SIZES]
+    assert set(found) == {*wanted, ("characters", None)}
+    assert len(found) == len(set(found))
+    for row in comparison.rows:
+        assert row.low <= row.scores.f1 <= row.high
+        assert (row.mws_ahead is None) == (row.tokenizer.system == "mws")
+
+
+def test_scores_are_those_of_the_saved_directories(compared, gold):
+    folder, comparison = compared
+    words = read_gold(gold).words
+    for row in comparison.rows:
+        directory = folder / row.tokenizer.directory
+        cuts = segment_words(directory, [entry.word for entry in words])
+        assert score(words, cuts) == row.scores, row.tokenizer.system
+
+
+def test_tables_and_plots(compared):
+    folder, comparison = compared
+    plain = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert len(plain["rows"]) == len(comparison.rows)
+    rows = list(csv.DictReader((folder / "results.csv").open(encoding="utf-8")))
+    assert [float(row["f1"]) for row in rows] == [row.scores.f1 for row in comparison.rows]
+    assert rows[0]["text_fertility"]
+    table = (folder / "results.md").read_text(encoding="utf-8")
+    for text in (
+        "## toy",
+        "1 of 162 lines left out)",
+        "| mws |",
+        "Bytes per token",
+        "| gold |",
+        "characters (",
+        "360",
+        "420",
+    ):
+        assert text in table
+    pytest.importorskip("matplotlib")
+    for name in ("f1-by-size.toy.png", "f1-by-fertility.toy.png", "examples.toy.png"):
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_second_run_trains_nothing_and_agrees(compared, gold, monkeypatch):
+    folder, first = compared
+
+    def never(*args, **kwargs):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(MwSTrainer, "learn", never)
+    monkeypatch.setattr("mws_hf.baselines.train", never)
+    started = time.perf_counter()
+    again = compare(
+        small_counts(),
+        [gold],
+        SIZES,
+        folder,
+        systems=parse_systems([SYSTEMS]),
+        text=running_text(),
+        resamples=50,
+        plots=False,
+    )
+    assert again == first
+    assert time.perf_counter() - started < 10
+
+
+def test_interrupted_run_resumes(compared, gold, monkeypatch, tmp_path):
+    systems = parse_systems(["bpe:types,wordpiece:types"])
+    real = __import__("mws_hf.baselines").baselines.train
+    seen = []
+
+    def breaks_off(name, *args, **kwargs):
+        seen.append(name)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr("mws_hf.baselines.train", breaks_off)
+    with pytest.raises(KeyboardInterrupt):
+        compare(small_counts(), [gold], [400], tmp_path, systems=systems, plots=False, resamples=10)
+    compare(small_counts(), [gold], [400], tmp_path, systems=systems, plots=False, resamples=10)
+    assert seen == ["bpe", "wordpiece", "wordpiece"]
+
+
+def test_cache_depends_on_words_and_settings(tmp_path):
+    counts = small_counts()
+    spec = parse_systems(["bpe"])[0]
+    one = Cache(tmp_path, counts_digest(counts), ("<s>",))
+    others = [
+        (Cache(tmp_path, counts_digest(counts.as_types()), ("<s>",)), Job(spec, 300)),
+        (Cache(tmp_path, counts_digest(counts), ()), Job(spec, 300)),
+        (one, Job(spec, 301)),
+        (one, Job(parse_systems(["bpe:text"])[0], 300)),
+    ]
+    paths = [cache.directory(job) for cache, job in others] + [one.directory(Job(spec, 300))]
+    assert len(set(paths)) == len(paths)
+    assert counts_digest(small_counts()) == counts_digest(counts)
+
+
+def test_user_errors(gold, tmp_path):
+    with pytest.raises(MwSError, match="nothing to compare"):
+        compare(small_counts(), [gold], [], tmp_path)
+    with pytest.raises(MwSError, match="share a name"):
+        compare(small_counts(), [gold, gold], [300], tmp_path)
+
+
+def test_command(gold, tmp_path):
+    import typer
+    from typer.testing import CliRunner
+
+    from mws_hf.commands.compare import compare as command
+
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(running_text() * 3), encoding="utf-8")
+    app = typer.Typer()
+    app.command()(command)
+    out = str(tmp_path / "out")
+    arguments = [str(text), "--gold", str(gold), "--vocab-size", "330", "350", "--systems", "bpe,characters", "-o", out]
+    result = CliRunner().invoke(app, [*arguments, "--text", str(text), "--no-plots", "--quiet", "--json"])
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}

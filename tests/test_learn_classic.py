@@ -136,6 +136,14 @@ def test_compositions_follow_on_the_segmentation_the_score_left():
     assert len(set(products)) == len(products)
 
 
+def test_colliding_hashes_change_nothing(monkeypatch):
+    corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
+    expected = learn_classic(corpus, 20)
+    for module in ("tables", "engine"):
+        monkeypatch.setattr(f"mws_hf.learn.{module}.hash_and_power", lambda string: (0, 1))
+    assert learn_classic(corpus, 20) == expected
+
+
 def test_arrays_grow_without_changing_the_result(monkeypatch):
     rng = np.random.default_rng(0)
     letters = (rng.zipf(1.3, (5000, 3)) % 20000) + 0x4E00

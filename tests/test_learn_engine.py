@@ -118,6 +118,14 @@ def test_an_empty_corpus_learns_nothing():
     assert learn_by_junction_value(SymbolCorpus.from_words([]), None, 5).exhausted
 
 
+def test_colliding_hashes_change_nothing(monkeypatch):
+    corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
+    expected = learn_by_junction_value(corpus, None, 20)
+    for module in ("tables", "engine"):
+        monkeypatch.setattr(f"mws_hf.learn.{module}.hash_and_power", lambda string: (0, 1))
+    assert learn_by_junction_value(corpus, None, 20) == expected
+
+
 def test_arrays_grow_without_changing_the_result(monkeypatch):
     rng = np.random.default_rng(0)
     words = ["".join(map(chr, rng.integers(0x400, 0x480, rng.integers(2, 12)))) for _ in range(3000)]

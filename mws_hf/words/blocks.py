@@ -184,7 +184,9 @@ def file_blocks(
     """The documents of one file as blocks; arguments as `text_blocks` and `readers.read_documents`."""
     kind = file_kind(name)
     if kind == "jsonl":
-        yield from document_blocks(read_jsonl(name, field, encoding=encoding, errors=errors, advance=advance))
+        yield from document_blocks(
+            read_jsonl(name, field, encoding=encoding, errors=errors, advance=advance), str(name)
+        )
     elif kind == "parquet":
         for strings in read_parquet_batches(name, column):
             yield arrow_block(strings)
@@ -194,8 +196,8 @@ def file_blocks(
         yield from text_blocks(name, lines=lines, encoding=encoding, errors=errors, advance=advance)
 
 
-def document_blocks(documents: Iterable[str], size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Documents, each a str, by blocks of at least `size` characters.
+def document_blocks(documents: Iterable[str], name: str = "input", size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """Documents, each a str, by blocks of at least `size` characters; `name` says in errors where they are from.
 
     Raises:
         MwSError: a document holds a lone surrogate, which no UTF-8 text can.
@@ -206,20 +208,21 @@ def document_blocks(documents: Iterable[str], size: int = BLOCK_BYTES) -> Iterat
         batch.append(document)
         held += len(document)
         if held >= size:
-            yield _encoded(batch, first)
+            yield _encoded(batch, name, first)
             first, held, batch = first + len(batch), 0, []
     if batch:
-        yield _encoded(batch, first)
+        yield _encoded(batch, name, first)
 
 
-def _encoded(batch: list[str], first: int) -> Block:
+def _encoded(batch: list[str], name: str, first: int) -> Block:
     try:
         return arrow_block(pa.array(batch, pa.large_string()))
     except UnicodeEncodeError as error:
         number = first + next(i for i, text in enumerate(batch) if text == error.object)
         raise MwSError(
-            f"document {number} holds the lone surrogate {error.object[error.start]!r} at character {error.start}, "
-            "which is not Unicode text; clean it with text.encode('utf-8', 'replace').decode()"
+            f"{name}: document {number} (from 0) holds the lone surrogate {error.object[error.start]!r} "
+            f"at character {error.start}, which is not Unicode text; "
+            "clean it with text.encode('utf-8', 'replace').decode()"
         ) from error
 
 

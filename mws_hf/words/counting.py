@@ -29,6 +29,7 @@ from mws_hf.words.spill import Shards
 from mws_hf.words.table import TokenTable
 
 MEMORY_CAP = 2 << 30
+_SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
 
 
 def count_files(
@@ -58,8 +59,8 @@ def count_files(
         encoding: of text and JSON-lines files.
         errors: "strict", "replace" or "ignore" for bytes that are not of `encoding`.
         workers: threads; all processors when None.
-        memory_cap: bytes that the tables of counts may take; beyond it they are spilled to a temporary folder and
-            merged at the end. The distinct words of the result are held in memory in any case.
+        memory_cap: bytes that the tables of counts may take (at least half a MiB a worker); beyond it they are spilled
+            to a temporary folder and merged at the end. The distinct words of the result are in memory in any case.
         show_progress: a bar of bytes read, when stderr is a terminal.
 
     Raises:
@@ -161,7 +162,7 @@ def _count_entries(
     if workers < 1 or memory_cap < 1:
         raise MwSError(f"workers={workers}, memory_cap={memory_cap}: both must be at least 1")
     with Shards() as shards:
-        tables = [TokenTable(memory_cap // workers, shards.add) for _ in range(workers)]
+        tables = [TokenTable(max(memory_cap // workers, _SMALLEST_TABLE), shards.add) for _ in range(workers)]
         share_out(sources, [_adder(count_block, table) for table in tables])
         first, *others = tables
         for table in others:
@@ -172,7 +173,7 @@ def _count_entries(
             return first.entries()
         shards.add(first)
         first.clear()
-        return shards.merged(memory_cap // 4)
+        return shards.merged(max(memory_cap // 4, _SMALLEST_TABLE))
 
 
 def _adder(count_block: Callable[[TokenTable, Block], None], table: TokenTable) -> Callable[[Block], None]:

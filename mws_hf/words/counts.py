@@ -79,11 +79,11 @@ class WordCounts:
         """
         try:
             strings = pa.array(list(mapping.keys()), pa.large_string())
-            counts = np.array(list(mapping.values()) or [], dtype=np.int64)
         except (UnicodeEncodeError, pa.ArrowException) as error:
-            raise MwSError(f"word counts: words must be Unicode text without lone surrogates ({error})") from error
-        except (OverflowError, TypeError, ValueError) as error:
-            raise MwSError(f"word counts: every count must be a 64-bit integer ({error})") from error
+            raise MwSError(f"word counts: words must be str without lone surrogates ({error})") from error
+        counts = np.array(list(mapping.values()) or np.zeros(0, np.int64))
+        if counts.dtype.kind not in "iu" or (counts > _MAX_TOTAL).any():
+            raise MwSError(f"word counts: every count must be an integer of at most 64 bits, got {counts.dtype}")
         return cls.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
 
     @classmethod
@@ -97,7 +97,8 @@ class WordCounts:
         """
         check_normalization(normalization)
         counts = np.ascontiguousarray(counts, np.int64)
-        if len(counts) and (int(counts.min()) < 1 or pc.min(pc.binary_length(strings)).as_py() == 0):
+        shortest = pc.min(pc.binary_length(strings)).as_py()
+        if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
             raise MwSError("word counts: every word must be non-empty and every count positive")
         _checked_total([counts])
         alike = len(counts) == 0 or counts.min() == counts.max()

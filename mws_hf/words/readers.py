@@ -230,20 +230,23 @@ def read_parquet_batches(name: PathLike, column: str | None, batch_size: int = 4
         MwSError: not a Parquet file, no column named, an absent column, a column of another type.
     """
     try:
-        file = pq.ParquetFile(name)
-        names = file.schema_arrow.names
-        if column is None or column not in names:
-            wanted = "which column holds the text?" if column is None else f"no column {column!r};"
-            raise MwSError(f"{name}: {wanted} columns here: {', '.join(names)} (choose with --column)")
-        kind = file.schema_arrow.field(column).type
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
-            raise MwSError(f"{name}: column {column!r} holds {kind}, not text")
-        for batch in file.iter_batches(batch_size, columns=[column]):
-            yield batch.column(0).cast(pa.large_string()).drop_null()
+        with pq.ParquetFile(name) as file:
+            _check_column(name, file.schema_arrow, column)
+            for batch in file.iter_batches(batch_size, columns=[column]):
+                yield batch.column(0).cast(pa.large_string()).drop_null()
     except (OSError, pa.ArrowException) as error:
         raise MwSError(f"{name}: not a readable Parquet file ({error})") from error
+
+
+def _check_column(name: PathLike, schema: pa.Schema, column: str | None) -> None:
+    if column is None or column not in schema.names:
+        wanted = "which column holds the text?" if column is None else f"no column {column!r};"
+        raise MwSError(f"{name}: {wanted} columns here: {', '.join(schema.names)} (choose with --column)")
+    kind = schema.field(column).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+        raise MwSError(f"{name}: column {column!r} holds {kind}, not text")
 
 
 def read_documents(
@@ -302,15 +305,19 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
 
 
 def _dataset_documents(dataset: Any, column: str | None) -> Iterator[str]:
-    names = getattr(dataset, "column_names", None)
-    if names is not None and column not in names:
+    names = getattr(dataset, "column_names", None)  # None too for a stream whose features are not known yet
+    if column is None or (names is not None and column not in names):
         wanted = "which column holds the text?" if column is None else f"no column {column!r};"
-        raise MwSError(f"dataset: {wanted} columns here: {', '.join(names)}")
-    for number, record in enumerate(dataset):
-        if column not in record:
-            raise MwSError(f"dataset row {number}: no column {column!r}; columns here: {', '.join(record)}")
-        if record[column] is not None:
-            yield _text(record[column], f"dataset row {number}: column {column!r}")
+        raise MwSError(f"dataset: {wanted} columns here: {', '.join(names or ['not known before reading'])}")
+    if names is not None and hasattr(dataset, "select_columns"):
+        dataset = dataset.select_columns([column])  # leaves the other columns undecoded
+    batches = dataset.iter(batch_size=1000) if hasattr(dataset, "iter") else ({k: [r[k]] for k in r} for r in dataset)
+    for number, batch in enumerate(batches):
+        if column not in batch:
+            raise MwSError(f"dataset: no column {column!r}; columns here: {', '.join(batch)}")
+        for text in batch[column]:
+            if text is not None:
+                yield _text(text, f"dataset: batch {number}: column {column!r}")
 
 
 def _flat_documents(source: Iterable[object]) -> Iterator[str]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
+import glob
 import json
 import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,9 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
     * ``tokenizer_class`` is the one name every version knows.
     * A list of ``extra_special_tokens`` (v5) becomes ``additional_special_tokens``: v4 stops at the list.
     * ``auto_map`` keeps v5 from replacing the class by the one of config.json's model type (see `STOCK_SOURCE`). Both
-      entries are strings, because ``use_fast=False`` in v4 reads the first.
+      entries are strings, because ``use_fast=False`` in v4 reads the first. Known limit: the stock class, loaded without
+      trust_remote_code, saves the entry but not the module, and loading that copy with trust_remote_code=True then stops
+      with an OSError that names the file; a loud error in place of silently wrong ids.
     * Model inputs and clean-up are explicit: v4's defaults differ.
     * Added tokens are left to tokenizer.json, so that two files cannot disagree after an interrupted save.
 
@@ -92,6 +96,7 @@ def staged(directory: Path) -> Iterator[Path]:
             raise MwSError(f"{directory}: is a file; name a directory to save in")
         home = directory if directory.is_dir() else directory.parent
         home.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(home, directory.name)
         stage = home / f".{directory.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
         stage.mkdir()
         yield stage
@@ -104,6 +109,13 @@ def staged(directory: Path) -> Iterator[Path]:
     finally:
         if stage is not None:
             shutil.rmtree(stage, ignore_errors=True)
+
+
+def _remove_leftovers(home: Path, name: str) -> None:
+    """Remove folders that killed savers left an hour ago or longer; younger ones may be in use."""
+    for leftover in home.glob(f".{glob.escape(name)}.*-*.tmp"):
+        if leftover.is_dir() and time.time() - leftover.stat().st_mtime > 3600:
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _replace_changed(stage: Path, directory: Path) -> None:

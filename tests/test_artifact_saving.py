@@ -145,6 +145,16 @@ def test_kill_9_while_saving_leaves_a_loadable_artifact(tmp_path):
         assert loaded.encode("перечитать 漢") == small_fast().encode("перечитать 漢")
 
 
+def test_what_killed_savers_left_is_removed_later(tmp_path):
+    small_fast().save_pretrained(tmp_path)
+    old, young = (tmp_path / f".{tmp_path.name}.1-{tag}.tmp" for tag in ("aaaaaaaa", "bbbbbbbb"))
+    for leftover in (old, young):
+        leftover.mkdir()
+    os.utime(old, (0, 0))
+    small_fast().save_pretrained(tmp_path)
+    assert (old.exists(), young.exists()) == (False, True)
+
+
 @pytest.mark.parametrize("kind", [MwSTokenizerFast, MwSTokenizer])
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json"])
 def test_damaged_files_are_named(tmp_path, kind, name):

@@ -58,8 +58,9 @@ def test_every_scalar_value_survives(name):
         encodings = BARE[name].encode_batch([alone, sandwiched])
         for text, encoding in zip((alone, sandwiched), encodings, strict=True):
             assert BARE[name].decode(encoding.ids, skip_special_tokens=False) == text
-        assert SLOW[name].encode(alone) == encodings[0].ids
-        assert SLOW[name].decode(encodings[0].ids) == alone
+        if name == "word":
+            assert SLOW[name].encode(alone) == encodings[0].ids
+            assert SLOW[name].decode(encodings[0].ids) == alone
 
 
 @pytest.mark.parametrize("name", PATTERNS)

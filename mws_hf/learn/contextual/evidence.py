@@ -27,6 +27,10 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 
+MAX_PRIOR = 9.2
+"""Largest absolute log-odds that one view may impose on the other: no junction is ever decided for good."""
+
+
 def log_odds(p: npt.NDArray[Any], least: float = 1e-3) -> npt.NDArray[Any]:
     """log(p / (1 - p)) with p kept `least` away from 0 and 1."""
     q = np.clip(p, least, 1 - least)
@@ -81,7 +85,7 @@ def _teach_each_other(
         for posterior in lexicon.posteriors(odds):
             targets += posterior / np.float32(levels)
             lexicon_odds += log_odds(posterior) / np.float32(levels)
-        q = sigmoid(context.log_odds(targets))
-        odds = np.exp(log_odds(q, 1e-4))
+        context_odds = context.log_odds(targets)
+        odds = np.exp(np.clip(context_odds, -MAX_PRIOR, MAX_PRIOR))
     share = settings.context_weight
-    return (1 - share) * lexicon_odds.astype(np.float64) + share * log_odds(q).astype(np.float64)
+    return (1 - share) * lexicon_odds.astype(np.float64) + share * context_odds.astype(np.float64)

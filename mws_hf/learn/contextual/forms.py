@@ -226,4 +226,4 @@ def split_graphemes(words: Sequence[str]) -> Graphemes:
     alphabet = tuple(text[bases[i] : bases[i] + sizes[i]] for i in symbols.first)
     grapheme_starts = np.concatenate([[0], np.cumsum(~mark)])[starts]
     corpus = SymbolCorpus(alphabet, symbols.ids, grapheme_starts.astype(np.int64), np.ones(len(words), np.int64))
-    return Graphemes(corpus, np.append(~mark[1:], True))
+    return Graphemes(corpus, np.append(~mark, True)[1:])

@@ -179,7 +179,7 @@ def _junction_values(forms: list[str], core: Longs, weights: Longs, evidence: Ev
     _copy_slices(evidence.probabilities, evidence.starts[core], j, starts[:-1] + spaced, starts[1:])
     worth = np.rint(UNIT * (1 - (1 + evidence.settings.crossing_penalty) * j)).astype(np.int64)
     weight = np.repeat(weights, np.diff(starts))
-    before_mark = np.append(CharacterTable(points).mark[points][1:], False)
+    before_mark = np.append(CharacterTable(points).mark[points], False)[1:]
     worth[before_mark] = min(GRAPHEME_VALUE, (1 << 62) // max(1, int(weight[before_mark].sum())))
     return worth * weight
 

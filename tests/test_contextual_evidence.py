@@ -1,0 +1,62 @@
+"""Boundary evidence: finds the morphs of a made-up language, does not depend on threads, survives tiny inputs."""
+
+import numpy as np
+import pytest
+
+from mws_hf.errors import MwSError
+from mws_hf.learn.contextual.evidence import boundary_probabilities
+from mws_hf.learn.contextual.settings import EvidenceSettings
+from mws_hf.learn.symbols import SymbolCorpus
+from tests.small_language import make_language
+
+
+@pytest.fixture(scope="module")
+def language():
+    return make_language()
+
+
+@pytest.fixture(scope="module")
+def corpus(language):
+    return SymbolCorpus.from_words(sorted(language))
+
+
+def test_evidence_finds_the_boundaries_of_an_agglutinative_language(language, corpus):
+    j = boundary_probabilities(corpus, EvidenceSettings(cut_rate=0.2))
+    true = np.concatenate([[k in np.cumsum([len(m) for m in language[w]])[:-1] for k in range(1, len(w) + 1)]
+                           for w in sorted(language)])  # fmt: skip
+    found = j > 0.5
+    f1 = 2 * (found & true).sum() / (found.sum() + true.sum())
+    assert f1 > 0.7
+
+
+def test_evidence_is_the_same_for_any_number_of_threads(corpus):
+    assert np.array_equal(boundary_probabilities(corpus, n_threads=1), boundary_probabilities(corpus, n_threads=3))
+
+
+def test_the_share_of_cuts_is_the_setting(corpus):
+    inner = len(corpus.symbols) - len(corpus)
+    for rate in (0.1, 0.3):
+        j = boundary_probabilities(corpus, EvidenceSettings(cut_rate=rate))
+        assert (j > 0.5).sum() / inner == pytest.approx(rate, abs=0.01)
+    assert j.min() >= 0
+    assert j.max() <= 1
+
+
+@pytest.mark.parametrize(
+    "words", [["ab"], ["a"], [], ["ab", "cd"], ["aaaaaaaa"], ["a" * n for n in range(2, 30)], ["ab", "a", "b"]]
+)
+def test_tiny_inputs(words):
+    corpus = SymbolCorpus.from_words(words)
+    j = boundary_probabilities(corpus)
+    assert j.shape == corpus.symbols.shape
+    assert np.isfinite(j).all()
+    assert (j[corpus.starts[1:] - 1] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("cut_rate", 0.0), ("cut_rate", 1.0), ("crossing_penalty", 0.0), ("max_types", 0), ("price_ends", (0.4,))],
+)
+def test_settings_out_of_range_say_which(argument, value):
+    with pytest.raises(MwSError, match=argument):
+        EvidenceSettings(**{argument: value})

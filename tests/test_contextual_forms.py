@@ -1,0 +1,69 @@
+"""Which pre-tokens are words, which forms share a core, and that marks stay with their letters, in many scripts."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+
+from mws_hf.learn.contextual.forms import collect_forms, find_words, fold, split_graphemes
+from mws_hf.pattern import split
+
+
+@pytest.mark.parametrize(
+    ("pretoken", "core"),
+    [
+        ("дом", "дом"), (" Дом", "дом"), ("(ДОМ", "дом"), ("\tдом", "дом"), ("-то", "то"), ("\u00a0дом", "дом"),
+        ("don't", "don't"), (" п’ять", "п’ять"), (" ANKARA'DA", "ankara'da"), (" l'", None), ("a''b", None),
+        ("12", None), ("a1", None), ("1a", None), ("...", None), (" ", None), ("\n", None), ("", None), ("((a", None),
+        (" नमस्ते", "नमस्ते"), (" शब्दों", "शब्दों"), (" ქართული", "ქართული"), (" Հայերեն", "հայերեն"), (" 한국어", "한국어"),
+        (" العَرَبِيَّة", "العَرَبِيَّة"), ("漢字", "漢字"), (" İzmir", "İzmir"), (" STRASSE", "strasse"), (" ẞ", "ß"),
+    ],
+)  # fmt: skip
+def test_words_and_their_cores(pretoken, core):
+    forms = collect_forms([pretoken], np.array([3]))
+    assert forms.cores == ([] if core is None else [core])
+    assert forms.core_counts.tolist() == ([] if core is None else [3])
+
+
+def test_what_the_default_pattern_calls_a_word_is_one_here():
+    text = "Він сказав: «п'ять слів»—और नमस्ते, 3rd o'clock… e\u0301tude (naïve) rock'n'roll x_y don’t 漢字かな한국어"
+    pretokens = split(text)
+    words = find_words(pretokens).is_word
+    assert words.tolist() == [any(c.isalpha() for c in pretoken) for pretoken in pretokens]
+    assert sum(words) > 10
+
+
+def test_forms_keep_case_and_space_and_lose_other_leading_characters():
+    pretokens = [" дом", " Дом", "дом", "(дом", "«Дом", " дома", "5"]
+    forms = collect_forms(pretokens, np.array([10, 4, 2, 1, 1, 20, 99]))
+    assert dict(zip(forms.forms, forms.counts.tolist(), strict=True)) == {
+        " дом": 10, " Дом": 4, "дом": 3, "Дом": 1, " дома": 20,
+    }  # fmt: skip
+    assert forms.cores == ["дома", "дом"]
+    assert forms.core_counts.tolist() == [20, 18]
+    assert [forms.cores[i] for i in forms.core_of] == [fold(form.strip()) for form in forms.forms]
+
+
+def test_equal_counts_are_ordered_by_code_point_whatever_the_input_order():
+    pretokens, counts = [" b", " a", " c", " B", " ä"], np.array([1, 2, 2, 1, 5])
+    for order in (range(5), reversed(range(5))):
+        order = list(order)
+        assert collect_forms([pretokens[i] for i in order], counts[order]).cores == ["ä", "a", "b", "c"]
+
+
+@pytest.mark.parametrize("text", ["नमस्ते", "Việt", "ёж", "ё́ж", "한국어", "हिन्दी", "שָׁלוֹם", "ไก่"])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_graphemes_start_at_letters_and_spell_the_word(text, form):
+    text = unicodedata.normalize(form, text)
+    graphemes = split_graphemes([text, text[:1]])
+    assert graphemes.corpus.word(0) == text
+    assert graphemes.last.sum() == len(graphemes.corpus.symbols)
+    for symbol in graphemes.corpus.alphabet:
+        assert [unicodedata.category(c)[0] == "M" for c in symbol] == [False] + [True] * (len(symbol) - 1)
+    assert len(set(graphemes.corpus.alphabet)) == len(graphemes.corpus.alphabet)
+
+
+def test_nothing_to_find():
+    forms = collect_forms([], np.zeros(0, np.int64))
+    assert (forms.forms, forms.cores) == ([], [])
+    assert len(split_graphemes([]).corpus) == 0

@@ -1,0 +1,192 @@
+"""The compiled steps of the evidence against their readable twins and against numpy."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from mws_hf.learn.contextual import reference
+from mws_hf.learn.contextual.contexts import build_contexts
+from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
+from mws_hf.learn.contextual.interning import build_trie, intern_pairs
+from mws_hf.learn.contextual.kernels import FIXED_POINT, best_splits, drop_arcs, expected_counts, variational_weights
+from mws_hf.learn.contextual.logistic import (
+    curvature_of,
+    factorise,
+    fit_logistic,
+    penalised_likelihood,
+    sigmoid,
+    substitute,
+)
+from mws_hf.learn.contextual.substrings import build_lattice
+from mws_hf.learn.contextual.words import inner_junctions
+from mws_hf.learn.symbols import SymbolCorpus
+
+ORDERS = (2, 3, 5)
+
+
+def random_words(seed, n=300, letters="abcd", longest=9):
+    random = np.random.default_rng(seed)
+    return sorted({"".join(random.choice(list(letters), random.integers(1, longest))) for _ in range(n)})
+
+
+@pytest.fixture(scope="module", params=[0, 1])
+def words(request):
+    return random_words(request.param)
+
+
+@pytest.fixture(scope="module")
+def corpus(words):
+    return SymbolCorpus.from_words(words)
+
+
+@pytest.fixture(scope="module")
+def contexts(corpus):
+    with ThreadPoolExecutor(2) as pool:
+        return build_contexts(corpus, ORDERS, pool)
+
+
+def entry_strings(corpus, lattice):
+    text = "".join(corpus.alphabet[s] for s in corpus.symbols)
+    return [text[s : s + n] for s, n in zip(lattice.first.tolist(), lattice.lengths.tolist(), strict=True)]
+
+
+def test_pairs_are_numbered_in_order_of_appearance_beyond_the_first_table_size():
+    random = np.random.default_rng(0)
+    left, right = random.integers(-1, 300, 50_000).astype(np.int32), random.integers(0, 300, 50_000).astype(np.int32)
+    pairs = intern_pairs(left, right)
+    numbers = {}
+    expected = [-1 if a < 0 else numbers.setdefault((a, b), len(numbers)) for a, b in zip(left, right, strict=True)]
+    assert pairs.ids.tolist() == expected
+    assert pairs.counts.tolist() == np.bincount(pairs.ids[pairs.ids >= 0]).tolist()
+    assert all(pairs.ids[first] == i for i, first in enumerate(pairs.first))
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_trie_nodes_are_the_distinct_prefixes_or_suffixes(words, corpus, backwards):
+    trie = build_trie(corpus.symbols, corpus.starts, backwards)
+    affixes = [word[i:] if backwards else word[: i + 1] for word in words for i in range(len(word))]
+    names = dict(zip(trie.nodes.tolist(), affixes, strict=True))
+    assert len(trie.parents) == len(names) == len(set(affixes))
+    assert [names[n] for n in trie.nodes.tolist()] == affixes
+    assert {names[n] for n in np.nonzero(trie.ends)[0].tolist()} == set(words)
+
+
+def test_branching_equals_the_reference_in_every_view(words, corpus, contexts):
+    for v, (order, backwards) in enumerate((o, b) for o in (None, *ORDERS) for b in (False, True)):
+        expected = [row for word in reference.branching(words, order, backwards=backwards) for row in word]
+        found = contexts.table[contexts.nodes[:, v]]
+        np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=f"order {order}, backwards {backwards}")
+
+
+def test_rows_hold_rises_distances_and_word_flags(words, corpus, contexts):
+    junctions = np.nonzero(inner_junctions(corpus))[0]
+    rows = sample_rows(contexts, corpus.starts, junctions)
+    forward, backward = (reference.branching(words, 2, backwards=b) for b in (False, True))
+    at = 0
+    for word, f, b in zip(words, forward, backward, strict=True):
+        for i in range(len(word) - 1):
+            here, behind = f[i][0], f[i - 1][0] if i else 0.0
+            view = rows[at, 2 * PER_VIEW : 3 * PER_VIEW]
+            np.testing.assert_allclose(view, [here, here - behind, f[i + 1][0] - here, *f[i][1:]], atol=1e-5)
+            here, behind = b[i + 1][0], b[i + 2][0] if i + 2 < len(word) else 0.0
+            view = rows[at, 3 * PER_VIEW : 4 * PER_VIEW]
+            np.testing.assert_allclose(view, [here, here - behind, b[i][0] - here, *b[i + 1][1:]], atol=1e-5)
+            left, right = word[: i + 1], word[i + 1 :]
+            flags = [len(left) == k for k in (1, 2, 3)] + [len(right) == k for k in (1, 2, 3)]
+            assert rows[at, -N_FLAGS:].tolist() == [*flags, left in words, right in words, 1.0]
+            at += 1
+
+
+def test_scores_are_the_weighted_rows(corpus, contexts):
+    random = np.random.default_rng(3)
+    junctions = np.nonzero(inner_junctions(corpus))[0]
+    rows = sample_rows(contexts, corpus.starts, junctions)
+    linear, square = random.normal(size=(2, rows.shape[1]))
+    out = np.zeros(len(corpus.symbols), np.float32)
+    score(corpus.starts, contexts.nodes, contexts.table, contexts.is_word, linear, square, out)
+    np.testing.assert_allclose(out[junctions], rows @ linear + rows**2 @ square, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(("longest", "least"), [(12, 2), (3, 4)])
+def test_lattice_holds_exactly_the_frequent_substrings(words, corpus, longest, least):
+    lattice = build_lattice(corpus, longest, least)
+    names = entry_strings(corpus, lattice)
+    assert dict(zip(names, lattice.counts.tolist(), strict=True)) == reference.substring_counts(words, longest, least)
+    text, spans = "".join(words), lattice.spans.astype(int)
+    for i in range(len(text)):
+        arcs = range(lattice.rows[i], lattice.rows[i + 1])
+        assert [names[lattice.entries[e]] for e in arcs] == [text[i : i + spans[e]] for e in arcs]
+        assert (np.diff(spans[lattice.rows[i] : lattice.rows[i + 1]]) > 0).all()
+    assert np.bincount(lattice.entries).tolist() == lattice.counts.tolist()
+
+
+def test_expected_counts_and_best_splits_equal_going_through_all_segmentations(words, corpus):
+    random = np.random.default_rng(4)
+    lattice = build_lattice(corpus, 12, 2)
+    names = entry_strings(corpus, lattice)
+    p = random.random(len(names))
+    odds = random.random(len(corpus.symbols)).astype(np.float32) * 3
+    counts, posterior = np.zeros(len(names), np.int64), np.zeros(len(odds), np.float32)
+    expected_counts(corpus.starts, lattice.rows, lattice.entries, lattice.spans, p, odds, counts, posterior)
+    by_word = [odds[a:b].tolist() for a, b in zip(corpus.starts, corpus.starts[1:], strict=False)]
+    uses, cuts = reference.expected_counts(words, dict(zip(names, p.tolist(), strict=True)), by_word)
+    np.testing.assert_allclose(counts / FIXED_POINT, [uses.get(name, 0.0) for name in names], atol=1e-6)
+    np.testing.assert_allclose(posterior, [x for word in cuts for x in word], atol=1e-6)
+
+    logp, split = np.log(p), np.empty(len(p))
+    best_splits(lattice.first, lattice.lengths, lattice.rows, lattice.entries, lattice.spans, logp, split)
+    table = dict(zip(names, logp.tolist(), strict=True))
+    np.testing.assert_allclose(split, [reference.best_split(name, table) for name in names], rtol=1e-12)
+
+
+def test_dropping_arcs_renumbers_what_is_left(corpus):
+    lattice = build_lattice(corpus, 12, 2)
+    number = np.full(len(lattice.first), -1, np.int32)
+    kept = np.nonzero((np.arange(len(number)) % 3 == 0) | (lattice.lengths == 1))[0]
+    number[kept] = np.arange(len(kept))
+    rows, entries, spans = lattice.rows.copy(), lattice.entries.copy(), lattice.spans.copy()
+    left = drop_arcs(rows, entries, spans, number)
+    alive = number[lattice.entries] >= 0
+    assert left == rows[-1] == alive.sum()
+    assert entries[:left].tolist() == number[lattice.entries[alive]].tolist()
+    assert spans[:left].tolist() == lattice.spans[alive].tolist()
+
+
+def test_rare_entries_starve_and_single_symbols_survive():
+    counts = (np.array([0.0, 0.0, 0.5, 2.0, 100.0]) * FIXED_POINT).astype(np.int64)
+    p = np.empty(5)
+    variational_weights(counts, np.array([1, 2, 2, 2, 2], np.uint8), p)
+    # exp(digamma(x)) for x = .5, 2, 100 (Abramowitz and Stegun, table 6.1)
+    np.testing.assert_allclose(p / p[4] * 99.50041, [0.1, 0.0, 0.140366, 1.526205, 99.50041], rtol=1e-5)
+    assert p.sum() == pytest.approx(1)
+
+
+def likelihood_and_gradient(rows, targets, ridge, weights):
+    gradient = np.empty(len(weights))
+    return penalised_likelihood(rows, targets, ridge, weights, gradient), gradient
+
+
+def test_solver_and_derivatives_equal_numpy():
+    random = np.random.default_rng(6)
+    rows, targets, w = random.normal(size=(500, 7)), random.random(500), random.normal(size=7)
+    p = sigmoid(rows @ w)
+    value, gradient = likelihood_and_gradient(rows, targets, 2.0, w)
+    assert value == pytest.approx((targets * np.log(p) + (1 - targets) * np.log(1 - p)).sum() - w @ w)
+    np.testing.assert_allclose(gradient, rows.T @ (targets - p) - 2 * w)
+    full = (rows.T * (p * (1 - p) + 1e-6)) @ rows + 2 * np.eye(7)
+    factor = curvature_of(rows, 2.0, w)
+    np.testing.assert_allclose(factor, np.tril(full))
+    factorise(factor)
+    np.testing.assert_allclose(substitute(factor, targets[:7]), np.linalg.solve(full, targets[:7]))
+
+
+def test_fit_ends_where_the_gradient_vanishes_even_on_nearly_separable_collinear_data():
+    random = np.random.default_rng(7)
+    rows = random.normal(size=(5000, 5))
+    rows[:, 4] = rows[:, 3] + 1e-4 * rows[:, 4]
+    targets = np.clip(sigmoid(20 * rows @ np.array([2.0, -1.0, 0.5, 0.0, 3.0])), 1e-3, 1 - 1e-3)
+    weights = fit_logistic(rows, targets, 3.0)
+    start = np.abs(likelihood_and_gradient(rows, targets, 3.0, np.zeros(5))[1]).max()
+    assert np.abs(likelihood_and_gradient(rows, targets, 3.0, weights)[1]).max() < 1e-3 * start
+    np.testing.assert_allclose(fit_logistic(rows, targets, 3.0, start=weights), weights, atol=1e-2)

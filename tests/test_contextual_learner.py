@@ -1,0 +1,153 @@
+"""Morph merges from evidence: what a user sees in the tokens."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+
+from mws_hf.learn.contextual.forms import collect_forms
+from mws_hf.learn.contextual.learner import collect_evidence, learn_contextual
+from mws_hf.learn.contextual.settings import EvidenceSettings
+from mws_hf.learn.engine import learn_by_junction_value
+from mws_hf.learn.symbols import SymbolCorpus
+from tests.small_language import boundary_f1, encoder, make_language
+
+
+def alphabet_of(pretokens):
+    return sorted(set("".join(pretokens)) | {" "})
+
+
+def train(pretokens, n_merges, counts=None, settings=None, **options):
+    counts = np.ones(len(pretokens), np.int64) if counts is None else np.array(counts)
+    forms = collect_forms(pretokens, counts)
+    evidence = collect_evidence(forms, settings)
+    return learn_contextual(forms, alphabet_of(pretokens), n_merges, evidence, **options), evidence
+
+
+@pytest.fixture(scope="module")
+def language():
+    return make_language()
+
+
+@pytest.fixture(scope="module")
+def pretokens(language):
+    words = sorted(language)
+    return (
+        [" " + w for w in words] + [w.capitalize() for w in words[::3]] + ["(" + w for w in words[::5]] + ["12", "ab7"]
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(pretokens):
+    return train(pretokens, 1500)
+
+
+def test_tokens_follow_the_morphs_far_better_than_frequency(language, pretokens, trained):
+    learnt, _ = trained
+    morphs = boundary_f1(learnt.merges, language)
+    bpe = learn_by_junction_value(SymbolCorpus.from_words(pretokens), None, len(learnt.merges))
+    assert morphs > 0.8
+    assert morphs > boundary_f1(bpe.merges, language) + 0.2
+    capitalised = {word.capitalize(): [morphs[0].capitalize(), *morphs[1:]] for word, morphs in language.items()}
+    assert boundary_f1(learnt.merges, capitalised, prefix="") > 0.75
+
+
+def test_every_token_has_one_derivation_and_parts_come_first(pretokens, trained):
+    known = set(alphabet_of(pretokens))
+    for left, right in trained[0].merges:
+        assert left in known
+        assert right in known
+        assert left + right not in known
+        known.add(left + right)
+
+
+def test_the_space_goes_with_every_letter_of_the_alphabet(pretokens, trained):
+    merges = trained[0].merges
+    letters = [c for c in alphabet_of(pretokens) if c.isalpha()]
+    assert merges[: len(letters)] == [(" ", c) for c in letters]
+    tokenizer = encoder(merges, alphabet_of(pretokens))
+    assert all(" " not in tokenizer.encode(" " + c + rest).tokens for c in letters for rest in ("", "a", "kitap"))
+    assert not any(token.endswith(" ") or "(" in token or "7" in token for pair in merges for token in ["".join(pair)])
+
+
+def test_merges_do_not_depend_on_the_order_of_the_words_nor_on_threads(pretokens):
+    learnt, _ = train(pretokens, 300)
+    forms = collect_forms(pretokens[::-1], np.ones(len(pretokens), np.int64))
+    evidence = collect_evidence(forms, n_threads=1)
+    assert learn_contextual(forms, alphabet_of(pretokens), 300, evidence).merges == learnt.merges
+
+
+def test_cased_forms_and_punctuation_share_the_evidence_of_the_letters(trained):
+    _, evidence = trained
+    core = evidence.cores[0]
+    values = evidence.word(core)
+    assert len(values) == len(core)
+    assert values[-1] == 0
+    assert evidence.word(" " + core.upper()) == [0.0, *values]
+    assert evidence.word("(" + core) == [1.0, *values]
+    assert evidence.word("neverseen") is None
+    assert evidence.word("12") is None
+    many = [" " + core, "12", "?" + core, "neverseen"]
+    expected = [x for p in many for x in (evidence.word(p) or [0.0] * len(p))]
+    assert evidence.boundaries(many).tolist() == expected
+
+
+def test_types_are_the_most_frequent_cores_of_fitting_length():
+    words = [" aa", " bb", " Bb", " cc", " d", " " + "e" * 30, " " + "f" * 29]
+    _, evidence = train(words, 5, counts=[2, 1, 2, 1, 9, 9, 9], settings=EvidenceSettings(max_types=3))
+    assert evidence.cores == ["f" * 29, "bb", "aa"]
+
+
+def test_limits(pretokens):
+    learnt, _ = train(pretokens, 400, max_token_length=4, forbidden=frozenset({" k", "lar"}))
+    products = [left + right for left, right in learnt.merges]
+    assert max(map(len, products)) == 4
+    assert not {" k", "lar"} & set(products)
+    assert train(pretokens, 40, max_token_length=1)[0].merges == []
+    assert len(train(pretokens, 0)[0].merges) == 0
+
+
+def test_seeds_take_at_most_an_eighth_of_the_merges_the_frequent_ones():
+    words = [" " + chr(0x4E00 + i) + chr(0x4E00 + k) for i in range(60) for k in range(i)]
+    merges = train(words, 80)[0].merges
+    assert merges[:10] == [(" ", chr(0x4E00 + i)) for i in range(50, 60)]
+    assert merges[10][0] != " " or merges[10][1] < chr(0x4E00 + 50)
+
+
+def test_weights_by_running_text_instead_of_types():
+    words, counts = [" koda", " kosi", " kola", " reda", " resi", " rela"], [1000, 1, 1, 1, 1, 1]
+    by_types = train(words, 20, counts)[0]
+    by_tokens = train(words, 20, counts, types=False)[0]
+    assert by_types.scores != by_tokens.scores
+
+
+SCRIPTS = {
+    "Georgian": "სახლი სახლები სახლებში კაცი კაცები კაცებში წიგნი წიგნები წიგნებში",
+    "Armenian": "տուն տներ տներում գիրք գրքեր գրքերում քաղաք քաղաքներ քաղաքներում",
+    "Devanagari": "लड़का लड़के लड़कों किताब किताबें किताबों शब्द शब्दों हिन्दी हिन्दियों",
+    "Hangul": "학교 학교는 학교에서 집은 집에서 사람 사람은 사람에서",
+    "Arabic": "كِتَاب الكِتَاب كُتُب الكُتُب بَيْت البَيْت",
+    "Han": "漢字 漢語 中国 中国語 日本 日本語",
+    "Thai": "ไก่ ไข่ไก่ น้ำ น้ำแข็ง",
+    "Ukrainian": "п'ять п'ятий п’ять сім'я сім'ї",
+    "Cyrillic NFD": unicodedata.normalize("NFD", "йод йодный ёлка ёлки зимой домой чай чайный"),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_marks_stay_with_their_letters_in_every_script(script):
+    words = SCRIPTS[script].split()
+    pretokens = [" " + w for w in words] + words
+    learnt, evidence = train(pretokens, 400, min_occurrences=1)
+    tokenizer = encoder(learnt.merges, alphabet_of(pretokens))
+    assert sorted(evidence.cores) == sorted({w for w in words if len(w) > 1})
+    for word in pretokens:
+        tokens = tokenizer.encode(word).tokens
+        assert "".join(tokens) == word
+        assert not any(unicodedata.category(token[0])[0] == "M" or token == " " for token in tokens)
+
+
+@pytest.mark.parametrize("words", [[], ["12"], [" a"], [" ab"], [" ab", " cd"], [" aaaaaa", " aaa"], ["..", " ab"]])
+def test_tiny_inputs(words):
+    learnt, _ = train(words, 50)
+    assert learnt.exhausted or len(learnt.merges) == 50

@@ -2,11 +2,14 @@
 
 import json
 import sys
+from collections import Counter
 
 import pytest
 
 from mws_hf.baselines import BASELINES, load, train
 from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.words.counts import WordCounts
 from tests.small_corpus import morphs, small_counts
 
 WORDS = ["".join(parts) for parts in morphs()] + ["walkost", "unbereging", "Ж", "漢字"]
@@ -53,6 +56,39 @@ def test_training_twice_writes_the_same_files(name, tmp_path):
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
     for file in files:
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_awkward_words(name, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    texts = [
+        "a\x00b c\u2028d \ue000\ue001 </w> <0x41> ##x [UNK] <unk> ▁▁ x▁y 漢字 👨‍👩‍👧 te\u0301",
+        "\ufeff\uffff नमस्ते ﬁ İ\x1f",
+        "a" * 3000,
+    ]
+    counts = WordCounts.from_mapping(Counter(p for text in texts for p in split(text)), pattern=WORD_PATTERN)
+    words = ["a", "x▁y", "नमस्ते", "İstanbul", "<0x41>", "</w>", "b" * 200, "\x00"]
+    trained = train(name, counts, 500, tmp_path / "out")
+    pieces = trained.segment_all(words)
+    assert ["".join(p) for p in pieces] == words
+    assert load(tmp_path / "out").segment_all(words) == pieces
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_no_words_but_spaces(name):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    counts = WordCounts.from_mapping({" ": 3, "\n": 1}, pattern=WORD_PATTERN)
+    try:
+        assert "".join(train(name, counts, 500).segment("ab")) == "ab"
+    except MwSError:
+        pass
+
+
+@pytest.mark.parametrize("name", ["bpe", "bpe-byte", "unigram", "wordpiece-top-down"])
+def test_a_size_below_the_characters_keeps_them(name):
+    trained = train(name, small_counts(), 10)
+    assert trained.source.encode(["walk"])[0].tokens.count("[UNK]") == 0
+    assert "".join(trained.segment("walk")) == "walk"
 
 
 def test_characters_and_words():

@@ -1,6 +1,7 @@
 """The whole comparison on a toy language: tables, plots, the cache, the command line."""
 
 import csv
+import importlib.util
 import json
 import time
 
@@ -134,11 +135,25 @@ def test_cache_depends_on_words_and_settings(tmp_path):
     assert counts_digest(small_counts()) == counts_digest(counts)
 
 
-def test_user_errors(gold, tmp_path):
+def test_a_rival_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
+    pytest.importorskip("sentencepiece")
+    systems = parse_systems(["bpe,sentencepiece-bpe"])
+    comparison = compare(small_counts(), [gold], [270, 420], tmp_path, systems=systems, plots=False, resamples=10)
+    assert [(t.system, t.vocab_size) for t in comparison.tokenizers] == [
+        ("bpe:types", 270), ("bpe:types", 420), ("sentencepiece-bpe:types", 420)
+    ]  # fmt: skip
+    assert "sentencepiece-bpe.types-270 is left out" in caplog.text
+
+
+def test_user_errors(gold, tmp_path, monkeypatch):
     with pytest.raises(MwSError, match="nothing to compare"):
         compare(small_counts(), [gold], [], tmp_path)
     with pytest.raises(MwSError, match="share a name"):
         compare(small_counts(), [gold, gold], [300], tmp_path)
+    real = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "morfessor" else real(name))
+    with pytest.raises(MwSError, match="pip install"):
+        compare(small_counts(), [gold], [300], tmp_path, systems=parse_systems(["morfessor"]))
 
 
 def test_command(gold, tmp_path):

@@ -17,6 +17,7 @@ from mws_hf.words.counts import WordCounts
 
 FILE = "segmentations.tsv"
 MAX_TYPES = 30_000
+MAX_LENGTH = 100
 
 
 class MorfessorModel:
@@ -80,15 +81,18 @@ def build_morfessor(
         special_tokens: have no effect.
         show_progress: nothing is shown.
         max_types: only this many words, the first of the counts, are learnt from: its training is pure Python and takes
-            about a minute for 30,000.
+            about a minute for 30,000. Words of more than `MAX_LENGTH` characters are left out.
 
     Raises:
-        MwSError: the library is absent.
+        MwSError: the library is absent, or there are no words.
     """
     library = _library()
     logging.getLogger("morfessor").setLevel(logging.WARNING)
     library.utils.show_progress_bar = False
-    words = list(bert_words(counts).items())[:max_types]
+    # its search is quadratic in the length of a word: 3,000 characters in one piece took two minutes
+    words = [item for item in bert_words(counts).items() if len(item[0]) <= MAX_LENGTH][:max_types]
+    if not words:
+        raise MwSError(f"Morfessor: no words of at most {MAX_LENGTH} characters to learn from; give more text")
     model = library.BaselineModel()
     model.load_data([(count, word) for word, count in words])
     state = random.getstate()

@@ -34,9 +34,11 @@ def build_unigram(
         show_progress: the library's own progress bars.
     """
     reserved = list(dict.fromkeys((*special_tokens, UNKNOWN_PIECE)))
+    # the trainer refuses sizes below the number of characters, and counts an <unk> of its own
+    room = max(vocab_size - len(reserved) - len(BYTE_TOKENS), len(set().union(*counts.words)))
     learner = Tokenizer(models.Unigram())
     trainer = trainers.UnigramTrainer(
-        vocab_size=max(1, vocab_size - len(reserved) - len(BYTE_TOKENS)) + 1,  # the trainer adds <unk> itself
+        vocab_size=room + 1,
         unk_token=UNKNOWN_PIECE,
         special_tokens=[],
         show_progress=show_progress,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -23,6 +24,8 @@ from mws_hf.evaluate.segment import is_plain_function, segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.words.counts import WordCounts
+
+logger = logging.getLogger(__name__)
 
 REFERENCE = "mws"
 _EXAMPLES = 6
@@ -69,8 +72,7 @@ def compare(
     if len({gold.name for gold in golds}) < len(golds):
         raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
     lines = None if text is None else list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
-    specs = default_systems() if systems is None else list(systems)
-    jobs = plan(specs, sorted(set(sizes)))
+    jobs = plan(_installed(systems), sorted(set(sizes)))
     folder = Path(output)
     cache = Cache(folder / "cache", counts_digest(counts), tuple(special_tokens))
     tokenizers: list[Tokenizer] = []
@@ -78,10 +80,16 @@ def compare(
     with tqdm(jobs, desc="compare", unit="tokenizer", disable=None if show_progress else True) as bar:
         for job in bar:
             bar.set_postfix_str(job.title)
-            train_job(job, counts, cache, fallback_size=max(sizes))
+            try:
+                train_job(job, counts, cache, fallback_size=max(sizes))
+            except MwSError as error:  # one rival may refuse a size that suits the others
+                logger.warning("%s is left out: %s", job.title, error)
+                continue
             pieces, text_scores = _measure(job, cache, golds, lines)
             cuts.append(pieces)
             tokenizers.append(_record(job, cache, folder, text_scores))
+    if not tokenizers:
+        raise MwSError("no system could be trained; the warnings say why")
     comparison = Comparison(
         corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
         sizes=sorted(set(sizes)),
@@ -96,6 +104,15 @@ def compare(
 
         write_plots(comparison, folder)
     return comparison
+
+
+def _installed(systems: Sequence[SystemSpec] | None) -> list[SystemSpec]:
+    if systems is None:
+        return default_systems()
+    for spec in systems:
+        if not spec.installed:
+            raise MwSError(f"{spec.label} needs a library that is not installed; pip install 'mws-hf[baselines]'")
+    return list(systems)
 
 
 def _measure(

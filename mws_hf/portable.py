@@ -51,9 +51,9 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
     * ``tokenizer_class`` is the one name every version knows.
     * A list of ``extra_special_tokens`` (v5) becomes ``additional_special_tokens``: v4 stops at the list.
     * ``auto_map`` keeps v5 from replacing the class by the one of config.json's model type (see `STOCK_SOURCE`). Both
-      entries are strings, because ``use_fast=False`` in v4 reads the first. Known limit: the stock class, loaded without
-      trust_remote_code, saves the entry but not the module, and loading that copy with trust_remote_code=True then stops
-      with an OSError that names the file; a loud error in place of silently wrong ids.
+      entries are strings, because ``use_fast=False`` in v4 reads the first. Known limit: the stock class, loaded
+      without trust_remote_code, saves the entry but not the module; loading that copy with trust_remote_code=True
+      stops with an OSError that names the file, a loud error in place of silently wrong ids.
     * Model inputs and clean-up are explicit: v4's defaults differ.
     * Added tokens are left to tokenizer.json, so that two files cannot disagree after an interrupted save.
 

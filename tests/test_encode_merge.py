@@ -45,7 +45,7 @@ def test_merges_equal_the_definition(table, symbols):
     ids = np.array(symbols, np.int64)
     assert ids[: merge_long(ids, len(symbols), pairs, products)].tolist() == expected
     if len(symbols) <= SHORT:
-        scratch = np.zeros((4, SHORT + 1), np.int64)
+        scratch = np.zeros((2, SHORT), np.int64)
         scratch[0, : len(symbols)] = symbols
         assert scratch[0, : merge_short(scratch, len(symbols), pairs, products)].tolist() == expected
 
@@ -110,14 +110,14 @@ def test_cache_answers_like_a_dict_at_any_offset_and_full(slots):
 def test_cache_grows_within_its_limit_and_keeps_its_answers():
     keys = [f" слово{number}".encode() for number in range(900)]
     cache = empty_cache(16)
-    limit = cache_bytes(2048)
+    limit = cache_bytes(4096)
     for number, key in enumerate(keys):
         text = np.frombuffer(bytearray(key + bytes(48 - len(key) % 8)), np.uint8)
         packed = keys_of(cache, text.view(np.uint64), 0, len(key))
         slot = find(cache, text, 0, len(key), packed)
         add(cache, -1 - slot, text, 0, len(key), packed, np.array([number, 1, 2], np.int64), 3)
         cache = grown(cache, limit)
-    assert cache.slots.shape[0] == 2048
+    assert cache.slots.shape[0] == 4096
     out = np.zeros(8, np.int64)
     for number, key in enumerate(keys):
         text = np.frombuffer(bytearray(key + bytes(48 - len(key) % 8)), np.uint8)

@@ -132,6 +132,8 @@ def _begin(directory: Path, encoder: BlockEncoder, document: str, shard_size: in
             if old[key] != new[key]:
                 raise MwSError(f"{directory}: was begun with another {key}; choose another output, or do not resume")
         new["shards"] = old["shards"]
+    for rest in directory.glob(".*.tmp"):  # what a killed run was writing
+        rest.unlink()
     remove_dataset_files(directory)
     _write_manifest(directory, new)
     return new

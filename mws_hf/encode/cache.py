@@ -148,7 +148,8 @@ def add(
         at = counters[BYTES_USED]
         if at + size > cache.text.shape[0]:
             return
-        cache.text[at : at + size] = text[start : start + size]
+        for k in range(size):  # a slice assignment takes two seconds more to compile
+            cache.text[at + k] = text[start + k]
         second = _U(at)
     value = _pack(cache, ids, n)
     if value < 0:
@@ -171,7 +172,8 @@ def _pack(cache: Cache, ids: np.ndarray, n: int) -> int:
     at = cache.counters[IDS_USED]
     if at + n > cache.ids.shape[0]:
         return -1
-    cache.ids[at : at + n] = ids[:n]
+    for k in range(n):
+        cache.ids[at + k] = ids[k]
     cache.counters[IDS_USED] += n
     return ((at << ID_BITS) | n) << 2
 
@@ -205,7 +207,8 @@ def _refill(old: Cache, new: Cache) -> None:
         slot = _I(home_of(old.slots[k, 0], second, third)) & mask
         while new.slots[slot, 2] != _U(0):
             slot = (slot + 1) & mask
-        new.slots[slot] = old.slots[k]
+        for word in range(4):
+            new.slots[slot, word] = old.slots[k, word]
 
 
 def cache_bytes(slots: int) -> int:
@@ -214,12 +217,12 @@ def cache_bytes(slots: int) -> int:
 
 
 def grown(cache: Cache, limit: int) -> Cache:
-    """The same cache with twice the room, if it is nearly full and that is within `limit` bytes; else `cache`."""
+    """The same cache with four times the room, if it is nearly full and that is within `limit` bytes; else `cache`."""
     slots, counters = cache.slots.shape[0], cache.counters
     pools = max(counters[IDS_USED] / cache.ids.shape[0], counters[BYTES_USED] / cache.text.shape[0])
-    if max(0.8 * pools, counters[SLOTS_USED] / slots) < 0.6 or cache_bytes(2 * slots) > limit:
+    if max(0.8 * pools, counters[SLOTS_USED] / slots) < 0.6 or cache_bytes(4 * slots) > limit:
         return cache
-    larger = empty_cache(2 * slots)
+    larger = empty_cache(4 * slots)
     larger.ids[: counters[IDS_USED]] = cache.ids[: counters[IDS_USED]]
     larger.text[: counters[BYTES_USED]] = cache.text[: counters[BYTES_USED]]
     larger.counters[:] = counters

@@ -182,10 +182,11 @@ def encode_documents(
     Returns:
         -1 on success, else the index of the first document that is not UTF-8.
     """
-    scratch = np.empty((4, LONGEST_KEY), np.int64)
+    scratch = np.empty((2, LONGEST_KEY), np.int64)
     starts, stops = np.empty(AHEAD, np.int64), np.empty(AHEAD, np.int64)
     keys = np.empty((AHEAD, 4), np.uint64)
-    at = start = lookups = misses = 0
+    at = start = _I(0)  # a literal 0 is a type of its own, for which every function would be compiled once more
+    lookups = misses = 0
     for document in range(ends.shape[0]):
         end = ends[document]
         while start < end:
@@ -202,7 +203,7 @@ def encode_documents(
                     at = copy_ids(cache, slot, out, at)
                     continue
                 misses += 1
-                work = scratch if size <= LONGEST_KEY else np.empty((4, size), np.int64)
+                work = scratch if size <= LONGEST_KEY else np.empty((2, size), np.int64)
                 n = _merge(text, start, stop, tables, work)
                 if n < 0:
                     return document

@@ -34,47 +34,36 @@ def merge_reference(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[in
 
 @njit(cache=True)
 def merge_short(scratch: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarray) -> int:
-    """Merge the symbols ``scratch[0, :size]`` in place, `size` at most `SHORT`; returns the new size.
+    """Merge the symbols ``scratch[0, :size]`` in place; returns the new size.
 
-    Quadratic, and the fastest for words: the ranks of all pairs are searched for their minimum at every merge, and the
-    search has no branch to mispredict, since symbols that are gone stay in place with the rank of no pair.
+    Quadratic, and the fastest for words: the ranks of all pairs are kept, and searched for their minimum every time.
 
     Args:
-        scratch: int64[4, > size]: symbols; rank of each symbol with its successor; next and previous symbol left.
+        scratch: int64[2 or more, >= size]: symbols; room for the rank of each symbol with its successor.
         size: how many symbols.
         pairs: the table of merges.
         products: what each merge makes.
     """
-    ids, ranks, following, previous = scratch[0], scratch[1], scratch[2], scratch[3]
-    for k in range(size):
-        following[k], previous[k] = k + 1, k - 1
-        ranks[k] = find_rank(pairs, ids[k], ids[k + 1]) if k + 1 < size else NO_RANK
-    while True:
-        best = NO_RANK << 6
-        for k in range(size):
-            best = min(best, (ranks[k] << 6) | k)
-        at, rank = best & 63, best >> 6
-        if rank == NO_RANK:
+    ids, ranks = scratch[0], scratch[1]
+    for k in range(size - 1):
+        ranks[k] = find_rank(pairs, ids[k], ids[k + 1])
+    while size > 1:
+        best, at = NO_RANK, -1
+        for k in range(size - 1):
+            if ranks[k] < best:
+                best, at = ranks[k], k
+        if at < 0:
             break
-        right, before = following[at], previous[at]
-        after = following[right]
-        ids[at] = products[rank]
-        ids[right] = -1
-        ranks[right] = NO_RANK
-        following[at], previous[after] = after, at
-        ranks[at] = find_rank(pairs, ids[at], ids[after]) if after < size else NO_RANK
-        if before >= 0:
-            ranks[before] = find_rank(pairs, ids[before], ids[at])
-    return _compact(ids, size)
-
-
-@njit(cache=True)
-def _compact(ids: np.ndarray, size: int) -> int:
-    kept = 0
-    for k in range(size):
-        ids[kept] = ids[k]
-        kept += ids[k] >= 0
-    return kept
+        size -= 1
+        ids[at] = products[best]
+        for k in range(at + 1, size):
+            ids[k] = ids[k + 1]
+            ranks[k - 1] = ranks[k]
+        if at > 0:
+            ranks[at - 1] = find_rank(pairs, ids[at - 1], ids[at])
+        if at < size - 1:
+            ranks[at] = find_rank(pairs, ids[at], ids[at + 1])
+    return size
 
 
 @njit(cache=True)
@@ -123,7 +112,7 @@ def merge_long(ids: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarr
     following = np.arange(1, size + 1)
     previous = np.arange(-1, size - 1)
     heap = np.empty(3 * size, np.int64)
-    waiting = 0
+    waiting = np.int64(0)
     for k in range(size - 1):
         waiting = _offer(heap, waiting, pairs, ids[k], ids[k + 1], k)
     while waiting > 0:
@@ -141,4 +130,8 @@ def merge_long(ids: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarr
             waiting = _offer(heap, waiting, pairs, ids[at], ids[after], at)
         if previous[at] >= 0:
             waiting = _offer(heap, waiting, pairs, ids[previous[at]], ids[at], previous[at])
-    return _compact(ids, size)
+    kept = 0
+    for k in range(size):
+        ids[kept] = ids[k]
+        kept += ids[k] >= 0
+    return kept

@@ -69,8 +69,7 @@ def encode(
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False))
         return
-    rate = encoded.n_bytes / 1e6 / max(seconds, 1e-9)
-    ratio = encoded.n_bytes / max(encoded.n_tokens, 1)
+    rate, ratio = encoded.n_bytes / 1e6 / max(seconds, 1e-9), encoded.n_bytes / max(encoded.n_tokens, 1)
     typer.echo(
         f"{output}: {len(encoded):,} documents, {encoded.n_tokens:,} ids ({encoded.dtype}), "
         f"{ratio:.2f} bytes per id, {rate:.1f} MB/s"

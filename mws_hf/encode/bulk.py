@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections import deque
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from mws_hf.encode.shards import Shard, remove_dataset_files, write_dataset_file
 from mws_hf.encode.sources import Block, checksum, read_source, source_size
 from mws_hf.errors import MwSError
 
-_log = logging.getLogger(__name__)
 SHARD_BYTES = 64 << 20
 _FIXED = ("tokenizer", "separator", "document", "shard_size")
 
@@ -72,10 +70,7 @@ def encode_corpus(
     directory = Path(output)
     manifest = _begin(directory, encoder, document, shard_size, resume)
     blocks = read_source(source, document=document, field=field, column=column)
-    bar = tqdm(
-        total=source_size(source), unit="B", unit_scale=True, desc="encode", disable=None if show_progress else True
-    )
-    with bar:
+    with _progress(source, show_progress) as bar:
         _skip_finished(blocks, manifest["shards"], directory, bar)
         pairs = _encode_in_order(encoder, blocks, workers or available_cores())
         for parts, check in _gathered(pairs, shard_size, bar):
@@ -88,6 +83,11 @@ def encode_corpus(
     manifest["complete"] = True
     _write_manifest(directory, manifest)
     return EncodedCorpus.open(directory)
+
+
+def _progress(source: Any, show: bool) -> tqdm:
+    disable = None if show else True  # None: only where standard error is a terminal
+    return tqdm(total=source_size(source), unit="B", unit_scale=True, desc="encode", disable=disable)
 
 
 def available_cores() -> int:

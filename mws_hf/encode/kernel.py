@@ -175,7 +175,7 @@ def encode_documents(
         ends: int64, where each document ends; the first starts at 0.
         tables: the tokenizer.
         cache: this thread's cache; filled as room allows.
-        separator: id written after each document, -1 for none.
+        separator: id written after each document, or -1.
         out: room for one id per byte, one per document and three more.
         out_ends: int64 of the shape of `ends`: where the ids of each document end.
 
@@ -194,8 +194,7 @@ def encode_documents(
             look_ahead(words, starts, stops, ahead, cache, keys)
             lookups += ahead
             for k in range(ahead):
-                start, stop = starts[k], stops[k]
-                size = stop - start
+                start, stop, size = starts[k], stops[k], stops[k] - starts[k]
                 if stop > end:
                     return document
                 slot = find(cache, text, start, size, keys[k])

@@ -11,6 +11,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "BlockDataset": "mws_hf.encode.blocks",
+    "EncodedCorpus": "mws_hf.encode.corpus",
+    "encode_corpus": "mws_hf.encode.bulk",
     "MwSError": "mws_hf.errors",
     "MwSTokenizer": "mws_hf.tokenization_mws",
     "MwSTokenizerFast": "mws_hf.tokenization_mws_fast",
@@ -18,7 +21,17 @@ _HOME = {
     "WordCounts": "mws_hf.words.counts",
 }
 
-__all__ = ["MwSError", "MwSTokenizer", "MwSTokenizerFast", "MwSTrainer", "WordCounts", "__version__"]
+__all__ = [
+    "BlockDataset",
+    "EncodedCorpus",
+    "MwSError",
+    "MwSTokenizer",
+    "MwSTokenizerFast",
+    "MwSTrainer",
+    "WordCounts",
+    "__version__",
+    "encode_corpus",
+]
 
 
 def __getattr__(name: str) -> Any:

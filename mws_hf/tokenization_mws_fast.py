@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
@@ -135,6 +135,12 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         new.backend_tokenizer.model = bpe_model(base_vocab(special, alphabet, merges), merges)
         self._restore_settings(new)
         return new
+
+    def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:
+        """Encode files or an iterator of texts into memory-mapped ids; arguments as `mws_hf.encode.encode_corpus`."""
+        from mws_hf.encode.bulk import encode_corpus  # inference must load neither numba nor pyarrow
+
+        return encode_corpus(self, source, output, **options)
 
     def _retrained_on_nothing(
         self, vocab_size: int, new_special_tokens: list[Any] | None, special_tokens_map: dict[str, str] | None

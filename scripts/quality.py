@@ -1,0 +1,131 @@
+"""Boundary F1 of MwS and every rival on the development gold: one `mws_hf.compare` run a language, one results file.
+
+    python scripts/quality.py --data ../shared/data --output out/quality [--languages rus fin] [--sizes 8000 32000]
+
+Text is split by line: every 50th line is held out for fertility, the rest trains. Gold is read to score alone. A second
+run trains only what changed. Writes scripts/results/quality.json and quality.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import gzip
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+from mws_hf import WordCounts
+from mws_hf.compare import compare, parse_systems
+from mws_hf.evaluate.tables import markdown_table
+from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.words.counting import count_documents
+from mws_hf.words.lexicon import lexicon_counts
+
+GOLD = {
+    "rus": ["rus.tikhonov", "rus.wiktionary-forms", "rus.running-text-forms"],
+    "rus-lexicon": ["rus.tikhonov"],
+    "fin": ["fin.morphochallenge2010"],
+    "tur": ["tur.morphochallenge2010"],
+    "hun": ["hun.sigmorphon2022"],
+    "ces": ["ces.sigmorphon2022"],
+    "eng": ["eng.morphochallenge2010"],
+    "lat": ["lat.sigmorphon2022"],
+}
+RIVALS = (
+    "bpe:types,bpe:text,bpe-byte:text,wordpiece:types,unigram:types,unigram:text,"
+    "sentencepiece-bpe:text,sentencepiece-unigram:types,sentencepiece-unigram:text,morfessor:types"
+)
+HELD_OUT_EVERY = 50
+HELD_OUT_LINES = 4000
+
+
+def lines_of(data: Path, language: str) -> list[str]:
+    """All lines of a language's text files, in file order."""
+    lines: list[str] = []
+    for name in sorted(glob.glob(str(data / "text" / f"{language}.*.txt.gz"))):
+        with gzip.open(name, "rt", encoding="utf-8", newline="\n") as stream:
+            lines.extend(stream)
+    return lines
+
+
+def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
+    """Word counts to train on, and held-out lines where there is running text."""
+    if language == "rus-lexicon":
+        return lexicon_counts("ru"), None
+    if language == "lat":  # no text: the words of the gold file, their segmentations unread
+        rows = (data / "gold" / "lat.sigmorphon2022.tsv").read_text(encoding="utf-8").splitlines()
+        pieces = {piece for row in rows for piece in split(" " + row.split("\t")[0])}
+        return WordCounts.from_mapping(dict.fromkeys(pieces, 1), pattern=WORD_PATTERN), None
+    lines = lines_of(data, language)
+    held_out = lines[::HELD_OUT_EVERY]
+    training = (line for i, line in enumerate(lines) if i % HELD_OUT_EVERY)
+    return count_documents(training), held_out[:HELD_OUT_LINES]
+
+
+def run(language: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Compare all systems on one language; one row a system, size and gold."""
+    counts, held_out = corpus_of(arguments.data, language)
+    gold = [arguments.data / "gold" / f"{name}.tsv" for name in GOLD[language]]
+    result = compare(
+        counts,
+        gold,
+        arguments.sizes,
+        arguments.output / language,
+        systems=parse_systems([arguments.systems]),
+        text=held_out,
+        show_progress=True,
+    )
+    return [{"language": language, **row} for row in result.to_dict()["rows"]]
+
+
+def best_rivals(rows: list[dict[str, Any]], size: int) -> str:
+    """Markdown: MwS beside the best rival of each gold set at one size."""
+    table = []
+    for language, names in GOLD.items():
+        for name in names:
+            here = [
+                r
+                for r in rows
+                if (r["language"], r["gold"], r["vocab_size"]) in {(language, name, size), (language, name, None)}
+            ]
+            ours = {r["system"]: r for r in here if r["system"].startswith("mws")}
+            rivals = sorted((r for r in here if not r["system"].startswith("mws")), key=lambda r: -r["f1"])
+            if not rivals or "mws" not in ours:
+                continue
+            cells = [name, "lexicon" if language == "rus-lexicon" else "word list" if language == "lat" else "text"]
+            cells += [interval(ours[s]) if s in ours else "" for s in ("mws", "mws-composed", "mws-classic")]
+            table.append([*cells, f"{interval(rivals[0])} {rivals[0]['system']}"])
+    header = ["gold", "trained on", "mws", "mws-composed", "mws-classic", "best rival"]
+    return markdown_table(header, table)
+
+
+def interval(row: dict[str, Any]) -> str:
+    """F1 with its 95 % interval."""
+    return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--output", type=Path, default=Path("out/quality"))
+    parser.add_argument("--languages", nargs="+", default=list(GOLD), choices=list(GOLD))
+    parser.add_argument("--sizes", nargs="+", type=int, default=[8000, 32000])
+    parser.add_argument("--systems", default=f"mws,mws-composed,mws-classic,{RIVALS}")
+    parser.add_argument("--results", type=Path, default=Path("scripts/results/quality.json"))
+    arguments = parser.parse_args()
+    old = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
+    rows = [row for row in old if row["language"] not in arguments.languages]
+    for language in arguments.languages:
+        rows += run(language, arguments)
+        arguments.results.parent.mkdir(parents=True, exist_ok=True)
+        facts = {"python": platform.python_version(), "sizes": arguments.sizes, "rows": rows}
+        arguments.results.write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    text = "\n\n".join(f"## Vocabulary {size:,}\n\n{best_rivals(rows, size)}" for size in arguments.sizes)
+    arguments.results.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -15,6 +15,9 @@ from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of, tab
 from mws_hf.errors import MwSError
 from mws_hf.portable import PortableMixin, load_json, refuse_empty, surrogate_error
 
+if TYPE_CHECKING:
+    from mws_hf.encode.corpus import EncodedCorpus
+
 
 class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     """A stock fast tokenizer that saves portably and retrains as MwS.

@@ -15,6 +15,7 @@ _RIVALS = (
     "#1f77b4 #2ca02c #9467bd #8c564b #7f7f7f #bcbd22 #17becf #98df8a "
     "#c5b0d5 #c49c94 #555500 #006666 #aec7e8 #e377c2 #000000 #4b0082"
 ).split()
+_GAP = 0.6  # between pieces, in characters
 _MARKERS = "osD^vP*X<>hp"
 
 
@@ -97,7 +98,7 @@ def _by_fertility(figure_class: Any, comparison: Comparison, rows: list[Row], go
 def _examples(figure_class: Any, example: Example) -> Any:
     """Systems down, words across; the pieces of a word are set apart by alternating colour."""
     lines = [("gold", example.morphs), *example.cuts.items()]
-    width = max(3, *(len("".join(morphs)) + len(morphs) for morphs in example.morphs)) + 2
+    width = max(len("".join(pieces)) + _GAP * len(pieces) for _, cuts in lines for pieces in cuts) + 2
     columns = len(example.morphs)
     # one unit across is one character of 8-point monospace
     figure = figure_class(figsize=((26 + columns * width) * 0.075, 0.6 + 0.25 * len(lines)), layout="constrained")
@@ -114,7 +115,7 @@ def _examples(figure_class: Any, example: Example) -> Any:
             for number, piece in enumerate(pieces):
                 shade = {"facecolor": ("#dbe9f6", "#fde0c5")[number % 2], "edgecolor": "none", "pad": 1.2}
                 axes.text(at, -down, piece, fontsize=8, va="center", family="monospace", bbox=shade)
-                at += len(piece) + 0.6
+                at += len(piece) + _GAP
     return figure
 
 

@@ -7,7 +7,7 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.contextual.evidence import boundary_probabilities
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.symbols import SymbolCorpus
-from tests.small_language import make_language
+from tests.agglutinative import make_language
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from mws_hf.learn.contextual.learner import collect_evidence, learn_contextual
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.engine import learn_by_junction_value
 from mws_hf.learn.symbols import SymbolCorpus
-from tests.small_language import boundary_f1, encoder, make_language
+from tests.agglutinative import boundary_f1, encoder, make_language
 
 
 def alphabet_of(pretokens):

@@ -34,7 +34,8 @@ FORM_UNIT = 256
 weight of one for each form (within .003), on capitalised words .01 better than by count."""
 
 SEED_SHARE = 8
-"""At most 1 / SEED_SHARE of the merges join the space with a letter; only very large alphabets come near."""
+"""At most 1 / SEED_SHARE of the merges join the space with a letter; only Han-like alphabets or tiny budgets need more.
+The letters left out join the space where their words earn it."""
 
 
 @dataclass(frozen=True)

@@ -187,13 +187,14 @@ def _block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTa
     if kind is None:
         compiled(pattern)  # a bad pattern is reported before anything is read
         return _matching_counter(pattern, normalize)
-    known, classes = kind, character_classes()
+    known = kind
+    character_classes()  # made before the threads start, or each would make its own
 
     def scanned(table: TokenTable, block: Block) -> None:
         block.check()
         if normalization is not None:
             block = arrow_block(pa.array([normalize(text) for text in _texts(block)], pa.large_string()))
-        table.count_texts(block.data, block.offsets, classes, known)
+        table.count_texts(block.data, block.offsets, known)
 
     return scanned
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from itertools import count
+import threading
 from pathlib import Path
 from types import TracebackType
 
@@ -25,7 +25,7 @@ class Shards:
 
     def __init__(self) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._numbers = count()
+        self._lock = threading.Lock()
         self._files: list[Path] = []
 
     def __enter__(self) -> Shards:
@@ -51,9 +51,7 @@ class Shards:
         order = np.argsort(hashes)
         columns = {"hash": hashes[order], "word": strings.take(pa.array(order)), "count": counts[order]}
         try:
-            if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="mws-counts-")
-            path = Path(self._folder.name) / f"{next(self._numbers)}.arrow"
+            path = self._next_path()
             shard = pa.table(columns)
             with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, shard.schema) as writer:
                 writer.write_table(shard)
@@ -62,7 +60,13 @@ class Shards:
                 f"{tempfile.gettempdir()}: cannot hold the counts that exceed the memory cap ({error}); "
                 "set TMPDIR to a folder with more room, or raise the cap"
             ) from error
-        self._files.append(path)
+
+    def _next_path(self) -> Path:
+        with self._lock:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="mws-counts-")
+            self._files.append(Path(self._folder.name) / f"{len(self._files)}.arrow")
+            return self._files[-1]
 
     def merged(self, step_bytes: int) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
         """The sums over all shards, in memory: distinct words in no particular order, and their counts.

@@ -1,8 +1,10 @@
 """An exact hash table from byte strings to 64-bit counts: no Python object per token. It knows no order and no files.
 
-A slot holds four numbers: hash, start in the arena, length (0 when free), count. The arena holds the distinct strings
-one after another in order of arrival. Tokens go in by batches whose slots are touched ahead of their use, so that
-waiting for memory overlaps. The kernels stop when a batch might not fit; Python then makes room and calls again.
+A slot holds four numbers: two of key, count, start in the arena. The key of a string of at most 15 bytes is the string
+itself with its length on top; that of a longer one is a 64-bit hash and the length, and its bytes are compared in the
+arena, which holds the distinct strings one after another in order of arrival. Tokens go in by batches whose slots are
+touched ahead of their use, so that waiting for memory overlaps. The kernels stop when a batch might not fit; Python
+then makes room and calls again.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from mws_hf.words.scanner import next_pretoken
+from mws_hf.words.scanner import character_classes, letter_pairs, next_pretoken, plain_end
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -26,7 +28,8 @@ Words = npt.NDArray[np.uint64]
 BATCH = 256
 _FIRST_SLOTS, _FIRST_ARENA = 1 << 12, 1 << 16
 _MULTIPLY, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-_S20, _S29, _S32 = np.uint64(20), np.uint64(29), np.uint64(32)
+_S20, _S29, _S32, _S56 = np.uint64(20), np.uint64(29), np.uint64(32), np.uint64(56)
+_SHORT, _LONG = 15, np.uint64(0xFF << 56)
 _MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], np.uint64)
 
 
@@ -54,87 +57,108 @@ def _block(data: Bytes, i: int, size: int) -> np.uint64:
     return block
 
 
-@njit(cache=True)
-def hash_bytes(data: Bytes, start: int, end: int) -> np.uint64:
-    """A 64-bit hash of ``data[start:end]``, equal on every machine; two blocks without a branch, most words fit."""
-    value = (_block(data, start, end - start) * _MULTIPLY) ^ ((_block(data, start + 8, end - start - 8) + _MIX) * _MIX)
-    value ^= value >> _S32
-    for i in range(start + 16, end, 8):
-        value = (value ^ _block(data, i, end - i)) * _MIX
-        value ^= value >> _S32
-    value = (value + np.uint64(end - start)) * _MULTIPLY
+@njit(cache=True, inline="always")
+def _mixed(low: int, high: int) -> np.uint64:
+    """A well-spread 64-bit hash of two uint64."""
+    value = (low * _MULTIPLY) ^ ((high + _MIX) * _MIX)
+    value = (value ^ (value >> _S32)) * _MULTIPLY
     return value ^ (value >> _S29)
 
 
 @njit(cache=True, inline="always")
-def _same(data: Bytes, start: int, size: int, arena: Bytes, at: int) -> bool:
-    differ = _block(data, start, size) ^ _block(arena, at, size)
-    differ |= _block(data, start + 8, size - 8) ^ _block(arena, at + 8, size - 8)
+def _key(data: Bytes, start: int, size: int) -> tuple[np.uint64, np.uint64]:
+    if size <= _SHORT:
+        return _block(data, start, size), _block(data, start + 8, size - 8) | np.uint64(size) << _S56
+    value = _mixed(_block(data, start, 8), _block(data, start + 8, 8))
     for k in range(16, size, 8):
+        value = _mixed(value, _block(data, start + k, size - k))
+    return value, _LONG | np.uint64(size)
+
+
+@njit(cache=True, inline="always")
+def _same(data: Bytes, start: int, size: int, arena: Bytes, at: int) -> bool:
+    differ = np.uint64(0)
+    for k in range(0, size, 8):
         differ |= _block(data, start + k, size - k) ^ _block(arena, at + k, size - k)
     return differ == 0
 
 
 @njit(cache=True)
 def _add_batch(
-    data: Bytes, starts: Ints, ends: Ints, amounts: Ints, n: int, slots: Words, arena: Bytes, used: Ints
+    data: Bytes, starts: Ints, ends: Ints, keys: Words, amounts: Ints, n: int, slots: Words, arena: Bytes, used: Ints
 ) -> bool:
     """Add `amounts[q]` to the count of ``data[starts[q]:ends[q]]`` for q < n <= BATCH; False when room may not do.
 
-    `used` holds the number of entries, of arena bytes, and (out) the arena bytes that the batch may need.
+    `keys` holds the two key numbers and the hash of each; `used` the number of entries, of arena bytes, and (out) the
+    arena bytes that the batch may need.
     """
     mask = np.int64(slots.shape[0] - 1)
-    used[2] = 0
+    used[2], touched = 0, np.uint64(0)
     for q in range(n):
         used[2] += ends[q] - starts[q]
+        touched |= slots[np.int64(keys[q, 2] >> _S20) & mask, 2]
     if 8 * (used[0] + n) > 5 * (mask + 1) or used[1] + used[2] > len(arena):
         return False
-    hashes, arrivals, touched = np.empty(BATCH, np.uint64), np.empty(BATCH, np.int64), np.uint64(0)
+    used[2] += np.int64(touched >> np.uint64(63))  # zero; keeps the compiler from dropping the early loads
     for q in range(n):
-        hashes[q] = hash_bytes(data, starts[q], ends[q])
-        arrivals[q] = np.int64(slots[np.int64(hashes[q] >> _S20) & mask, 1])
-    for q in range(n):
-        touched |= np.uint64(arena[arrivals[q]])
-    used[2] += np.int64(touched >> _S32)  # zero; keeps the compiler from dropping the early loads
-    for q in range(n):
-        size = ends[q] - starts[q]
-        slot = np.int64(hashes[q] >> _S20) & mask
-        while slots[slot, 2] != 0:
-            if slots[slot, 0] == hashes[q] and np.int64(slots[slot, 2]) == size:
-                if _same(data, starts[q], size, arena, np.int64(slots[slot, 1])):
+        size, slot = ends[q] - starts[q], np.int64(keys[q, 2] >> _S20) & mask
+        while slots[slot, 1] != 0:
+            if slots[slot, 0] == keys[q, 0] and slots[slot, 1] == keys[q, 1]:
+                if size <= _SHORT or _same(data, starts[q], size, arena, np.int64(slots[slot, 3])):
                     break
             slot = (slot + 1) & mask
-        if slots[slot, 2] == 0:
-            slots[slot, 0] = hashes[q]
-            slots[slot, 1] = np.uint64(used[1])
-            slots[slot, 2] = np.uint64(size)
+        if slots[slot, 1] == 0:
+            slots[slot, 0] = keys[q, 0]
+            slots[slot, 1] = keys[q, 1]
+            slots[slot, 3] = np.uint64(used[1])
             for k in range(size):
                 arena[used[1] + k] = data[starts[q] + k]
             used[0] += 1
             used[1] += size
-        slots[slot, 3] += np.uint64(amounts[q])
+        slots[slot, 2] += np.uint64(amounts[q])
     return True
+
+
+@njit(cache=True)
+def _plain_limit(data: Bytes) -> int:
+    """Before this byte `plain_end` is safe: an ASCII character below "A" is there, with one byte behind it."""
+    limit = len(data) - 2
+    while limit >= 0 and data[limit] >= 0x41:
+        limit -= 1
+    return limit
 
 
 @njit(cache=True, nogil=True)
 def _count_texts(
-    data: Bytes, offsets: Ints, cursor: Ints, classes: Bytes, kind: int, slots: Words, arena: Bytes, used: Ints
+    data: Bytes,
+    offsets: Ints,
+    cursor: Ints,
+    classes: Bytes,
+    pairs: Bytes,
+    kind: int,
+    slots: Words,
+    arena: Bytes,
+    used: Ints,
 ) -> bool:
     """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on."""
     starts, ends, ones = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), np.ones(BATCH, np.int64)
-    d, i = cursor[0], max(cursor[1], offsets[cursor[0]])
+    keys = np.empty((BATCH, 3), np.uint64)
+    d, i, limit = cursor[0], max(cursor[1], offsets[cursor[0]]), _plain_limit(data)
     while d < len(offsets) - 1:
         found = 0
         while d < len(offsets) - 1 and found < BATCH:
             n = offsets[d + 1]
             while i < n and found < BATCH:
                 starts[found] = i
-                i = next_pretoken(data, i, n, classes, kind)
+                end = plain_end(data, i, n, pairs) if i < limit else -1
+                i = end if end >= 0 else next_pretoken(data, i, n, classes, kind)
                 ends[found] = i
+                low, high = _key(data, starts[found], i - starts[found])
+                keys[found, 0], keys[found, 1], keys[found, 2] = low, high, _mixed(low, high)
                 found += 1
             if i >= n:
                 d += 1
-        if not _add_batch(data, starts, ends, ones, found, slots, arena, used):
+        if not _add_batch(data, starts, ends, keys, ones, found, slots, arena, used):
             return False
         cursor[0], cursor[1] = d, i
     return True
@@ -145,10 +169,14 @@ def _count_words(
     data: Bytes, offsets: Ints, counts: Ints, cursor: Ints, slots: Words, arena: Bytes, used: Ints
 ) -> bool:
     """Add the counts of the words ``data[offsets[w]:offsets[w + 1]]`` from word `cursor` on."""
+    keys = np.empty((BATCH, 3), np.uint64)
     while cursor[0] < len(offsets) - 1:
         first, last = cursor[0], min(cursor[0] + BATCH, len(offsets) - 1)
         starts, ends = offsets[first:last], offsets[first + 1 : last + 1]
-        if not _add_batch(data, starts, ends, counts[first:last], last - first, slots, arena, used):
+        for q in range(last - first):
+            low, high = _key(data, starts[q], ends[q] - starts[q])
+            keys[q, 0], keys[q, 1], keys[q, 2] = low, high, _mixed(low, high)
+        if not _add_batch(data, starts, ends, keys, counts[first:last], last - first, slots, arena, used):
             return False
         cursor[0] = last
     return True
@@ -158,9 +186,9 @@ def _count_words(
 def _rehash(old: Words, new: Words) -> None:
     mask = np.int64(new.shape[0] - 1)
     for s in range(old.shape[0]):
-        if old[s, 2] != 0:
-            slot = np.int64(old[s, 0] >> _S20) & mask
-            while new[slot, 2] != 0:
+        if old[s, 1] != 0:
+            slot = np.int64(_mixed(old[s, 0], old[s, 1]) >> _S20) & mask
+            while new[slot, 1] != 0:
                 slot = (slot + 1) & mask
             for k in range(4):
                 new[slot, k] = old[s, k]
@@ -168,10 +196,11 @@ def _rehash(old: Words, new: Words) -> None:
 
 @njit(cache=True, nogil=True)
 def hash_words(data: Bytes, offsets: Ints) -> Words:
-    """`hash_bytes` of every word: uint64, shape (n_words,)."""
+    """A 64-bit hash of every word, equal on every machine: uint64, shape (n_words,)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     for w in range(len(hashes)):
-        hashes[w] = hash_bytes(data, offsets[w], offsets[w + 1])
+        low, high = _key(data, offsets[w], offsets[w + 1] - offsets[w])
+        hashes[w] = _mixed(low, high)
     return hashes
 
 
@@ -202,10 +231,16 @@ class TokenTable:
     def __len__(self) -> int:
         return int(self._used[0])
 
-    def count_texts(self, data: Bytes, offsets: Ints, classes: Bytes, kind: int) -> None:
-        """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``, valid UTF-8, each on its own."""
-        cursor = np.zeros(2, np.int64)
-        while not _count_texts(data, offsets, cursor, classes, kind, self._slots, self._arena, self._used):
+    def count_texts(self, data: Bytes, offsets: Ints, kind: int) -> None:
+        """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``, valid UTF-8, each on its own.
+
+        Args:
+            data: uint8, the bytes of all texts.
+            offsets: int64, shape (n_texts + 1,).
+            kind: `scanner_kind` of the split pattern.
+        """
+        cursor, classes, pairs = np.zeros(2, np.int64), character_classes(), letter_pairs()
+        while not _count_texts(data, offsets, cursor, classes, pairs, kind, self._slots, self._arena, self._used):
             self._make_room()
 
     def count_words(self, data: Bytes, offsets: Ints, counts: Ints) -> None:
@@ -216,12 +251,12 @@ class TokenTable:
 
     def entries(self) -> tuple[pa.LargeStringArray, Ints]:
         """The distinct strings in order of arrival, and their counts."""
-        taken = self._slots[self._slots[:, 2] != 0]
+        taken = self._slots[self._slots[:, 1] != 0][:, 2:]
         taken = taken[np.argsort(taken[:, 1])]
         offsets = np.append(taken[:, 1], np.uint64(self._used[1])).astype(np.int64)
         data = self._arena[: self._used[1]].copy()
         strings = pa.LargeStringArray.from_buffers(len(taken), pa.py_buffer(offsets), pa.py_buffer(data))
-        return strings, taken[:, 3].astype(np.int64)
+        return strings, taken[:, 0].astype(np.int64)
 
     def _make_room(self) -> None:
         more_slots = 8 * (len(self) + BATCH) > 5 * len(self._slots)

@@ -1,52 +1,49 @@
-"""A made-up agglutinative language with known morphs, and boundary F1 of a merge list on it by the stock BPE."""
+"""A small artificial language with stems and endings, tokenizers for it, and runs on it, for the tests of mws_hf.lm."""
 
-from collections import Counter
+from __future__ import annotations
 
-import numpy as np
-from tokenizers import Tokenizer, models
+import random
+from pathlib import Path
 
-ONSETS, VOWELS, CODAS = "ptkmnslrvz", "aeiou", ["", "", "n", "r", "s"]
-SLOTS = (["", "lar", "ki"], ["", "im", "un", "eda"], ["", "dan", "ta", "go", "mi"])
+from mws_hf.baselines import train
+from mws_hf.lm.config import RunConfig
+from mws_hf.words.counting import count_documents
 
-
-def syllable(random):
-    return random.choice(list(ONSETS)) + random.choice(list(VOWELS)) + random.choice(CODAS)
-
-
-def make_language(n_stems=150, share=0.4, seed=5):
-    """{word: morphs} of random stems with chains of suffixes; a random part of all forms is attested."""
-    random = np.random.default_rng(seed)
-    stems = sorted({"".join(syllable(random) for _ in range(random.integers(2, 4))) for _ in range(n_stems)})
-    words = {}
-    for stem in stems:
-        for a in SLOTS[0]:
-            for b in SLOTS[1]:
-                for c in SLOTS[2]:
-                    if random.random() < share:
-                        words[stem + a + b + c] = [m for m in (stem, a, b, c) if m]
-    return words
+STEMS = ("дом", "стол", "рек", "книг", "город", "лес", "ветк", "окн", "трав", "звер")
+ENDINGS = ("", "а", "у", "ом", "е", "ами", "ах")
 
 
-def inner_ends(pieces):
-    ends = np.cumsum([len(p) for p in pieces])
-    return set(ends[:-1].tolist())
+def sentences(number: int, seed: int = 0) -> list[str]:
+    """Distinct sentences of three to eight words; each word's ending follows from the word before."""
+    generator = random.Random(seed)
+    made: dict[str, None] = {}
+    while len(made) < number:
+        words, ending = [], 0
+        for _ in range(generator.randint(3, 8)):
+            stem = generator.randrange(len(STEMS))
+            words.append(STEMS[stem] + ENDINGS[ending])
+            ending = (stem + ending) % len(ENDINGS)
+        made[" ".join(words).capitalize() + "."] = None
+    return list(made)
 
 
-def encoder(merges, alphabet):
-    vocab = {}
-    for token in [*alphabet, *(left + right for left, right in merges)]:
-        vocab.setdefault(token, len(vocab))
-    return Tokenizer(models.BPE(vocab=vocab, merges=list(merges)))
+def write_corpus(folder: Path, number: int = 1500) -> Path:
+    """A text file, a sentence a line."""
+    file = folder / "corpus.txt"
+    file.write_text("\n".join(sentences(number)) + "\n", encoding="utf-8")
+    return file
 
 
-def boundary_f1(merges, gold, prefix=" "):
-    """Micro F1 over the boundaries inside words, which are encoded with `prefix`."""
-    alphabet = sorted(
-        {c for word in gold for c in prefix + word} | {c for pair in merges for part in pair for c in part}
-    )
-    tokenizer, n = encoder(merges, alphabet), Counter()
-    for word, morphs in gold.items():
-        found = {end - len(prefix) for end in inner_ends(tokenizer.encode(prefix + word).tokens)} - {0}
-        true = inner_ends(morphs)
-        n.update(hit=len(found & true), found=len(found), true=len(true))
-    return 2 * n["hit"] / max(1, n["found"] + n["true"])
+def tokenizer_dir(folder: Path, name: str, size: int = 340) -> Path:
+    """A tokenizer of `mws_hf.baselines` trained on the language."""
+    directory = folder / f"{name}-{size}"
+    if not directory.is_dir():
+        train(name, count_documents(sentences(1500), workers=1), size, directory)
+    return directory
+
+
+def small_run(tokenizer: Path, text: Path, **changes: object) -> RunConfig:
+    """A run that takes seconds."""
+    values = {"train_bytes": 60_000, "held_out_bytes": 6_000, "context_bytes": 160, "batch_blocks": 8}
+    model = {"hidden_size": 32, "layers": 2, "heads": 2, "learning_rate": 5e-3, "log_every": 5}
+    return RunConfig.from_dict({"tokenizer": str(tokenizer), "text": str(text), **values, **model, **changes})

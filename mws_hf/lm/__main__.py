@@ -1,0 +1,141 @@
+"""`python -m mws_hf.lm`: pretrain, evaluate, generate, transplant; commands parse, call the library and print."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mws_hf.errors import MwSError
+
+app = typer.Typer(
+    name="python -m mws_hf.lm",
+    help="Language models on any tokenizer directory: train, measure, sample, change the tokenizer.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def pretrain(
+    output: Annotated[Path, typer.Argument(help="Run directory; an interrupted run there goes on.")],
+    config: Annotated[Path | None, typer.Option(help="JSON file of a run; options given besides override it.")] = None,
+    tokenizer: Annotated[str | None, typer.Option(help="Tokenizer directory.")] = None,
+    text: Annotated[list[str] | None, typer.Option(help="UTF-8 text, a document a line; repeatable.")] = None,
+    train_bytes: Annotated[int | None, typer.Option(help="Raw bytes to train on; all by default.")] = None,
+    held_out_bytes: Annotated[int | None, typer.Option(help="Raw bytes held out.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Initial weights and order of documents.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=JSON", help="Any other key of a run.")] = None,
+    fresh: Annotated[bool, typer.Option(help="Start anew instead of resuming.")] = False,
+) -> None:
+    """Train a small decoder.
+
+    For example:
+
+        python -m mws_hf.lm pretrain runs/mws --tokenizer out/mws --text corpus.txt --set layers=6 --set save_every=500
+    """
+    from mws_hf.lm.config import RunConfig
+    from mws_hf.lm.pretrain import pretrain as run
+
+    values = RunConfig.load(config).to_dict() if config else {}
+    named = {
+        "tokenizer": tokenizer,
+        "text": text or None,
+        "train_bytes": train_bytes,
+        "held_out_bytes": held_out_bytes,
+        "seed": seed,
+    }
+    values |= {key: value for key, value in named.items() if value is not None} | _assignments(set_ or [])
+    report = run(RunConfig.from_dict(values), output, resume=not fresh, show_progress=True)
+    typer.echo(json.dumps({key: value for key, value in report.items() if key != "curve"}, indent=1))
+
+
+@app.command()
+def evaluate(
+    run_dir: Annotated[Path, typer.Argument(help="Run directory of `pretrain`.")],
+    text: Annotated[list[Path] | None, typer.Option(help="Text to score; the held-out by default.")] = None,
+    russian: Annotated[bool, typer.Option(help="Split unseen forms by lemma (pymorphy3).")] = False,
+    prompt: Annotated[list[str] | None, typer.Option(help="Beginning to continue greedily; repeatable.")] = None,
+    batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
+) -> None:
+    """Bits per byte, the losslessness gate, and words by novelty."""
+    from mws_hf.lm.documents import read_documents
+    from mws_hf.lm.evaluation import evaluate_run
+
+    documents = read_documents(text) if text else None
+    result = evaluate_run(run_dir, documents, russian=russian, prompts=prompt or (), batch_size=batch_size)
+    shown = {key: value for key, value in result.items() if key not in ("nats", "n_bytes", "represented")}
+    typer.echo(json.dumps(shown, ensure_ascii=False, indent=1))
+
+
+@app.command()
+def generate(
+    run_dir: Annotated[Path, typer.Argument(help="Run directory of `pretrain`.")],
+    prompt: Annotated[str, typer.Option(help="Beginning of the text.")] = "",
+    max_new_tokens: Annotated[int, typer.Option(help="At most so many.")] = 60,
+) -> None:
+    """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
+    from mws_hf.lm.evaluation import MODEL, is_multi_token, load_model, load_multi_token
+    from mws_hf.lm.generate import generate as continue_prompt
+
+    model, codec = load_model(run_dir)
+    if not is_multi_token(run_dir / MODEL):
+        typer.echo(continue_prompt(model, codec, prompt, max_new_tokens))
+        return
+    from mws_hf.lm.speculative import speculative_generate
+
+    text, statistics = speculative_generate(load_multi_token(run_dir / MODEL), codec, prompt, max_new_tokens)
+    typer.echo(text)
+    typer.echo(json.dumps(statistics.to_dict()), err=True)
+
+
+@app.command()
+def transplant(
+    model: Annotated[Path, typer.Argument(help="Directory of a pretrained causal model with its tokenizer.")],
+    tokenizer: Annotated[Path, typer.Argument(help="Directory of the new tokenizer.")],
+    output: Annotated[Path, typer.Option(help="Where to save model and tokenizer.")],
+    method: Annotated[str, typer.Option(help="mean or focus.")] = "focus",
+) -> None:
+    """Give a pretrained model another tokenizer."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from mws_hf.lm.transplant import transplant as run
+
+    new_tokenizer = AutoTokenizer.from_pretrained(tokenizer)
+    old = AutoModelForCausalLM.from_pretrained(model, dtype="auto")
+    changed, report = run(old, AutoTokenizer.from_pretrained(model), new_tokenizer, method=method)
+    changed.save_pretrained(output)
+    new_tokenizer.save_pretrained(output)
+    typer.echo(json.dumps(report.to_dict(), indent=1))
+
+
+def _assignments(pairs: list[str]) -> dict[str, Any]:
+    values = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise MwSError(f"--set {pair}: write KEY=VALUE, e.g. --set layers=6")
+        try:
+            values[key] = json.loads(value)
+        except ValueError:
+            values[key] = value
+    return values
+
+
+def main() -> None:
+    """Exit code 0 on success, 2 on misuse."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    try:
+        app()
+    except MwSError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Bits per byte of a causal model on held-out documents, document by document; it does not choose or train anything.
+
+The sum of nats over predicted tokens that are not special, over ln 2 and the raw UTF-8 bytes of the text. Each document
+is scored on its own after a separator, in windows of equal raw bytes for every tokenizer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from mws_hf.errors import MwSError
+from mws_hf.lm.codec import Codec, Ids
+from mws_hf.lm.packing import IGNORED, cut_points
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BitsPerByte:
+    """Scores of documents by one model.
+
+    Attributes:
+        nats: float64 (documents,), -log p of each document's tokens.
+        n_bytes: int64 (documents,), raw UTF-8 bytes.
+        represented: bool (documents,), whether the tokenizer gives the document back.
+        token_nats: for each document float64 (tokens,), in the order of its ids.
+    """
+
+    nats: Floats
+    n_bytes: npt.NDArray[np.int64]
+    represented: npt.NDArray[np.bool_]
+    token_nats: list[Floats]
+
+    @property
+    def value(self) -> float:
+        """Bits per byte over the documents that the tokenizer represents.
+
+        Raises:
+            MwSError: it represents none.
+        """
+        if not self.represented.any():
+            raise MwSError("the tokenizer gives no document back as it was; bits per byte mean nothing for it")
+        return float(self.nats[self.represented].sum() / (math.log(2) * self.n_bytes[self.represented].sum()))
+
+    @property
+    def lossless(self) -> bool:
+        """Whether every document came back."""
+        return bool(self.represented.all())
+
+
+@dataclass(frozen=True)
+class Window:
+    """Part of a document scored by one pass: input ids, of which the last `scored` are predicted."""
+
+    document: int
+    ids: Ids
+    scored: int
+
+
+def bits_per_byte(
+    model: Any, codec: Codec, documents: Sequence[str], context_bytes: int, *, batch_size: int = 32
+) -> BitsPerByte:
+    """Score documents; the result does not depend on the batch size beyond float rounding.
+
+    Args:
+        model: a causal model of transformers, or anything that maps int64 (batch, length) to an object with `logits`.
+        codec: its tokenizer.
+        documents: held-out texts, not empty.
+        context_bytes: raw bytes a prediction can look at, those it predicts included. Longer documents are scored in
+            windows of which the first half is context only, save for the first.
+        batch_size: windows a pass.
+
+    Raises:
+        MwSError: no documents, or one is empty.
+    """
+    if not documents or not all(documents):
+        raise MwSError("bits per byte need documents that are not empty")
+    encoded = codec.encode(documents)
+    windows = list(windows_of(codec, encoded, context_bytes))
+    scores = _scores(model, windows, codec.padding, batch_size)
+    parts: list[list[Floats]] = [[] for _ in documents]
+    for window, nats in zip(windows, scores, strict=True):
+        parts[window.document].append(nats)
+    token_nats = [np.concatenate(part) if part else np.zeros(0) for part in parts]
+    return BitsPerByte(
+        nats=np.array([nats.sum() for nats in token_nats]),
+        n_bytes=np.array([len(document.encode()) for document in documents], np.int64),
+        represented=codec.represented(documents),
+        token_nats=token_nats,
+    )
+
+
+def windows_of(codec: Codec, encoded: Sequence[Ids], context_bytes: int) -> Iterator[Window]:
+    """Windows over documents, those of each in order; every id is predicted in exactly one."""
+    for index, ids in enumerate(encoded):
+        lengths = codec.lengths[ids]
+        ends = np.concatenate(([0], np.cumsum(lengths)))
+        first = int(cut_points(lengths, context_bytes)[1]) if len(ids) else 0
+        if first:
+            yield Window(index, np.concatenate(([codec.separator], ids[:first])), first)
+        for start, end in _pairs(cut_points(lengths[first:], context_bytes // 2) + first):
+            # context from the first id whose bytes fit before those scored
+            begin = int(np.searchsorted(ends, ends[end] - context_bytes))
+            yield Window(index, ids[min(begin, start - 1) : end], end - start)
+
+
+def _pairs(cuts: Ids) -> Iterator[tuple[int, int]]:
+    return zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+
+
+def _scores(model: Any, windows: list[Window], padding: int, batch_size: int) -> list[Floats]:
+    """Nats of the scored ids of each window; windows of like length share a pass, so that little is padded."""
+    by_length = sorted(range(len(windows)), key=lambda index: len(windows[index].ids))
+    scores: list[Floats] = [np.zeros(0)] * len(windows)
+    for at in range(0, len(windows), batch_size):
+        chosen = by_length[at : at + batch_size]
+        for index, nats in zip(chosen, _score(model, [windows[index] for index in chosen], padding), strict=True):
+            scores[index] = nats
+    return scores
+
+
+def _score(model: Any, batch: list[Window], padding: int) -> list[Floats]:
+    """Nats of the scored ids of each window."""
+    longest = max(len(window.ids) for window in batch)
+    ids = torch.full((len(batch), longest), padding, dtype=torch.int64)
+    targets = torch.full((len(batch), longest), IGNORED, dtype=torch.int64)
+    for row, window in enumerate(batch):
+        ids[row, : len(window.ids)] = torch.from_numpy(window.ids)
+        targets[row, len(window.ids) - window.scored : len(window.ids)] = torch.from_numpy(window.ids[-window.scored :])
+    device = next(model.parameters()).device
+    with torch.inference_mode():
+        logits = model(input_ids=ids.to(device)).logits[:, :-1].float()
+    losses = torch.nn.functional.cross_entropy(
+        logits.transpose(1, 2), targets[:, 1:].to(device), ignore_index=IGNORED, reduction="none"
+    )
+    rows = losses.double().cpu().numpy()
+    return [
+        row[len(window.ids) - 1 - window.scored : len(window.ids) - 1] for row, window in zip(rows, batch, strict=True)
+    ]

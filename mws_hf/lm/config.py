@@ -1,0 +1,166 @@
+"""One training run as a JSON file: text, tokenizer, model, budget, optimiser, seed. It trains nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mws_hf.atomic import write_text
+from mws_hf.errors import MwSError
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiToken:
+    """Multi-token prediction in a run.
+
+    Attributes:
+        form: "parallel" (heads on a shared trunk) or "sequential" (modules in a chain).
+        horizon: tokens predicted from a place, the next one included; at least 2.
+        weight: of the mean of the extra losses.
+        start: share of the steps trained on the next token alone.
+        full: share of the steps after which all heads train; in between they join one by one.
+    """
+
+    form: str = "parallel"
+    horizon: int = 4
+    weight: float = 0.3
+    start: float = 0.25
+    full: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.form not in ("parallel", "sequential"):
+            raise MwSError(f"multi_token.form={self.form!r}; give 'parallel' or 'sequential'")
+        if self.horizon < 2:
+            raise MwSError(f"multi_token.horizon={self.horizon}: 2 is the least; leave multi_token out for one token")
+        if not 0 <= self.start <= self.full <= 1:
+            raise MwSError(f"multi_token: 0 <= start <= full <= 1 is needed, not {self.start} and {self.full}")
+
+    def active(self, progress: float) -> int:
+        """Tokens predicted at a point of training, 0..1; curriculum of Aynetdinov & Akbik (2025), forward form.
+
+        >>> [MultiToken(horizon=4).active(p) for p in (0, 0.25, 0.4, 0.5, 1)]
+        [1, 2, 3, 4, 4]
+        """
+        if progress >= self.full:
+            return self.horizon
+        if progress < self.start:
+            return 1
+        return 2 + int((self.horizon - 2) * (progress - self.start) / (self.full - self.start))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """Everything that decides the result of a run.
+
+    Attributes:
+        tokenizer: a directory with tokenizer.json.
+        text: files with a document a line.
+        train_bytes: raw bytes to train on; None: all that are not held out.
+        held_out_bytes: raw bytes held out (see `mws_hf.lm.documents`).
+        context_bytes: raw bytes of a block.
+        batch_blocks: blocks an optimiser step takes.
+        hidden_size: width of the model.
+        layers: decoder layers.
+        heads: attention heads.
+        intermediate_size: width of the feed-forward layers; None: 8/3 of `hidden_size`, rounded up to 16.
+        embedding_rows: rows of the (tied) embedding; None: the vocabulary. Equal rows make models equal in size.
+        learning_rate: peak, after a linear warm-up and before a cosine decay to a tenth.
+        warmup: share of the steps.
+        weight_decay: of AdamW.
+        precision: "fp32", or "bf16" for autocast of the matrix products.
+        flop_budget: stop before the block whose training would exceed it; None: the whole text.
+        save_every: steps between checkpoints; 0: none.
+        log_every: steps between points of the loss curve.
+        seed: of the initial weights and of the order of documents.
+        multi_token: None for plain next-token training.
+    """
+
+    tokenizer: str
+    text: tuple[str, ...]
+    train_bytes: int | None = None
+    held_out_bytes: int = 500_000
+    context_bytes: int = 640
+    batch_blocks: int = 16
+    hidden_size: int = 160
+    layers: int = 4
+    heads: int = 4
+    intermediate_size: int | None = None
+    embedding_rows: int | None = None
+    learning_rate: float = 2e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.1
+    precision: str = "fp32"
+    flop_budget: float | None = None
+    save_every: int = 0
+    log_every: int = 20
+    seed: int = 0
+    multi_token: MultiToken | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if self.precision not in ("fp32", "bf16"):
+            raise MwSError(f"precision={self.precision!r}; give 'fp32' or 'bf16'")
+        if self.hidden_size % (2 * self.heads):
+            raise MwSError(f"hidden_size={self.hidden_size} must be an even multiple of heads={self.heads}")
+        for name in ("context_bytes", "batch_blocks", "hidden_size", "layers", "heads", "held_out_bytes", "log_every"):
+            if getattr(self, name) < 1:
+                raise MwSError(f"{name}={getattr(self, name)}: must be at least 1")
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> RunConfig:
+        """The reverse of `to_dict`.
+
+        Raises:
+            MwSError: an unknown or missing key, or a value that makes no sense.
+        """
+        known = {item.name for item in dataclasses.fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise MwSError(f"run config: unknown key {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+        if missing := sorted({"tokenizer", "text"} - set(values)):
+            raise MwSError(f"run config: {' and '.join(missing)} must be given")
+        text = values["text"]
+        multi = values.get("multi_token")
+        return cls(
+            **{
+                **values,
+                "text": (text,) if isinstance(text, str) else tuple(text),
+                "multi_token": MultiToken(**multi) if isinstance(multi, dict) else multi,
+            }
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RunConfig:
+        """Read a JSON file.
+
+        Raises:
+            MwSError: it cannot be read, or as `from_dict`.
+        """
+        try:
+            values = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise MwSError(f"{path}: not readable as JSON ({error}); give a run config") from error
+        return cls.from_dict(values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON.
+
+        >>> RunConfig.from_dict(RunConfig(tokenizer="t", text=("a.txt",)).to_dict()).text
+        ('a.txt',)
+        """
+        return dataclasses.asdict(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a JSON file, atomically."""
+        write_text(path, json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n")
+
+    @property
+    def feed_forward(self) -> int:
+        """Width of the feed-forward layers.
+
+        >>> RunConfig(tokenizer="t", text=("a",)).feed_forward
+        432
+        """
+        return self.intermediate_size or -(-8 * self.hidden_size // 48) * 16

@@ -1,0 +1,117 @@
+"""`evaluate_run`: everything that is measured on a trained run, kept as JSON beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM
+
+from mws_hf.atomic import write_text
+from mws_hf.errors import MwSError
+from mws_hf.lm.bits_per_byte import BitsPerByte, bits_per_byte
+from mws_hf.lm.codec import Codec
+from mws_hf.lm.config import RunConfig
+from mws_hf.lm.documents import read_documents, split_documents
+from mws_hf.lm.generate import generate
+from mws_hf.lm.pretrain import CONFIG_FILE
+from mws_hf.lm.word_groups import group_of_forms, russian_lemmas, score_groups, word_forms
+
+MODEL = "model"
+_DRAFTED = 32
+"""Held-out documents whose second half a multi-token model drafts."""
+
+
+def load_model(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
+    """The next-token model of a run, in evaluation mode, and its tokenizer; of a multi-token model its stock part.
+
+    Raises:
+        MwSError: there is no finished run.
+    """
+    path = Path(run_dir) / MODEL
+    if not (path / "config.json").is_file():
+        raise MwSError(f"{run_dir}: no finished run there; train it first: python -m mws_hf.lm pretrain")
+    model = load_multi_token(path).lm if is_multi_token(path) else AutoModelForCausalLM.from_pretrained(path)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return model.to(device).eval(), Codec.open(path)
+
+
+def is_multi_token(path: Path) -> bool:
+    """Whether a saved model is a `MultiTokenModel`."""
+    return json.loads((path / "config.json").read_text(encoding="utf-8"))["model_type"] == "mws_multi_token"
+
+
+def load_multi_token(path: Path) -> Any:
+    """Open a saved `MultiTokenModel`."""
+    from mws_hf.lm.mtp import MultiTokenModel  # noqa: PLC0415  (a plain run does not need it)
+
+    return MultiTokenModel.from_pretrained(path).eval()
+
+
+def evaluate_run(
+    run_dir: str | os.PathLike[str],
+    documents: Sequence[str] | None = None,
+    *,
+    russian: bool = False,
+    prompts: Sequence[str] = (),
+    batch_size: int = 32,
+) -> dict[str, Any]:
+    """Bits per byte, the losslessness gate, words by novelty, and samples of a finished run.
+
+    Args:
+        run_dir: of `pretrain`.
+        documents: texts to score; None: those the run held out.
+        russian: split unseen forms by whether their lemma was seen, through pymorphy3.
+        prompts: beginnings to continue greedily.
+        batch_size: windows a pass.
+
+    Returns:
+        A dictionary for JSON; ``nats`` and ``n_bytes`` by document are for `paired_bootstrap`.
+
+    Raises:
+        MwSError: no finished run, or no documents.
+    """
+    config = RunConfig.load(Path(run_dir) / CONFIG_FILE)
+    model, codec = load_model(run_dir)
+    split = split_documents(read_documents(config.text), config.train_bytes, config.held_out_bytes)
+    texts = split.held_out if documents is None else list(documents)
+    scores = bits_per_byte(model, codec, texts, config.context_bytes, batch_size=batch_size)
+    groups = group_of_forms(word_forms(texts), word_forms(split.train), russian_lemmas() if russian else None)
+    by_group = score_groups(scores, codec, texts, groups)
+    result = {
+        **_summary(scores),
+        "groups": {name: dataclasses.asdict(score) for name, score in by_group.items()},
+        "samples": [generate(model, codec, prompt, 40) for prompt in prompts],
+        "nats": np.round(scores.nats, 4).tolist(),
+        "n_bytes": scores.n_bytes.tolist(),
+        "represented": scores.represented.tolist(),
+    }
+    if config.multi_token is not None:
+        beginnings = [text[: len(text) // 2] for text in texts[:_DRAFTED] if len(text) > 1]
+        result["speculation"] = _speculation(Path(run_dir) / MODEL, codec, beginnings)
+    if documents is None:
+        write_text(Path(run_dir) / "evaluation.json", json.dumps(result, ensure_ascii=False) + "\n")
+    return result
+
+
+def _speculation(path: Path, codec: Codec, beginnings: list[str]) -> dict[str, Any]:
+    """What the extra heads are worth in greedy decoding."""
+    from mws_hf.lm.speculative import acceptance  # noqa: PLC0415
+
+    return acceptance(load_multi_token(path), codec, beginnings).to_dict()
+
+
+def _summary(scores: BitsPerByte) -> dict[str, Any]:
+    return {
+        "bits_per_byte": scores.value if scores.represented.any() else None,
+        "lossless": scores.lossless,
+        "documents": len(scores.n_bytes),
+        "documents_represented": int(scores.represented.sum()),
+        "tokens": sum(map(len, scores.token_nats)),
+    }

@@ -1,0 +1,233 @@
+"""`pretrain`: a small decoder trained by transformers' `Trainer` on text packed by bytes; resumable, seeded."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import Sampler, SequentialSampler
+from transformers import Trainer, TrainingArguments
+from transformers.trainer_callback import PrinterCallback, TrainerCallback
+from transformers.trainer_utils import get_last_checkpoint
+
+from mws_hf.atomic import write_text
+from mws_hf.errors import MwSError
+from mws_hf.lm.codec import Codec
+from mws_hf.lm.config import MultiToken, RunConfig
+from mws_hf.lm.documents import read_documents, shuffled, split_documents
+from mws_hf.lm.model import Cost, build_model
+from mws_hf.lm.packing import BlockDataset, Blocks, Collator, pack
+
+CHECKPOINTS = "checkpoints"
+CONFIG_FILE = "run.json"
+REPORT_FILE = "training.json"
+_log = logging.getLogger(__name__)
+
+
+class ByteTrainer(Trainer):
+    """A `Trainer` that reads blocks in their order and, for "bf16", computes under autocast with float32 weights."""
+
+    def __init__(self, *, precision: str = "fp32", **options: Any) -> None:
+        super().__init__(**options)
+        self.precision = precision
+
+    def _get_train_sampler(self, *unused: Any, **also_unused: Any) -> Sampler:
+        return SequentialSampler(self.train_dataset)
+
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any) -> Any:
+        """The loss of the model itself; logits are never copied to float32 a second time."""
+        with torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+            return super().compute_loss(model, inputs, return_outputs=return_outputs, **options)
+
+
+class Curriculum(TrainerCallback):
+    """Sets how many tokens a multi-token model predicts, from the progress of training alone, so that it resumes."""
+
+    def __init__(self, settings: MultiToken) -> None:
+        self.settings = settings
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **unused: Any) -> None:
+        """Called by `Trainer` before each step."""
+        model.active_horizon = self.settings.active(state.global_step / max(1, state.max_steps))
+
+
+def pretrain(
+    config: RunConfig,
+    output_dir: str | os.PathLike[str],
+    *,
+    resume: bool = True,
+    max_steps: int | None = None,
+    show_progress: bool = False,
+) -> dict[str, Any]:
+    """Train one model and save it with its tokenizer, run config and report.
+
+    A run that was interrupted goes on from its last checkpoint and follows the same loss curve; a finished one returns
+    its report at once.
+
+    Args:
+        config: the run.
+        output_dir: made if absent; ``model`` in it loads with `AutoModelForCausalLM` and `AutoTokenizer`.
+        resume: False starts anew.
+        max_steps: stop after that many steps, as an interruption would (the schedule stays that of the whole run).
+        show_progress: a bar on standard error, if that is a terminal.
+
+    Returns:
+        The report: tokens, bytes, steps, operations, parameters, seconds, and the loss curve.
+
+    Raises:
+        MwSError: bad text or tokenizer, or the directory holds a run with another config.
+    """
+    directory = Path(output_dir)
+    if (report := _finished(directory, config, resume)) is not None:
+        return report
+    if not resume:
+        shutil.rmtree(directory / CHECKPOINTS, ignore_errors=True)
+    config.save(directory / CONFIG_FILE)
+    codec = Codec.open(config.tokenizer)
+    blocks = training_blocks(config, codec)
+    model, cost = _model(config, codec)
+    if config.flop_budget is not None:
+        blocks = cost.affordable(blocks, config.flop_budget)
+    steps = -(-len(blocks) // config.batch_blocks)
+    callbacks: list[TrainerCallback] = [Curriculum(config.multi_token)] if config.multi_token else []
+    if max_steps is not None and max_steps < steps:
+        callbacks.append(_StopAt(max_steps))
+    trainer = ByteTrainer(
+        model=model,
+        args=_arguments(config, directory, steps, show_progress),
+        train_dataset=BlockDataset(blocks),
+        data_collator=Collator(codec.padding),
+        callbacks=callbacks,
+        precision=config.precision,
+    )
+    trainer.remove_callback(PrinterCallback)  # it prints each point of the loss curve
+    started, cpu = time.perf_counter(), time.process_time()
+    trainer.train(resume_from_checkpoint=_checkpoint(directory))
+    report = {
+        **_sizes(codec, blocks, cost),
+        "steps": trainer.state.global_step,
+        "seconds": round(time.perf_counter() - started, 1),
+        "cpu_seconds": round(time.process_time() - cpu, 1),
+        "curve": _curve(trainer.state.log_history, blocks, config.batch_blocks),
+    }
+    if trainer.state.global_step == steps:
+        _save(directory, trainer.model, config, report)
+    return report
+
+
+def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
+    """The blocks a run trains on: its documents in the order of its seed, encoded and packed."""
+    split = split_documents(read_documents(config.text), config.train_bytes, config.held_out_bytes)
+    return pack(codec, shuffled(split.train, config.seed), config.context_bytes)
+
+
+class _StopAt(TrainerCallback):
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
+        if state.global_step >= self.steps:
+            control.should_save = control.should_training_stop = True
+
+
+def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
+    """The report of a finished run.
+
+    Raises:
+        MwSError: a run with another config lies there.
+    """
+    file = directory / CONFIG_FILE
+    if not resume or not file.is_file():
+        return None
+    if RunConfig.load(file) != config:
+        raise MwSError(f"{directory}: holds a run with another config; choose another directory, or resume=False")
+    report = directory / REPORT_FILE
+    return json.loads(report.read_text(encoding="utf-8")) if report.is_file() else None
+
+
+def _model(config: RunConfig, codec: Codec) -> tuple[Any, Cost]:
+    """The model, and the cost of what serves next-token prediction in it."""
+    model = build_model(config, codec)
+    cost = Cost.of(model)
+    if config.multi_token is None:
+        return model, cost
+    from mws_hf.lm.mtp import MultiTokenModel  # noqa: PLC0415  (a plain run does not need it)
+
+    settings = config.multi_token
+    return MultiTokenModel.around(model, settings.form, settings.horizon, settings.weight), cost
+
+
+def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bool) -> TrainingArguments:
+    return TrainingArguments(
+        output_dir=str(directory / CHECKPOINTS),
+        max_steps=steps,
+        per_device_train_batch_size=config.batch_blocks,
+        learning_rate=config.learning_rate,
+        weight_decay=config.weight_decay,
+        adam_beta2=0.95,
+        max_grad_norm=1.0,
+        lr_scheduler_type="cosine_with_min_lr",
+        lr_scheduler_kwargs={"min_lr_rate": 0.1},
+        warmup_steps=round(config.warmup * steps),
+        logging_steps=config.log_every,
+        save_strategy="steps" if config.save_every else "no",
+        save_steps=config.save_every or steps,
+        save_total_limit=1,
+        seed=config.seed,
+        data_seed=config.seed,
+        report_to=[],
+        disable_tqdm=not (show_progress and sys.stderr.isatty()),
+        dataloader_pin_memory=torch.cuda.is_available(),
+        remove_unused_columns=False,
+        optim="adamw_torch_fused",
+    )
+
+
+def _checkpoint(directory: Path) -> str | None:
+    folder = directory / CHECKPOINTS
+    return get_last_checkpoint(str(folder)) if folder.is_dir() else None
+
+
+def _sizes(codec: Codec, blocks: Blocks, cost: Cost) -> dict[str, Any]:
+    n_bytes = int(blocks.n_bytes.sum())
+    return {
+        "train_bytes": n_bytes,
+        "train_tokens": blocks.n_tokens,
+        "bytes_per_token": n_bytes / blocks.n_tokens,
+        "vocabulary": codec.vocabulary_size,
+        "flops": cost.of_training(blocks),
+        "non_embedding_parameters": cost.non_embedding,
+        "embedding_parameters": cost.embedding,
+    }
+
+
+def _curve(history: list[Mapping[str, Any]], blocks: Blocks, batch_blocks: int) -> list[dict[str, float]]:
+    """Points (step, bytes read so far, mean loss in nats per token since the point before)."""
+    read = blocks.n_bytes.cumsum()
+    return [
+        {
+            "step": entry["step"],
+            "bytes": int(read[min(len(blocks), entry["step"] * batch_blocks) - 1]),
+            "loss": entry["loss"],
+        }
+        for entry in history
+        if "loss" in entry
+    ]
+
+
+def _save(directory: Path, model: Any, config: RunConfig, report: dict[str, Any]) -> None:
+    from transformers import AutoTokenizer  # noqa: PLC0415  (slow to import)
+
+    model.save_pretrained(directory / "model")
+    AutoTokenizer.from_pretrained(config.tokenizer).save_pretrained(directory / "model")
+    write_text(directory / REPORT_FILE, json.dumps(report, indent=1) + "\n")
+    shutil.rmtree(directory / CHECKPOINTS, ignore_errors=True)
+    _log.info("%s: %d steps in %.0f s", directory, report["steps"], report["seconds"])

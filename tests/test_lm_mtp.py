@@ -1,0 +1,144 @@
+"""Multi-token prediction: losses by hand, both forms save and load, and drafting never changes greedy output."""
+
+# ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from mws_hf.errors import MwSError
+from mws_hf.lm.codec import Codec
+from mws_hf.lm.config import MultiToken
+from mws_hf.lm.evaluation import evaluate_run, load_model, load_multi_token
+from mws_hf.lm.generate import greedy, prompt_ids
+from mws_hf.lm.mtp import MultiTokenConfig, MultiTokenModel
+from mws_hf.lm.packing import IGNORED
+from mws_hf.lm.pretrain import pretrain
+from mws_hf.lm.speculative import acceptance, speculative, speculative_generate
+from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
+
+FORMS = ("parallel", "sequential")
+
+
+def stock(size=50):
+    torch.manual_seed(1)
+    options = {"vocab_size": size, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2}
+    return LlamaForCausalLM(LlamaConfig(**options, num_attention_heads=2, tie_word_embeddings=True)).eval()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_loss_is_main_plus_weighted_mean_of_the_heads(form):
+    model = MultiTokenModel.around(stock(), form, horizon=3, extra_weight=0.5).eval()
+    ids = torch.randint(0, 50, (2, 9))
+    labels = ids.clone()
+    labels[:, 0] = labels[1, 6:] = IGNORED
+    with torch.no_grad():
+        by_horizon = []
+        for horizon in (1, 2, 3):
+            model.active_horizon = horizon
+            by_horizon.append(float(model(input_ids=ids, labels=labels).loss))
+        plain = float(model.lm(input_ids=ids, labels=labels).loss)
+        hidden, _ = model.trunk(ids)
+        second = model.step(0, hidden[:, :8], ids[:, 1:])
+        log_p = model.logits(second).log_softmax(-1)
+        wanted = [(row, place) for row in range(2) for place in range(7) if labels[row, place + 2] != IGNORED]
+        nats = -sum(float(log_p[row, place, labels[row, place + 2]]) for row, place in wanted)
+    assert by_horizon[0] == pytest.approx(plain, rel=1e-5)
+    assert by_horizon[1] == pytest.approx(plain + 0.5 * nats / int((labels[:, 1:] != IGNORED).sum()), rel=1e-5)
+    assert by_horizon[2] != pytest.approx(by_horizon[1], rel=1e-6)
+
+
+def test_parallel_heads_read_what_the_last_layer_reads():
+    model = MultiTokenModel.around(stock(), "parallel", horizon=2).eval()
+    model.heads[0].load_state_dict(model.lm.model.layers[-1].state_dict())
+    ids = torch.randint(0, 50, (1, 7))
+    with torch.no_grad():
+        hidden, _ = model.trunk(ids)
+        assert torch.allclose(model.logits(model.step(0, hidden, ids)), model.lm(input_ids=ids).logits, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_head_sees_what_it_predicts(form):
+    model = MultiTokenModel.around(stock(), form, horizon=3).eval()
+    ids = torch.randint(0, 50, (1, 10))
+    changed = ids.clone()
+    changed[0, 6] = (changed[0, 6] + 1) % 50
+    with torch.no_grad():
+        for before, after in zip(_heads(model, ids), _heads(model, changed), strict=True):
+            head, states = before
+            # place i of head h predicts token i + h + 2 and may see tokens up to i + h + 1
+            assert torch.allclose(states[:, : 6 - head - 1], after[1][:, : 6 - head - 1], atol=1e-5)
+
+
+def _heads(model, ids):
+    hidden, _ = model.trunk(ids)
+    for head in range(2):
+        states = model.step(head, hidden[:, : 10 - head - 1], ids[:, head + 1 :])
+        yield head, states
+        hidden = hidden if model.config.form == "parallel" else states
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_saves_and_loads(form, tmp_path):
+    model = MultiTokenModel.around(stock(), form, horizon=3).eval()
+    model.save_pretrained(tmp_path)
+    again = MultiTokenModel.from_pretrained(tmp_path).eval()
+    assert again.config.form == form and len(again.heads) == 2
+    assert again.lm.lm_head.weight is again.lm.model.embed_tokens.weight
+    ids = torch.randint(0, 50, (2, 8))
+    with torch.no_grad():
+        assert torch.equal(model(input_ids=ids, labels=ids).loss, again(input_ids=ids, labels=ids).loss)
+    assert {name for name, _ in model.named_parameters()} == {name for name, _ in again.named_parameters()}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_drafting_does_not_change_greedy_output(form):
+    model = MultiTokenModel.around(stock(), form, horizon=4).eval()
+    lengths = torch.ones(50, dtype=torch.int64).numpy()
+    for seed in range(6):
+        prompt = torch.randint(0, 50, (3,), generator=torch.Generator().manual_seed(seed)).tolist()
+        for budget in (0, 1, 5, 24):
+            plain = greedy(model.lm, prompt, budget, stop=seed)
+            drafted, statistics = speculative(model, prompt, budget, seed, lengths)
+            assert drafted == plain
+            assert statistics.tokens == len(plain) - 3 == statistics.n_bytes
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def trained(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    multi = {"form": request.param, "horizon": 3, "start": 0.1, "full": 0.3}
+    tokenizer = tokenizer_dir(folder, "characters")
+    pretrain(small_run(tokenizer, write_corpus(folder), train_bytes=40_000, multi_token=multi), folder / "run")
+    return folder / "run"
+
+
+def test_a_trained_model_saves_passes_and_reports_it(trained):
+    model = load_multi_token(trained / "model")
+    codec = Codec.open(trained / "model")
+    prompts = [sentence[:5] for sentence in sentences(6, seed=5)]
+    for prompt in prompts:
+        start = prompt_ids(codec, prompt)
+        text, statistics = speculative_generate(model, codec, prompt, 20)
+        plain = greedy(model.lm, start, 20, codec.separator)
+        assert codec.decode([torch.tensor(plain).numpy()])[0] == text
+        assert statistics.tokens == len(plain) - len(start)
+    total = acceptance(model, codec, prompts, 20)
+    assert total.steps < total.tokens and total.drafted[0] >= total.drafted[1] > 0
+    report = evaluate_run(trained)["speculation"]
+    assert 1 < report["tokens_per_step"] <= 3 and len(report["acceptance"]) == 2
+    stock_model, _ = load_model(trained)
+    assert type(stock_model).__name__ == "LlamaForCausalLM"
+
+
+def test_the_curriculum_begins_with_one_token_and_ends_with_all():
+    horizons = [MultiToken(horizon=4, start=0.2, full=0.8).active(step / 100) for step in range(101)]
+    assert horizons[0] == 1 and horizons[-1] == 4 and horizons == sorted(horizons)
+    assert set(horizons) == {1, 2, 3, 4}
+
+
+def test_other_forms_are_refused():
+    with pytest.raises(MwSError, match="parallel"):
+        MultiTokenConfig(form="diagonal")

@@ -1,0 +1,128 @@
+"""Training: the model learns, resumes on the same loss curve, respects its budgets, and the commands run."""
+
+# ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from typer.testing import CliRunner
+
+from mws_hf.errors import MwSError
+from mws_hf.lm.__main__ import app
+from mws_hf.lm.codec import Codec
+from mws_hf.lm.evaluation import evaluate_run
+from mws_hf.lm.model import Cost, build_model
+from mws_hf.lm.pretrain import pretrain, training_blocks
+from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def bpe(tmp_path_factory):
+    return tokenizer_dir(tmp_path_factory.mktemp("tokenizers"), "bpe")
+
+
+@pytest.fixture(scope="module")
+def finished(corpus, bpe, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    return folder, pretrain(small_run(bpe, corpus), folder)
+
+
+def test_a_trained_model_predicts_better_than_its_start(finished):
+    folder, report = finished
+    assert report["curve"][-1]["loss"] < report["curve"][0]["loss"] - 1
+    result = evaluate_run(folder, prompts=["Дом"])
+    assert result["lossless"] and result["bits_per_byte"] < 1.2
+    assert sum(result["n_bytes"]) >= 6_000 and result["samples"][0].startswith("Дом")
+    assert json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))["nats"] == result["nats"]
+
+
+def test_model_and_tokenizer_load_with_the_auto_classes(finished, bpe):
+    model = AutoModelForCausalLM.from_pretrained(finished[0] / "model")
+    tokenizer = AutoTokenizer.from_pretrained(finished[0] / "model")
+    assert type(model).__name__ == "LlamaForCausalLM"
+    assert tokenizer("Дом")["input_ids"] == Codec.open(bpe).encode(["Дом"])[0].tolist()
+
+
+@pytest.mark.parametrize("multi_token", [None, {"horizon": 3}])
+def test_an_interrupted_run_follows_the_same_loss_curve(corpus, bpe, tmp_path, multi_token):
+    config = small_run(bpe, corpus, train_bytes=30_000, save_every=6, log_every=1, multi_token=multi_token)
+    whole = pretrain(config, tmp_path / "whole")
+    first = pretrain(config, tmp_path / "sliced", max_steps=9)
+    assert first["steps"] == 9 and not (tmp_path / "sliced" / "training.json").exists()
+    rest = pretrain(config, tmp_path / "sliced")
+    assert rest["steps"] == whole["steps"] > 12
+    assert [point["loss"] for point in rest["curve"]] == [point["loss"] for point in whole["curve"]]
+    again = pretrain(config, tmp_path / "sliced")
+    assert again == rest, "a finished run is not repeated"
+
+
+def test_another_config_in_the_same_place_is_refused(finished, corpus, bpe):
+    with pytest.raises(MwSError, match="another config"):
+        pretrain(small_run(bpe, corpus, seed=1), finished[0])
+
+
+def test_all_tokenizers_read_the_same_text_and_have_equal_models(corpus, bpe):
+    characters = tokenizer_dir(bpe.parent, "characters")
+    runs = [small_run(path, corpus, embedding_rows=400) for path in (bpe, characters)]
+    codecs = [Codec.open(path) for path in (bpe, characters)]
+    blocks = [training_blocks(run, codec) for run, codec in zip(runs, codecs, strict=True)]
+    assert blocks[0].n_bytes.sum() == blocks[1].n_bytes.sum() >= 60_000
+    texts = [b"".join(c.pieces[i] for i in b.stream) for c, b in zip(codecs, blocks, strict=True)]
+    assert texts[0] == texts[1]
+    costs = [Cost.of(build_model(run, codec)) for run, codec in zip(runs, codecs, strict=True)]
+    assert costs[0] == costs[1] and costs[0].embedding == 400 * 32
+    assert costs[1].of_training(blocks[1]) > costs[0].of_training(blocks[0])
+
+
+def test_a_budget_of_operations_is_kept(corpus, bpe, tmp_path):
+    free = small_run(bpe, corpus)
+    codec = Codec.open(bpe)
+    cost = Cost.of(build_model(free, codec))
+    budget = 0.4 * cost.of_training(training_blocks(free, codec))
+    report = pretrain(small_run(bpe, corpus, flop_budget=budget), tmp_path / "run")
+    assert 0.95 * budget < report["flops"] <= budget
+    with pytest.raises(MwSError, match="used up"):
+        cost.affordable(training_blocks(free, codec), 3 * budget)
+
+
+def test_three_commands_from_a_corpus_to_a_sample(corpus, bpe, tmp_path):
+    def command(*arguments):
+        result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    small = ["--set", "hidden_size=16", "--set", "layers=1", "--set", "heads=1", "--set", "context_bytes=80"]
+    sizes = ["--train-bytes", 4000, "--held-out-bytes", 1000]
+    command("pretrain", tmp_path / "run", "--tokenizer", bpe, "--text", corpus, *sizes, *small)
+    held_out = tmp_path / "held-out.txt"
+    held_out.write_text("\n".join(sentences(5, seed=9)), encoding="utf-8")
+    assert json.loads(command("evaluate", tmp_path / "run", "--text", held_out))["documents"] == 5
+    assert command("generate", tmp_path / "run", "--prompt", "Дом", "--max-new-tokens", 3).startswith("Дом")
+
+
+def test_a_mistake_on_the_command_line_is_one_line(tmp_path):
+    command = [sys.executable, "-m", "mws_hf.lm", "evaluate", str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2 and result.stderr.startswith("error: ") and "Traceback" not in result.stderr
+
+
+def test_without_torch_the_package_says_what_to_install():
+    code = (
+        "import importlib.util as u; find = u.find_spec\n"
+        "u.find_spec = lambda name, *rest: None if name == 'torch' else find(name, *rest)\n"
+        "import mws_hf.lm"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MwSError" in result.stderr and "pip install mws-hf[lm]" in result.stderr

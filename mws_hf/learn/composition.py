@@ -31,6 +31,9 @@ At 32,000 entries this costs 10 % more tokens than BPE and keeps nearly all of t
 frequency) is as short as BPE and loses a third of it (scripts/LOG.md, 2026-11-21).
 """
 
+_DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
+"""Where no composition is worth its price, the price falls by these factors, so that the vocabulary is filled."""
+
 _SCALE = 256
 
 
@@ -50,7 +53,8 @@ def learn_compositions(
 ) -> Learnt:
     """Merge frequent neighbours on top of the morph merges.
 
-    A pair's score is the sum over its occurrences of ``count(word) - burial_cost * mean_count * P(boundary)``.
+    A pair's score is the sum over its occurrences of ``count(word) - burial_cost * mean_count * P(boundary)``. When no
+    pair has a positive score, the price is lowered by steps (`_DISCOUNTS`), last to 0, until `n_merges` are found.
 
     Args:
         words: distinct pre-tokens.
@@ -75,14 +79,20 @@ def learn_compositions(
     corpus = SymbolCorpus.from_words(words, counts, alphabet)
     segmentation = Segmentation(corpus)
     segmentation.apply(morphs)
-    return segmentation.learn(
-        _values(words, corpus, boundaries, burial_cost),
-        n_merges,
-        min_value=_SCALE * max(1, min_frequency),
-        max_token_length=max_token_length,
-        forbidden=forbidden,
-        show_progress=show_progress,
-    )
+    found = Learnt([])
+    for discount in _DISCOUNTS:
+        more = segmentation.learn(
+            _values(words, corpus, boundaries, burial_cost * discount),
+            n_merges - len(found.merges),
+            min_value=_SCALE * max(1, min_frequency),
+            max_token_length=max_token_length,
+            forbidden=forbidden,
+            show_progress=show_progress,
+        )
+        found = Learnt(found.merges + more.merges, found.scores + more.scores, more.exhausted)
+        if len(found.merges) >= n_merges or boundaries is None or burial_cost == 0:
+            break
+    return found
 
 
 def _values(

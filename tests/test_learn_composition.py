@@ -1,0 +1,51 @@
+"""The composition phase: frequency where there are no boundaries, a price where there are, a full vocabulary at the end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mws_hf import MwSError
+from mws_hf.learn.composition import learn_compositions
+from mws_hf.learn.engine import learn_by_junction_value
+from mws_hf.learn.symbols import SymbolCorpus
+
+WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
+COUNTS = np.array([90, 20, 10, 50, 9, 5, 40, 3])
+ALPHABET = sorted(set("".join(WORDS)))
+
+
+def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
+    """1 before an ending that follows a stem in WORDS, 0 elsewhere."""
+    values = []
+    for word in WORDS:
+        cut = next((len(word) - len(e) for e in endings if word.endswith(e) and len(word) > 4 + len(e)), -1)
+        values += [1.0 if i + 1 == cut else 0.0 for i in range(len(word))]
+    return np.array(values)
+
+
+def test_without_boundaries_it_is_frequency_bpe():
+    corpus = SymbolCorpus.from_words(WORDS, COUNTS)
+    assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == learn_by_junction_value(corpus, None, 9).merges
+
+
+def test_boundaries_are_buried_last():
+    found = learn_compositions(
+        WORDS, COUNTS, ALPHABET, [], 99, boundaries=boundaries_before(("s", "ed")), burial_cost=9.0
+    )
+    products = ["".join(pair) for pair in found.merges]
+    across = [p for p in products if p.endswith(("ks", "ked"))]
+    assert across and products.index(across[0]) > products.index(" walk")
+    assert products[-len(across) :] == across  # only when nothing else is left
+
+
+def test_the_morphs_stay_first_and_are_not_learnt_again():
+    morphs = [(" ", "w"), (" w", "a")]
+    found = learn_compositions(WORDS, COUNTS, ALPHABET, morphs, 20).merges
+    assert not set(found) & set(morphs)
+    assert (" wa", "lk") in found or ("l", "k") in found
+
+
+def test_a_wrong_number_of_boundaries_is_an_error():
+    with pytest.raises(MwSError, match="one each"):
+        learn_compositions(WORDS, COUNTS, ALPHABET, [], 5, boundaries=np.zeros(3))

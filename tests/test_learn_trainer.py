@@ -105,7 +105,7 @@ def test_composition_zero_learns_morphs_only_and_one_learns_none():
 
 def test_contextual_cuts_where_the_paradigm_does():
     tokenizer = quiet(vocab_size=460, composition=0).train_from_iterator([TEXT])
-    assert tokenizer.tokenize(" перечитали")[-1] in ("али", "ли")
+    assert tokenizer.tokenize(" перечитали")[-1] in ("али", "ли", "и")
     assert " " not in tokenizer.tokenize(" перечитали почитает насветами")
 
 

@@ -1,4 +1,4 @@
-"""Why a word is cut as it is: the merges that fired and the evidence under its letters. It learns and changes nothing."""
+"""Why a word is cut as it is: the merges that fired, the evidence under its letters. It learns and changes nothing."""
 
 from __future__ import annotations
 

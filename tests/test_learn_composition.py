@@ -1,4 +1,4 @@
-"""The composition phase: frequency where there are no boundaries, a price where there are, a full vocabulary at the end."""
+"""Composition: frequency where there are no boundaries, a price where there are, a full vocabulary at the end."""
 
 from __future__ import annotations
 

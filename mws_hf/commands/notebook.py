@@ -18,7 +18,6 @@ def import_notebook_command(
     """Turn the original notebook's artifact into a Hugging Face directory; every id is kept.
 
     Example:
-
         mws import notebook/ --output out/imported
     """
     tokenizer = import_notebook(source)
@@ -33,7 +32,6 @@ def export_notebook_command(
     """Write a tokenizer in the original notebook's two-file layout.
 
     Example:
-
         mws export out/imported --output notebook/
     """
     export_notebook(MwSTokenizerFast.from_pretrained(str(directory)), output)

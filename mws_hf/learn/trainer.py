@@ -145,7 +145,7 @@ class MwSTrainer:
 
         counts = count_files(
             [files] if isinstance(files, str | Path) else list(files),
-            pattern=self.pattern,
+            pattern=str(self.pattern),
             normalization=self.normalization,
             show_progress=self.show_progress,
             **reader_options,
@@ -160,7 +160,7 @@ class MwSTrainer:
 
         counts = count_documents(
             iterator,
-            pattern=self.pattern,
+            pattern=str(self.pattern),
             normalization=self.normalization,
             show_progress=self.show_progress,
             length=length,
@@ -184,7 +184,7 @@ class MwSTrainer:
             normalization=counts.normalization,
             special_tokens=self.special_tokens,
         )
-        roles = special_roles(self.special_tokens)
+        roles: dict[str, Any] = {**special_roles(self.special_tokens)}
         extra = [token for token in self.special_tokens if token not in roles.values()]
         if extra:
             roles["additional_special_tokens"] = extra

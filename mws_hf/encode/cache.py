@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mws_hf.encode.prefetch import prefetch
 from mws_hf.encode.tables import ID_BITS
+from mws_hf.jit import njit
 
 INLINE_KEY = 23
 LONGEST_KEY = 512
@@ -61,7 +61,7 @@ def empty_cache(slots: int = 1 << 18) -> Cache:
     )
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def word_at(words: np.ndarray, at: int) -> int:
     """The 8 bytes that start at byte `at`, read from aligned words (needs one word of padding behind the text)."""
     word = at >> 3
@@ -69,7 +69,7 @@ def word_at(words: np.ndarray, at: int) -> int:
     return (words[word] >> shift) | ((words[word + 1] << _U(1)) << (_U(63) - shift))
 
 
-@njit(cache=True)
+@njit
 def key_of(words: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     """The three key words of the pre-token of `size` bytes at byte `start`; `add` sets the second of a long one."""
     if size <= INLINE_KEY:
@@ -85,7 +85,7 @@ def key_of(words: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     return mixed, _U(0), _LONG | _U(size)
 
 
-@njit(cache=True)
+@njit
 def look_ahead(
     words: np.ndarray, starts: np.ndarray, stops: np.ndarray, n: int, cache: Cache, keys: np.ndarray
 ) -> None:
@@ -98,7 +98,7 @@ def look_ahead(
         prefetch(cache.slots, _I(home) & mask)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def home_of(first: int, second: int, third: int) -> int:
     """Hash of a key; the second word of a long one must be 0."""
     mixed = first * _MULTIPLIERS[0] + second * _MULTIPLIERS[1] + third * _MULTIPLIERS[2]
@@ -106,7 +106,7 @@ def home_of(first: int, second: int, third: int) -> int:
     return mixed ^ (mixed >> _U(29))
 
 
-@njit(cache=True)
+@njit
 def _same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
     for k in range(size):
         if pool[at + k] != text[start + k]:
@@ -114,7 +114,7 @@ def _same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: i
     return True
 
 
-@njit(cache=True)
+@njit
 def find(cache: Cache, text: np.ndarray, start: int, size: int, key: np.ndarray) -> int:
     """Slot of the key, or -1 - (the free slot where it belongs)."""
     first, second, third = key[0], key[1], key[2]
@@ -135,7 +135,7 @@ def find(cache: Cache, text: np.ndarray, start: int, size: int, key: np.ndarray)
         slot = (slot + 1) & mask
 
 
-@njit(cache=True)
+@njit
 def add(
     cache: Cache, slot: int, text: np.ndarray, start: int, size: int, key: np.ndarray, ids: np.ndarray, n: int
 ) -> None:
@@ -161,7 +161,7 @@ def add(
     counters[SLOTS_USED] += 1
 
 
-@njit(cache=True)
+@njit
 def _pack(cache: Cache, ids: np.ndarray, n: int) -> int:
     """``ids << 2 | n`` for at most three ids, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
     if n <= _INLINE_IDS:
@@ -178,7 +178,7 @@ def _pack(cache: Cache, ids: np.ndarray, n: int) -> int:
     return ((at << ID_BITS) | n) << 2
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def copy_ids(cache: Cache, slot: int, out: np.ndarray, at: int) -> int:
     """Write the ids of a slot to ``out[at:]``, which has room for three more; returns the place behind them."""
     value = _I(cache.slots[slot, 3])
@@ -196,7 +196,7 @@ def copy_ids(cache: Cache, slot: int, out: np.ndarray, at: int) -> int:
     return at + n
 
 
-@njit(cache=True)
+@njit
 def _refill(old: Cache, new: Cache) -> None:
     mask = new.slots.shape[0] - 1
     for k in range(old.slots.shape[0]):

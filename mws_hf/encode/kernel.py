@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mws_hf.encode.cache import LONGEST_KEY, LOOKUPS, MISSES, Cache, add, copy_ids, empty_cache, find, grown, look_ahead
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
 from mws_hf.encode.tables import SYMBOL_BLANK, SYMBOL_NEWLINE, BpeTables
+from mws_hf.jit import njit
 from mws_hf.pattern import split
 from mws_hf.words.scanner import next_pretoken
 
@@ -52,7 +52,7 @@ def encode_reference(
     return ids
 
 
-@njit(cache=True)
+@njit
 def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
     """3 or 4 for a well-formed UTF-8 sequence of that length (RFC 3629: no surrogates, no overlong forms), else 0."""
     lead = text[at]
@@ -70,7 +70,7 @@ def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
     return size
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _plain_end(text: np.ndarray, start: int, end: int, letters: np.ndarray) -> int:
     """End of the pre-token at `start` in the two plain cases, else -1; `end` is the end of the document.
 
@@ -95,7 +95,7 @@ def _plain_end(text: np.ndarray, start: int, end: int, letters: np.ndarray) -> i
     return start + 2 if step == SYMBOL_NEWLINE and _I(at) == start and start + 2 == end else -1
 
 
-@njit(cache=True)
+@njit
 def _symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np.ndarray) -> int:
     """Ids of the characters of one pre-token, or of their bytes; returns how many, -1 if it is not UTF-8."""
     n = 0
@@ -124,7 +124,7 @@ def _symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np
     return n
 
 
-@njit(cache=True)
+@njit
 def _merge(text: np.ndarray, start: int, stop: int, tables: BpeTables, scratch: np.ndarray) -> int:
     """Encode one pre-token into ``scratch[0]``; returns how many ids, -1 if it is not UTF-8."""
     n = _symbols(text, start, stop, tables, scratch[0])
@@ -135,14 +135,14 @@ def _merge(text: np.ndarray, start: int, stop: int, tables: BpeTables, scratch: 
     return merge_long(scratch[0], n, tables.pairs, tables.products)
 
 
-@njit(cache=True)
+@njit
 def _write(ids: np.ndarray, n: int, out: np.ndarray, at: int) -> int:
     for k in range(n):
         out[at + k] = ids[k]
     return at + n
 
 
-@njit(cache=True)
+@njit
 def _scan(text: np.ndarray, start: int, end: int, tables: BpeTables, starts: np.ndarray, stops: np.ndarray) -> int:
     """Cut up to `AHEAD` pre-tokens; a last one that ends beyond `end` shows that the text is not UTF-8."""
     n = 0
@@ -156,7 +156,7 @@ def _scan(text: np.ndarray, start: int, end: int, tables: BpeTables, starts: np.
     return n
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def encode_documents(
     text: np.ndarray,
     words: np.ndarray,

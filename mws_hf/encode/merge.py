@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numba import njit
 
 from mws_hf.encode.tables import NO_RANK, find_rank
+from mws_hf.jit import njit
 
 SHORT = 48
 """Longest pre-token, in symbols, merged by scanning for the lowest rank; beyond it a heap is faster."""
@@ -32,7 +32,7 @@ def merge_reference(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[in
         symbols[at : at + 2] = [product]
 
 
-@njit(cache=True)
+@njit
 def merge_short(scratch: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarray) -> int:
     """Merge the symbols ``scratch[0, :size]`` in place; returns the new size.
 
@@ -66,7 +66,7 @@ def merge_short(scratch: np.ndarray, size: int, pairs: np.ndarray, products: np.
     return size
 
 
-@njit(cache=True)
+@njit
 def _push(heap: np.ndarray, size: int, item: int) -> int:
     at = size
     while at > 0:
@@ -79,7 +79,7 @@ def _push(heap: np.ndarray, size: int, item: int) -> int:
     return size + 1
 
 
-@njit(cache=True)
+@njit
 def _pop(heap: np.ndarray, size: int) -> int:
     """Remove ``heap[0]``; returns the new size."""
     size -= 1
@@ -97,13 +97,13 @@ def _pop(heap: np.ndarray, size: int) -> int:
     return size
 
 
-@njit(cache=True)
+@njit
 def _offer(heap: np.ndarray, size: int, pairs: np.ndarray, left: int, right: int, at: int) -> int:
     rank = find_rank(pairs, left, right)
     return size if rank == NO_RANK else _push(heap, size, (rank << 32) | at)
 
 
-@njit(cache=True)
+@njit
 def merge_long(ids: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarray) -> int:
     """Merge ``ids[:size]`` in place in O(n log n): linked symbols, a heap of ``rank << 32 | position``.
 

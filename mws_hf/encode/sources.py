@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mws_hf.encode.cache import word_at
 from mws_hf.encode.kernel import PADDING
 from mws_hf.errors import MwSError
+from mws_hf.jit import njit
 from mws_hf.words.readers import (
     expand_paths,
     file_kind,
@@ -76,7 +76,7 @@ def not_utf8(where: str) -> MwSError:
     return MwSError(f"{where}: not valid UTF-8; convert the text first, for example with: iconv -f cp1251 -t utf-8")
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _line_ends(words: np.ndarray, size: int, ends: np.ndarray) -> int:
     """Fill `ends` with the places behind each line feed of ``words`` taken as `size` bytes; returns how many."""
     found = 0
@@ -91,7 +91,7 @@ def _line_ends(words: np.ndarray, size: int, ends: np.ndarray) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _fold(words: np.ndarray, size: int, ends: np.ndarray, seed: int) -> int:
     folded = np.uint64(seed)
     for at in range(0, size - 7, 8):

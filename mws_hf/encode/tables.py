@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mws_hf.jit import njit
 from mws_hf.words.scanner import LETTER, OTHER, character_classes, scanner_kind
 
 ID_BITS = 20
@@ -48,13 +48,13 @@ class BpeTables(NamedTuple):
     kind: int
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _slot_of(key: int, slots: int) -> int:
     mixed = key * _MULTIPLIER
     return (mixed ^ (mixed >> 29)) & (slots - 1)
 
 
-@njit(cache=True)
+@njit
 def find_rank(pairs: np.ndarray, left: int, right: int) -> int:
     """Rank of the merge of `left` and `right`, or `NO_RANK`; a free slot answers by itself, without a branch."""
     key = (left << ID_BITS) | right
@@ -66,7 +66,7 @@ def find_rank(pairs: np.ndarray, left: int, right: int) -> int:
     return found & NO_RANK
 
 
-@njit(cache=True)
+@njit
 def _fill_pairs(merges: np.ndarray, pairs: np.ndarray) -> None:
     for rank in range(merges.shape[0]):
         key = (merges[rank, 0] << ID_BITS) | merges[rank, 1]

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from mws_hf.jit import njit
 from mws_hf.learn.classic import UNITS, Counts, is_candidate, terms_of, to_units
 from mws_hf.learn.greedy import ASK, EXHAUSTED, REACHED, ROOM
 from mws_hf.learn.pairs import PAIRS, TOKENS, PairTable, has_room, take
@@ -40,9 +40,9 @@ Array = npt.NDArray[Any]
 # left, right, left_size, length, value of a PairTable: the whole table costs too many reference counts in a loop
 PairArrays = tuple[Array, Array, Array, Array, Array]
 
-_terms = njit(cache=True)(terms_of)
-_is_candidate = njit(cache=True)(is_candidate)
-_to_units = njit(cache=True)(to_units)
+_terms = njit(terms_of)
+_is_candidate = njit(is_candidate)
+_to_units = njit(to_units)
 
 
 class Keys(NamedTuple):
@@ -76,7 +76,7 @@ class Rules(NamedTuple):
     max_token_length: int
 
 
-@njit(cache=True)
+@njit
 def count_tokens(tok: Array, val: Array, length: Array, unigrams: Array) -> None:
     """Add the weight of every token of the text to `unigrams`; all cells of a word hold its weight in `val`."""
     position = 0
@@ -89,7 +89,7 @@ def count_tokens(tok: Array, val: Array, length: Array, unigrams: Array) -> None
             position += length[token]
 
 
-@njit(cache=True)
+@njit
 def _evaluate(pairs: PairArrays, unigrams: Array, totals: Array, rules: Rules, p: int) -> float:
     """Coefficient of a pair, not cut at 0; -inf when it is out of the race for good."""
     left, right, left_size, length, value = pairs
@@ -112,7 +112,7 @@ def _evaluate(pairs: PairArrays, unigrams: Array, totals: Array, rules: Rules, p
     return _terms(counts, rules.len_norm_factor, rules.log_base).total
 
 
-@njit(cache=True)
+@njit
 def enter_pairs(t: PairTable, k: Keys, rules: Rules, first: int) -> None:
     """Chain and evaluate the pairs from row `first` on."""
     left, right, head, link, key, top = t.left, t.right, k.head, k.link, k.key, k.top
@@ -124,7 +124,7 @@ def enter_pairs(t: PairTable, k: Keys, rules: Rules, first: int) -> None:
         top[p // BLOCK] = max(top[p // BLOCK], key[p])
 
 
-@njit(cache=True)
+@njit
 def _renew(t: PairTable, k: Keys, rules: Rules, token: int) -> None:
     """Evaluate all pairs of a token whose count changed, and drop from its chains those out of the race."""
     head, link, key, top, drift = k.head, k.link, k.key, k.top, k.drift[0]
@@ -145,7 +145,7 @@ def _renew(t: PairTable, k: Keys, rules: Rules, token: int) -> None:
             p = after
 
 
-@njit(cache=True)
+@njit
 def _highest(key: Array, top: Array, n_blocks: int) -> int:
     """The pair with the greatest key, or -1; corrects the bounds of the blocks it looks into."""
     while n_blocks > 0:
@@ -159,7 +159,7 @@ def _highest(key: Array, top: Array, n_blocks: int) -> int:
     return -1
 
 
-@njit(cache=True)
+@njit
 def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
     """The pair with the highest coefficient by the total order, and its units; (-1, floor) when there is none."""
     left, right, key, top, drift = t.left, t.right, k.key, k.top, k.drift[0]
@@ -187,7 +187,7 @@ def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
     return best, best_units
 
 
-@njit(cache=True)
+@njit
 def _shift(k: Keys, log_base: float, n_new: int) -> None:
     """Move N to `n_new` and raise the drift by what any coefficient can have risen."""
     n_old, words = k.totals[N_TOKENS], k.totals[N_WORDS]
@@ -200,7 +200,7 @@ def _shift(k: Keys, log_base: float, n_new: int) -> None:
     k.drift[0] += ((1.0 - 0.875 + 1.75 * math.exp(-2.0)) * d + (0.5 + pair_gain) * e) / math.log(log_base)
 
 
-@njit(cache=True)
+@njit
 def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rules, accepted: int) -> int:
     """Merge until there are `goal` tokens or the caller is needed; the pair in question is `k.totals[BEST]`.
 

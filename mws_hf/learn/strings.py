@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from mws_hf.jit import njit
 
 _BASE = 0x5851F42D4C957F2D
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -38,7 +39,7 @@ def hash_and_power(string: str) -> tuple[int, int]:
     return _signed(total), _signed(pow(_BASE, len(string), 1 << 64))
 
 
-@njit(cache=True)
+@njit
 def known(table: Array, value: int) -> bool:
     """Whether the hash `value` is in the set `table` (int64, a power of two long, 0 = free)."""
     value = value if value != 0 else 1
@@ -49,7 +50,7 @@ def known(table: Array, value: int) -> bool:
     return table[at] == value
 
 
-@njit(cache=True)
+@njit
 def remember(table: Array, value: int) -> None:
     """Add the hash `value` to the set; the caller keeps it at most half full."""
     value = value if value != 0 else 1
@@ -60,7 +61,7 @@ def remember(table: Array, value: int) -> None:
     table[at] = value
 
 
-@njit(cache=True)
+@njit
 def _remember_all(table: Array, values: Array) -> None:
     for value in values:
         remember(table, value)

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from mws_hf.errors import MwSError
+from mws_hf.jit import njit
 from mws_hf.pattern import WORD_PATTERN
 from mws_hf.words.counting import count_documents, pretokens
 from mws_hf.words.counts import WordCounts
@@ -113,7 +113,7 @@ def good_dataset_text(lemmas: Iterable[str], language: str = "ru") -> str:
     return " ".join(expand_lemmas(lemmas, language))
 
 
-@njit(cache=True)
+@njit
 def spell_keys(
     units: npt.NDArray[np.uint32], guide: npt.NDArray[np.uint8]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

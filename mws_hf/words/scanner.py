@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 import regex
-from numba import njit
 
 from mws_hf.errors import MwSError
+from mws_hf.jit import njit
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 
 GPT4_KIND, WORD_KIND = 0, 1
@@ -70,7 +70,7 @@ def _matches(name: str, text: str) -> str:
     return "".join(piece for piece, _ in pieces)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _lead_length(byte: int) -> int:
     """How many bytes the UTF-8 sequence that starts with `byte` has."""
     if byte < 0x80:
@@ -80,7 +80,7 @@ def _lead_length(byte: int) -> int:
     return 3 if byte < 0xF0 else 4
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8]) -> np.int64:
     """The class of the character that starts at byte `i` of valid UTF-8."""
     lead = np.int64(data[i])
@@ -94,7 +94,7 @@ def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8
     return np.int64(classes[point | (data[i + 3] & 0x3F)])
 
 
-@njit(cache=True)
+@njit
 def _contraction_end(data: npt.NDArray[np.uint8], i: int, n: int) -> int:
     """End of ``(?i:[sdmt]|ll|ve|re)`` at byte `i`, or -1. U+017F, the long s, folds to s."""
     if i >= n:
@@ -114,7 +114,7 @@ def _contraction_end(data: npt.NDArray[np.uint8], i: int, n: int) -> int:
     return i + 2 if (first == 0x76 or first == 0x72) and second == 0x65 else -1  # ve re
 
 
-@njit(cache=True)
+@njit
 def _word_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
     r"""End of the letters from byte `i` on, which starts a letter.
 
@@ -134,7 +134,7 @@ def _word_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[
     return i
 
 
-@njit(cache=True)
+@njit
 def _blank_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
     r"""End of ``\s*[\r\n]|\s+(?!\S)|\s+`` at byte `i`, which starts a white-space character."""
     last_newline = previous = -1
@@ -152,7 +152,7 @@ def _blank_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray
     return i if i >= n or previous == start else previous
 
 
-@njit(cache=True)
+@njit
 def _symbols_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
     r"""End of ``[^\s\p{L}\p{N}]*[\r\n]*`` at byte `i`."""
     while i < n:
@@ -165,7 +165,7 @@ def _symbols_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArr
     return i
 
 
-@njit(cache=True)
+@njit
 def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
     """The end of the pre-token that starts at byte `i`; stable signature, for use inside other kernels.
 
@@ -222,7 +222,7 @@ def letter_pairs() -> npt.NDArray[np.uint8]:
     return pairs
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def plain_end(data: npt.NDArray[np.uint8], start: int, n: int, pairs: npt.NDArray[np.uint8]) -> int | np.int64:
     """As `next_pretoken` for nine tenths of running text, in half the time; -1 when that one must decide.
 
@@ -246,7 +246,7 @@ def plain_end(data: npt.NDArray[np.uint8], start: int, n: int, pairs: npt.NDArra
     return end + 1 if step == 3 and end < n else -1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def pretoken_ends(
     data: npt.NDArray[np.uint8], start: int, n: int, classes: npt.NDArray[np.uint8], kind: int
 ) -> npt.NDArray[np.int64]:

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from mws_hf.jit import njit
 from mws_hf.words.scanner import character_classes, letter_pairs, next_pretoken, plain_end
 
 Bytes = npt.NDArray[np.uint8]
@@ -45,7 +46,7 @@ def _load64(typingctx: Any, data: Any, i: Any) -> Any:
     return types.uint64(data, types.int64), codegen
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _block(data: Bytes, i: int, size: int) -> np.uint64:
     """The first `size` (at most 8; 0 when negative) bytes from `i` on, as a uint64 padded with zeros."""
     size = min(max(size, 0), 8)
@@ -57,7 +58,7 @@ def _block(data: Bytes, i: int, size: int) -> np.uint64:
     return block
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _mixed(low: int, high: int) -> np.uint64:
     """A well-spread 64-bit hash of two uint64."""
     value = (low * _MULTIPLY) ^ ((high + _MIX) * _MIX)
@@ -65,7 +66,7 @@ def _mixed(low: int, high: int) -> np.uint64:
     return value ^ (value >> _S29)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _key(data: Bytes, start: int, size: int) -> tuple[np.uint64, np.uint64]:
     if size <= _SHORT:
         return _block(data, start, size), _block(data, start + 8, size - 8) | np.uint64(size) << _S56
@@ -75,7 +76,7 @@ def _key(data: Bytes, start: int, size: int) -> tuple[np.uint64, np.uint64]:
     return value, _LONG | np.uint64(size)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _same(data: Bytes, start: int, size: int, arena: Bytes, at: int) -> bool:
     differ = np.uint64(0)
     for k in range(0, size, 8):
@@ -83,7 +84,7 @@ def _same(data: Bytes, start: int, size: int, arena: Bytes, at: int) -> bool:
     return differ == 0
 
 
-@njit(cache=True)
+@njit
 def _add_batch(
     data: Bytes, starts: Ints, ends: Ints, keys: Words, amounts: Ints, n: int, slots: Words, arena: Bytes, used: Ints
 ) -> bool:
@@ -119,7 +120,7 @@ def _add_batch(
     return True
 
 
-@njit(cache=True)
+@njit
 def _plain_limit(data: Bytes) -> int:
     """Before this byte `plain_end` is safe: an ASCII character below "A" is there, with one byte behind it."""
     limit = len(data) - 2
@@ -128,7 +129,7 @@ def _plain_limit(data: Bytes) -> int:
     return limit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_texts(
     data: Bytes,
     offsets: Ints,
@@ -164,7 +165,7 @@ def _count_texts(
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_words(
     data: Bytes, offsets: Ints, counts: Ints, cursor: Ints, slots: Words, arena: Bytes, used: Ints
 ) -> bool:
@@ -182,7 +183,7 @@ def _count_words(
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _rehash(old: Words, new: Words) -> None:
     mask = np.int64(new.shape[0] - 1)
     for s in range(old.shape[0]):
@@ -194,7 +195,7 @@ def _rehash(old: Words, new: Words) -> None:
                 new[slot, k] = old[s, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def hash_words(data: Bytes, offsets: Ints) -> Words:
     """A 64-bit hash of every word, equal on every machine: uint64, shape (n_words,)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)

@@ -1,0 +1,172 @@
+"""Training, counting and encoding beside today's choices, in one run: validated first, medians, memory, growth.
+
+    python scripts/benchmark.py 'corpus/*.txt.gz' --output scripts/results/benchmark.json
+    python scripts/benchmark.py --generate 90          # no corpus at hand: made-up text
+    python scripts/benchmark.py --generate 3 --quick   # a minute or two, to see that it works
+
+Each measurement is a process of its own. Results are written after each; --resume goes on where a run stopped. Beside
+the JSON file come a Markdown page with the table of targets and a plot. Exits with 1 when a check fails or results
+contradict each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from benchmark.child import MEASURED
+from benchmark.corpus import MB, cut, generated_text, mixed_text
+from benchmark.job import Job
+from benchmark.report import write_report
+from benchmark.runner import Results, commit, run_job
+from benchmark.summary import contradictions
+
+from mws_hf.errors import MwSError
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", nargs="*", help="text files or globs, .gz too")
+    parser.add_argument("--generate", type=float, metavar="MB", help="make up a text of this size instead")
+    parser.add_argument("--output", type=Path, default=Path("scripts/results/benchmark.json"))
+    parser.add_argument("--work", type=Path, default=Path("out/benchmark"), help="scratch folder")
+    parser.add_argument("--sizes", type=float, nargs="+", default=[1, 3, 9], help="multiples of the base")
+    parser.add_argument("--base-mb", type=float, help="default: 10, or less if the text is small")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--tasks", nargs="+", default=["*"], help=f"names or globs of: {', '.join(MEASURED)}")
+    parser.add_argument("--vocab-size", type=int, default=32_000)
+    parser.add_argument("--timeout", type=float, default=1800, help="seconds that one measurement may take")
+    parser.add_argument("--resume", action="store_true", help="keep what the output file holds already")
+    parser.add_argument("--quick", action="store_true", help="small vocabularies and lists, two sizes, one repeat")
+    options = parser.parse_args(arguments)
+    if bool(options.corpus) == bool(options.generate):
+        parser.error("give either text files or --generate MB")
+    if options.quick:
+        options.sizes, options.repeats, options.vocab_size = [1, 3], 1, min(4000, options.vocab_size)
+    options.sizes = sorted(options.sizes)
+    options.names = [name for name in MEASURED if any(fnmatch(name, glob) for glob in options.tasks)]
+    if not options.names:
+        parser.error(f"--tasks {' '.join(options.tasks)} names none of: {', '.join(MEASURED)}")
+    return options
+
+
+def texts(options: argparse.Namespace) -> tuple[dict[float, Path], str]:
+    """The text at each size, and what it is."""
+    if options.corpus:
+        whole, what = mixed_text(options.corpus, options.work), " ".join(options.corpus)
+    else:
+        whole, what = generated_text(options.generate, options.work), f"made up, {options.generate:g} MB"
+    largest = whole.stat().st_size / MB / options.sizes[-1]
+    base = options.base_mb or min(10.0, largest)
+    return {size: cut(whole, base * size) for size in options.sizes}, f"{what}; base {base:.3g} MB"
+
+
+def job_of(options: argparse.Namespace, task: str, text: Path) -> Job:
+    """The job of a task on a text."""
+    small: dict[str, int] = {"learn_types": 10_000, "learn_merges": 2000, "small_types": 1500} if options.quick else {}
+    return Job(
+        task=task,
+        text=str(text.resolve()),
+        output=str((options.work / "run").resolve()),
+        shared=str((options.work / "shared").resolve()),
+        vocab_size=options.vocab_size,
+        **small,
+    )
+
+
+def started(options: argparse.Namespace, results: Results, corpus: dict[float, Path], cache: Path) -> None:
+    """Validate on the smallest text, make what measurements start from, and compile our kernels into `cache`.
+
+    Raises:
+        MwSError: something differs that must not, or fails.
+    """
+    (options.work / "shared").mkdir(parents=True, exist_ok=True)
+    smallest, largest = corpus[options.sizes[0]], corpus[options.sizes[-1]]
+    for task, text in (("validate", smallest), ("set-up", largest)):
+        say(f"{task}: {text.name}")
+        outcome = run_job(job_of(options, task, text), 4 * options.timeout, cache)
+        if "seconds" not in outcome:
+            raise MwSError(f"{task}: {outcome.get('difference') or outcome.get('error')}; nothing was measured")
+        results.facts[task] = outcome
+    results.facts["validated"] = results.facts["validate"]["checked"]
+    results.write()
+    for task in (name for name in options.names if MEASURED[name].ours):
+        say(f"warm-up: {task}")
+        run_job(job_of(options, task, smallest), options.timeout, cache)
+
+
+def plan(options: argparse.Namespace) -> Iterator[tuple[str, float, int, str]]:
+    """Task, size, repeat and cache of every measurement; odd repeats go through the tasks backwards."""
+    last = options.sizes[-1]
+    for size in options.sizes:
+        names = [name for name in options.names if MEASURED[name].every_size or size == last]
+        for repeat in range(options.repeats):
+            for name in names if repeat % 2 == 0 else reversed(names):
+                yield name, size, repeat, "warm"
+    for name in options.names:
+        if MEASURED[name].ours:
+            yield name, last, 0, "cold"
+
+
+def measured(options: argparse.Namespace, results: Results, corpus: dict[float, Path], cache: Path) -> None:
+    """Carry out the plan; a task that failed, was too slow or cannot be measured is not tried again."""
+    hopeless: dict[str, str] = {}
+    for task, size, repeat, kind in plan(options):
+        if task in hopeless or results.has(task=task, size=size, repeat=repeat, cache=kind):
+            continue
+        text = corpus[size]
+        job = replace(job_of(options, task, text), output=str((options.work / "run").resolve()))
+        outcome = run_job(job, options.timeout, cache if kind == "warm" else None)
+        key = {"task": task, "size": size, "mb": text.stat().st_size / MB, "repeat": repeat, "cache": kind}
+        results.add({**key, "commit": commit(), **outcome})
+        say(f"{task} {key['mb']:.1f} MB, repeat {repeat}, {kind}: {_told(outcome)}")
+        if "seconds" not in outcome:
+            hopeless[task] = _told(outcome)
+
+
+def _told(outcome: dict[str, Any]) -> str:
+    if "seconds" in outcome:
+        return f"{outcome['seconds']:.3f} s, {outcome['peak_mb']:.0f} MB"
+    return str(outcome.get("error") or outcome.get("skipped"))
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    options.work.mkdir(parents=True, exist_ok=True)
+    corpus, what = texts(options)
+    settings = {
+        "corpus": what,
+        "bytes": [path.stat().st_size for path in corpus.values()],
+        "sizes": options.sizes,
+        "repeats": options.repeats,
+        "vocab_size": options.vocab_size,
+        "quick": options.quick,
+    }
+    results = Results.open(options.output, settings, options.resume)
+    cache = (options.work / "numba").resolve()
+    started(options, results, corpus, cache)
+    measured(options, results, corpus, cache)
+    write_report(results, options.output.parent, options.output.stem)
+    problems = contradictions(results.records) + [
+        f"{r['task']}: {r['error']}" for r in results.records if "error" in r and MEASURED[r["task"]].ours
+    ]
+    for problem in problems:
+        say(f"problem: {problem}")
+    print(options.output.with_suffix(".md").read_text(encoding="utf-8"))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except MwSError as error:
+        sys.exit(f"benchmark: {error}")

@@ -1,0 +1,125 @@
+"""Encoding tasks: the same lines with the same tokenizer, by our bulk encoder, `encode_batch` and tiktoken."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmark.job import Job, Run, Skip, Task
+
+TOKENIZER = "tokenizer"  # folder of the tokenizer that the set-up trained
+_BATCH = 10_000  # lines: the encodings of a whole corpus at once would take gigabytes
+
+
+def lines_of(path: str) -> list[str]:
+    """The lines of a text with their line ends."""
+    with open(path, encoding="utf-8", newline="\n") as lines:
+        return list(lines)
+
+
+def to_disk(job: Job) -> Run:
+    """Text file to memory-mapped ids on disk, loading of the tokenizer included."""
+    from mws_hf.encode.bulk import encode_corpus
+
+    def run() -> dict[str, Any]:
+        corpus = encode_corpus(Path(job.shared) / TOKENIZER, job.text, Path(job.output) / "ids", separator=None)
+        return {"tokens": corpus.n_tokens, "fast_path": corpus.manifest["fast_path"], "digest": str(corpus.n_tokens)}
+
+    return run
+
+
+def in_memory(job: Job) -> Run:
+    """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
+    from mws_hf.encode.bulk import available_cores
+    from mws_hf.encode.encoder import BlockEncoder, load_backend
+    from mws_hf.encode.sources import read_source
+
+    backend, _ = load_backend(Path(job.shared) / TOKENIZER)
+    blocks = list(read_source(job.text))
+
+    def run() -> dict[str, Any]:
+        encoder = BlockEncoder(backend)
+        with ThreadPoolExecutor(available_cores()) as pool:
+            tokens = sum(len(encoded.ids) for encoded in pool.map(encoder.encode, blocks))
+        return {"tokens": tokens, "digest": str(tokens)}
+
+    return run
+
+
+def rust_batches(job: Job, method: str) -> Run:
+    """`encode_batch` or `encode_batch_fast` (without offsets) on lists of lines; ids stay in the Rust objects."""
+    from tokenizers import Tokenizer
+
+    backend = Tokenizer.from_file(str(Path(job.shared) / TOKENIZER / "tokenizer.json"))
+    encode = getattr(backend, method)
+    lines = lines_of(job.text)
+    batches = [lines[i : i + _BATCH] for i in range(0, len(lines), _BATCH)]
+    return lambda: {"tokens": sum(sum(map(len, encode(batch, add_special_tokens=False))) for batch in batches)}
+
+
+def byte_ranks(backend: Any) -> dict[bytes, int]:
+    """The vocabulary as tiktoken wants it: byte strings by rank, with the prefixes that build the characters."""
+    import json
+
+    model = json.loads(backend.to_str())["model"]
+    products = [left + right for left, right in model["merges"]]
+    ranks = {bytes([b]): b for b in range(256)}
+    for character in sorted(token for token in model["vocab"] if len(token) == 1):
+        raw = character.encode()
+        for end in range(2, len(raw) + 1):
+            ranks.setdefault(raw[:end], len(ranks))
+    for product in products:
+        ranks.setdefault(product.encode(), len(ranks))
+    return ranks
+
+
+def tiktoken_batch(job: Job) -> Run:
+    """The library tiktoken with the same merges.
+
+    Raises:
+        Skip: it is not installed, or gives other ids in some line.
+    """
+    from tokenizers import Tokenizer
+
+    from mws_hf.encode.bulk import available_cores
+    from mws_hf.pattern import WORD_PATTERN
+
+    try:
+        import tiktoken
+    except ImportError:
+        raise Skip("tiktoken is not installed") from None
+    backend = Tokenizer.from_file(str(Path(job.shared) / TOKENIZER / "tokenizer.json"))
+    ranks = byte_ranks(backend)
+    encoding = tiktoken.Encoding("mws", pat_str=WORD_PATTERN, mergeable_ranks=ranks, special_tokens={})
+    ids = {_raw(token): index for token, index in backend.get_vocab().items()}
+    to_ours = {rank: ids.get(raw) for raw, rank in ranks.items()}
+    lines = lines_of(job.text)
+    for start in range(0, len(lines), _BATCH):
+        batch = lines[start : start + _BATCH]
+        ours = backend.encode_batch_fast(batch, add_special_tokens=False)
+        theirs = encoding.encode_ordinary_batch(batch)
+        pairs = zip(ours, theirs, strict=True)
+        different = sum(a.ids != [to_ours[rank] for rank in b] for a, b in pairs)
+        if different:
+            raise Skip(
+                f"with the same merges tiktoken gives other ids in {different} of {len(batch)} lines: it joins "
+                "neighbours whenever their product is a token, whichever merge made that token"
+            )
+    threads = available_cores()
+    return lambda: {"tokens": sum(map(len, encoding.encode_ordinary_batch(lines, num_threads=threads)))}
+
+
+def _raw(token: str) -> bytes:
+    is_byte = len(token) == 6 and token.startswith("<0x") and token.endswith(">")
+    return bytes([int(token[3:5], 16)]) if is_byte else token.encode()
+
+
+TASKS = {
+    "encode/mws-disk": Task(to_disk, ours=True),
+    "encode/mws-memory": Task(in_memory, ours=True),
+    "encode/encode_batch": Task(partial(rust_batches, method="encode_batch")),
+    "encode/encode_batch_fast": Task(partial(rust_batches, method="encode_batch_fast")),
+    "encode/tiktoken": Task(tiktoken_batch),
+}

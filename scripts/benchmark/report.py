@@ -1,0 +1,202 @@
+"""The Markdown page and the plot of a benchmark; figures come from `summary`."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from benchmark import summary
+from benchmark.summary import Record
+from mws_hf.atomic import atomic_path
+from mws_hf.evaluate.tables import markdown_table
+
+_NOTES = """\
+Every measurement is a process of its own; *s* is the time of the work with libraries imported and, for us, kernels
+compiled before (loading them from numba's cache on disk is included); *whole process* is from the start of Python to
+its end; *again* is our work done once more in the same process; *cold* is it with an empty numba cache, compilation
+included. Ratios are medians over medians, in
+brackets the least and greatest within one repeat. Order alternates between repeats. Memory is the peak of the whole
+process. All split text by the same pattern, but contextual MwS has its own and SentencePiece splits by white space,
+here without normalization. `count/tokenizers` is WordLevelTrainer with vocab_size=0, the cheapest way to count there.
+`encode_batch` gets lines that are in memory already, and its ids stay in Rust. `learn/full-rescan` (*) is extrapolated
+from a few merges at the beginning and at the end, the cheaper of them taken for all."""
+
+
+def write_report(results: Any, folder: Path, stem: str) -> None:
+    """Write STEM.md and STEM.png beside the results."""
+    records, facts = results.records, results.facts
+    host = facts["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in host["versions"].items() if version)
+    parts = [
+        "# Benchmark",
+        f"{host['processor']}, {host['cores']} cores, {host['memory_gb']} GB, {host['system']}; "
+        f"Python {host['python']}, {versions}; commit {host['commit']}.",
+        f"Text: {results.settings['corpus']}; vocabulary {results.settings['vocab_size']:,}; "
+        f"{results.settings['repeats']} repeats. Load of the machine before measurements: {_loads(records)}.",
+        _NOTES,
+        "## Validated first",
+        "\n".join(f"- {line}" for line in facts.get("validated", ["nothing"])),
+        "## Targets",
+        targets_table(records),
+        "## Growth",
+        growth_table(records),
+        "## Measurements",
+        measurements_table(records),
+        _failures(records),
+    ]
+    with atomic_path(folder / f"{stem}.md") as temporary:
+        temporary.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8", newline="\n")
+    draw(records, folder / f"{stem}.png")
+
+
+def _loads(records: list[Record]) -> str:
+    loads = [record["load_before"] for record in records if "load_before" in record]
+    return f"{min(loads):.1f} to {max(loads):.1f}" if loads else "unknown"
+
+
+def targets_table(records: list[Record]) -> str:
+    """The targets of the project at the largest size measured, and what was reached."""
+    header = "work, against, ours, rival, ratio, again, whole process, cold, at least, aim, reached".split(", ")
+    rows = []
+    for target in summary.TARGETS:
+        sizes = [{r["size"] for r in summary.of(records, task)} for task in (target.ours, target.rival)]
+        common = sizes[0] & sizes[1]
+        found = summary.ratio(records, target, max(common)) if common else None
+        aim = f"{target.aim:g}x" if target.aim else "–"
+        name = target.rival.split("/")[1]
+        if found is None:
+            rows.append([target.work, name, "–", "–", "–", "–", "–", "–", f"{target.at_least:g}x", aim, "not measured"])
+            continue
+        unit = "s" if target.measure == "seconds" else "MB"
+        rows.append(
+            [
+                target.work,
+                name,
+                f"{_short(found.ours)} {unit}",
+                f"{_short(found.rival)} {unit}",
+                f"**{found.value:.3g}x** ({found.low:.3g}–{found.high:.3g})",
+                _beside(records, target, max(common), found.rival, "warm", "again_seconds"),
+                _whole(records, target, max(common)),
+                _beside(records, target, max(common), found.rival, "cold", "seconds"),
+                f"{target.at_least:g}x",
+                aim,
+                summary.verdict(target, found.value),
+            ]
+        )
+    return markdown_table(header, rows)
+
+
+def _whole(records: list[Record], target: summary.Target, size: float) -> str:
+    """Ratio of whole processes, where these do nothing else than the work."""
+    if target.measure != "seconds" or not target.ours.startswith(("train", "count")):
+        return "–"
+    found = summary.ratio(records, target, size, "process_seconds")
+    return f"{found.value:.3g}x" if found else "–"
+
+
+def _beside(records: list[Record], target: summary.Target, size: float, rival: float, cache: str, measure: str) -> str:
+    """Their median over ours, ours taken from runs of another kind."""
+    if target.measure != "seconds":
+        return "–"
+    value = summary.middle(summary.of(records, target.ours, size, cache), measure)
+    return f"{rival / value:.3g}x" if value else "–"
+
+
+def growth_table(records: list[Record]) -> str:
+    """Exponents of time in size for all tasks measured at several sizes; ours must not exceed 1."""
+    tasks = sorted({record["task"] for record in records})
+    exponents = {task: summary.growth(records, task) for task in tasks}
+    rows = [
+        [task, f"{value:.2f}", "" if task not in summary.GROWING else "yes" if value <= 1 else "no"]
+        for task, value in exponents.items()
+        if value is not None
+    ]
+    return markdown_table(["task", "exponent", "no faster than the text"], rows) if rows else "One size only."
+
+
+def measurements_table(records: list[Record]) -> str:
+    """Medians of everything."""
+    header = "task, MB, s, range, MB/s, CPU s, process s, peak MB, again s, cold s, entries, n".split(", ")
+    rows = []
+    for task, size in sorted({(r["task"], r["size"]) for r in records}):
+        found = summary.of(records, task, size)
+        if not found:
+            continue
+        seconds = [record["seconds"] for record in found]
+        middle = summary.middle(found, "seconds") or 0.0
+        cold = summary.middle(summary.of(records, task, size, "cold"), "seconds")
+        again = summary.middle([r for r in found if "again_seconds" in r], "again_seconds")
+        running = task.split("/")[0] in ("train", "count", "encode")
+        rows.append(
+            [
+                task,
+                f"{found[0]['mb']:.1f}",
+                _short(middle) + ("*" if found[0].get("extrapolated") else ""),
+                f"{_short(min(seconds))}–{_short(max(seconds))}",
+                f"{found[0]['mb'] / middle:.1f}" if running else "–",
+                _short(summary.middle(found, "cpu_seconds") or 0),
+                _short(summary.middle(found, "process_seconds") or 0),
+                f"{summary.middle(found, 'peak_mb') or 0:.0f}",
+                _short(again) if again else "–",
+                _short(cold) if cold else "–",
+                f"{found[0]['entries']:,}" if "entries" in found[0] else "–",
+                str(len(found)),
+            ]
+        )
+    return markdown_table(header, rows) if rows else "Nothing measured yet."
+
+
+def _failures(records: list[Record]) -> str:
+    reasons = {
+        f"- {r['task']} at {r['mb']:.1f} MB: {r.get('error') or r.get('skipped')}"
+        for r in records
+        if "seconds" not in r
+    }
+    lines = sorted(reasons) + [f"- **{line}**" for line in summary.contradictions(records)]
+    return "\n\n".join(["## Not measured, or contradictory", "\n".join(lines)]) if lines else ""
+
+
+def _short(value: float) -> str:
+    """Three significant digits, without exponents.
+
+    >>> _short(0.01234), _short(12.345), _short(123456.7)
+    ('0.0123', '12.3', '123,457')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def draw(records: list[Record], path: Path) -> None:
+    """Seconds against MB, both logarithmic, for training and encoding; nothing without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+    figure = Figure(figsize=(12, 5.5), layout="constrained")
+    panels = (("train", "training: text to saved tokenizer"), ("encode", "encoding: text to ids"))
+    for axes, (group, title) in zip(figure.subplots(1, 2), panels, strict=True):
+        for number, task in enumerate(sorted({r["task"] for r in records if r["task"].startswith(group)})):
+            _curve(axes, records, task, number)
+        axes.set(xscale="log", yscale="log", title=title, xlabel="MB of text", ylabel="seconds")
+        axes.grid(alpha=0.3, which="both")
+        if axes.lines:
+            axes.legend(fontsize=8)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=130, metadata={"Software": None})
+
+
+def _curve(axes: Any, records: list[Record], task: str, number: int) -> None:
+    found = summary.of(records, task)
+    megabytes = sorted({record["mb"] for record in found})
+    times = [summary.middle([r for r in found if r["mb"] == mb], "seconds") for mb in megabytes]
+    if not found:
+        return
+    ours = "/mws" in task
+    slope = summary.growth(records, task)
+    label = task.split("/")[1] + (f" (exponent {slope:.2f})" if slope is not None else "")
+    shades = ("#c00000", "#e06000") if ours else ("#1f77b4", "#2ca02c", "#9467bd", "#8c564b", "#7f7f7f", "#17becf")
+    axes.plot(
+        megabytes, times, label=label, marker="osD^vPX"[number % 7], color=shades[number % len(shades)],
+        linewidth=2.4 if ours else 1.1,
+    )  # fmt: skip

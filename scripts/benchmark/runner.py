@@ -1,0 +1,165 @@
+"""Start measurements as processes and keep their results in a file; what they measure lies in the tasks."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from benchmark.job import Job
+from mws_hf.atomic import write_text
+from mws_hf.errors import MwSError
+
+SCRIPTS = Path(__file__).resolve().parent.parent
+_PACKAGES = "tokenizers transformers sentencepiece morfessor tiktoken regex numba numpy pyarrow".split()
+
+
+def run_job(job: Job, timeout: float, cache: Path | None) -> dict[str, Any]:
+    """One measurement in a fresh process; its folder `job.output` is made before and removed after.
+
+    Args:
+        job: what to do.
+        timeout: seconds after which the process is killed.
+        cache: folder of compiled numba kernels; None for an empty one, thrown away afterwards (a cold start).
+
+    Returns:
+        What the process measured, with `process_seconds` from its start to its end and the load of the machine before;
+        or {"error": why}.
+    """
+    shutil.rmtree(job.output, ignore_errors=True)
+    Path(job.output).mkdir(parents=True)
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix="mws-benchmark-") as cold:
+        began = time.perf_counter()
+        result = _result(job, timeout, _environment(cache or Path(cold)))
+    shutil.rmtree(job.output)
+    return {**result, "process_seconds": time.perf_counter() - began, "load_before": round(load, 2)}
+
+
+def _environment(cache: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(SCRIPTS), str(SCRIPTS.parent)]),
+        "NUMBA_CACHE_DIR": str(cache),
+        "HF_HUB_OFFLINE": "1",
+        "TOKENIZERS_PARALLELISM": "true",
+    }
+
+
+def _result(job: Job, timeout: float, environment: dict[str, str]) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmark.child", job.to_json()]
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return {"error": f"stopped after {timeout:g} s", "timed_out": True}
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    if process.returncode != 0:
+        lines = errors.decode(errors="replace").strip().splitlines()
+        return {"error": f"exit code {process.returncode}: {lines[-1] if lines else 'no message'}"}
+    result: dict[str, Any] = json.loads(output.decode().strip().splitlines()[-1])
+    return result
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers depend on: processor, memory, versions, commit."""
+    return {
+        "processor": _first_line("/proc/cpuinfo", "model name") or platform.processor(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in _PACKAGES},
+        "commit": commit(),
+    }
+
+
+def commit() -> str:
+    """The commit of the project, with "+" when its code has changes since; "unknown" outside a repository."""
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "mws_hf", "scripts") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _git(*arguments: str) -> str:
+    result = subprocess.run(["git", *arguments], cwd=SCRIPTS.parent, capture_output=True, check=True)
+    return result.stdout.decode().strip()
+
+
+def _first_line(path: str, key: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as lines:
+            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), "")
+    except OSError:
+        return ""
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@dataclass
+class Results:
+    """Everything measured so far, in a JSON file that is rewritten after each measurement.
+
+    Attributes:
+        path: the file.
+        settings: what must be the same for records to belong together.
+        facts: of the machine, and what was validated.
+        records: one a measurement; `task`, `size` (a multiple of the base), `mb`, `repeat`, `cache` ("warm" or "cold")
+            and what was measured.
+    """
+
+    path: Path
+    settings: dict[str, Any]
+    facts: dict[str, Any] = field(default_factory=dict)
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, path: Path, settings: dict[str, Any], resume: bool) -> Results:
+        """New results, or with `resume` those of the file, without its errors, which are tried again.
+
+        Raises:
+            MwSError: the file is of other settings.
+        """
+        if not resume or not path.exists():
+            return cls(path, settings, {"machine": machine()})
+        old = json.loads(path.read_text(encoding="utf-8"))
+        other = sorted(key for key in settings if old["settings"].get(key) != settings[key])
+        if other:
+            raise MwSError(f"{path}: measured with another {', '.join(other)}; run without --resume, or elsewhere")
+        return cls(path, settings, old["facts"], [r for r in old["records"] if "error" not in r])
+
+    def has(self, **key: Any) -> bool:
+        """Whether a measurement with these fields is there."""
+        return any(all(record[name] == value for name, value in key.items()) for record in self.records)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Keep a measurement and write the file."""
+        self.records.append({name: round(v, 4) if isinstance(v, float) else v for name, v in record.items()})
+        self.write()
+
+    def write(self) -> None:
+        """Write the file, atomically."""
+        whole = {"settings": self.settings, "facts": self.facts, "records": self.records}
+        write_text(self.path, json.dumps(whole, ensure_ascii=False, indent=1) + "\n")

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 from mws_hf.baselines import train
+from mws_hf.learn.trainer import MwSTrainer
 from mws_hf.lm.config import RunConfig
 from mws_hf.words.counting import count_documents
 
@@ -35,10 +36,14 @@ def write_corpus(folder: Path, number: int = 1500) -> Path:
 
 
 def tokenizer_dir(folder: Path, name: str, size: int = 340) -> Path:
-    """A tokenizer of `mws_hf.baselines` trained on the language."""
+    """A tokenizer trained on the language: "mws", or one of `mws_hf.baselines`."""
     directory = folder / f"{name}-{size}"
     if not directory.is_dir():
-        train(name, count_documents(sentences(1500), workers=1), size, directory)
+        counts = count_documents(sentences(1500), workers=1)
+        if name == "mws":
+            MwSTrainer(vocab_size=size).train_from_counts(counts).save_pretrained(directory)
+        else:
+            train(name, counts, size, directory)
     return directory
 
 

@@ -18,7 +18,7 @@ from mws_hf.lm.packing import IGNORED, Collator, cut_points, pack
 from tests.small_language import sentences, tokenizer_dir
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
-LOSSLESS = ["bpe", "bpe-byte", "unigram", "characters"]
+LOSSLESS = ["mws", "bpe", "bpe-byte", "unigram", "characters"]
 KINDS = [*LOSSLESS, "sentencepiece-unigram", "wordpiece"]
 ODD = ["Дом 漢字 🦔!", "##дом ▁стол</w> Ġ <0x41>", "<|endoftext|> дом", " дом", "е\u0308ё"]
 

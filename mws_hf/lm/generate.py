@@ -19,7 +19,7 @@ def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) ->
     """
     if max_new_tokens < 0:
         raise MwSError(f"max_new_tokens={max_new_tokens}: must not be negative")
-    ids = greedy(model, prompt_ids(codec, prompt), max_new_tokens, codec.separator)
+    ids = greedy(model, prompt_ids(codec, prompt), max_new_tokens, codec.separator, codec.vocabulary_size)
     return codec.decode([np.array(ids, np.int64)])[0]
 
 
@@ -28,7 +28,7 @@ def prompt_ids(codec: Codec, prompt: str) -> list[int]:
     return [codec.separator, *codec.encode([prompt])[0].tolist()]
 
 
-def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int) -> list[int]:
+def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabulary: int | None = None) -> list[int]:
     """Plain greedy decoding, one pass over everything for each token: what faster methods must equal.
 
     Args:
@@ -36,12 +36,14 @@ def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int) -> list[i
         ids: the prompt, at least one id.
         max_new_tokens: at most.
         stop: id that ends decoding; it is kept.
+        vocabulary: ids from here on are never chosen: embedding rows that no token uses.
     """
     ids = list(ids)
     device = next(model.parameters()).device
     with torch.inference_mode():
         for _ in range(max_new_tokens):
-            ids.append(int(model(input_ids=torch.tensor([ids], device=device)).logits[0, -1].argmax()))
+            logits = model(input_ids=torch.tensor([ids], device=device)).logits[0, -1, :vocabulary]
+            ids.append(int(logits.argmax()))
             if ids[-1] == stop:
                 break
     return ids

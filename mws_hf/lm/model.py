@@ -78,7 +78,7 @@ class Cost:
         """Operations of training on one block of `n_tokens` ids.
 
         >>> Cost(non_embedding=10, embedding=20, layers=1, width=2).of_block(4)
-        912.0
+        912
         """
         return n_tokens * (6 * (self.non_embedding + self.embedding) + 6 * self.layers * self.width * n_tokens)
 

@@ -76,7 +76,7 @@ def speculative(
         ids: the prompt, at least one id.
         max_new_tokens: at most.
         stop: id that ends decoding; it is kept.
-        lengths: int64 (ids,), raw bytes of each id.
+        lengths: int64 (ids,), raw bytes of each id; embedding rows beyond them are never chosen.
     """
     known = list(ids)
     draft: list[int] = []
@@ -87,7 +87,7 @@ def speculative(
         while len(known) < end and (steps == 0 or known[-1] != stop):
             tokens = torch.tensor([known + draft], device=model.device)
             hidden, last = model.trunk(tokens)
-            verdicts = model.lm.lm_head(last[0, len(known) - 1 :]).argmax(-1).tolist()
+            verdicts = model.lm.lm_head(last[0, len(known) - 1 :])[:, : len(lengths)].argmax(-1).tolist()
             right = _agreeing(draft, verdicts)
             steps += 1
             for head in range(len(draft)):
@@ -95,12 +95,14 @@ def speculative(
                 accepted[head] += head < right
             place = len(known) + right
             known = _until(known + verdicts[: right + 1], end, len(known), stop)
-            draft = draft_tokens(model, hidden[:, :place], tokens[:, :place], verdicts[right])
+            draft = draft_tokens(model, hidden[:, :place], tokens[:, :place], verdicts[right], len(lengths))
     new = known[len(ids) :]
     return known, Speculation(steps, len(new), int(lengths[new].sum()), tuple(drafted), tuple(accepted))
 
 
-def draft_tokens(model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Tensor, following: int) -> list[int]:
+def draft_tokens(
+    model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Tensor, following: int, vocabulary: int
+) -> list[int]:
     """Greedy drafts of all heads for the tokens after `following`, which itself comes right after `tokens`.
 
     Args:
@@ -108,6 +110,7 @@ def draft_tokens(model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Ten
         hidden: `model.trunk` of `tokens`, (1, length, d).
         tokens: int64 (1, length).
         following: the verified next token.
+        vocabulary: ids from here on are never chosen.
     """
     drafts: list[int] = []
     for head in range(len(model.heads)):
@@ -115,7 +118,7 @@ def draft_tokens(model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Ten
         made = torch.tensor([[following, *drafts][: head + 1]], device=tokens.device)
         ahead = torch.cat([tokens, made], dim=1)[:, head + 1 :]
         states = model.step(head, hidden, ahead)
-        drafts.append(int(model.logits(states[:, -1]).argmax()))
+        drafts.append(int(model.logits(states[:, -1])[:, :vocabulary].argmax()))
         hidden = hidden if model.config.form == "parallel" else states
     return drafts
 

@@ -43,11 +43,12 @@ def raw_bytes(backend: Tokenizer) -> list[bytes]:
     Word marks become the space they stand for; pieces that continue a word lose their ``##``. A tokenizer whose
     decoder puts spaces between words (WordPiece) has no token for them, so its bytes do not add up to the text.
 
-    >>> from mws_hf.backend import build_backend
-    >>> vocab = {"<|endoftext|>": 0, "<0xD0>": 1, "ж": 2, " ": 3, "##": 4}
-    >>> backend = build_backend(vocab, [], " ?.", None, ["<|endoftext|>"])
-    >>> raw_bytes(backend)
-    [b'', b'\xd0', b'\xd0\xb6', b' ', b'##']
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> merges = [("#", "#")]
+    >>> backend = build_backend(base_vocab(["<|pad|>"], ["#", "ж"], merges), merges, " ?.", None, ["<|pad|>"])
+    >>> pieces = raw_bytes(backend)
+    >>> pieces[0], pieces[1 + 0xD0], pieces[-3:]
+    (b'', b'\xd0', [b'#', b'\xd0\xb6', b'##'])
     """
     spec = json.loads(backend.to_str())
     decoders = _decoders(spec.get("decoder"))

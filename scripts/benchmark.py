@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -79,8 +78,8 @@ def job_of(options: argparse.Namespace, task: str, text: Path) -> Job:
     )
 
 
-def started(options: argparse.Namespace, results: Results, corpus: dict[float, Path], cache: Path) -> None:
-    """Validate on the smallest text, make what measurements start from, and compile our kernels into `cache`.
+def started(options: argparse.Namespace, results: Results, corpus: dict[float, Path]) -> None:
+    """Validate on the smallest text, make what measurements start from, and have our kernels compiled.
 
     Raises:
         MwSError: something differs that must not, or fails.
@@ -89,7 +88,7 @@ def started(options: argparse.Namespace, results: Results, corpus: dict[float, P
     smallest, largest = corpus[options.sizes[0]], corpus[options.sizes[-1]]
     for task, text in (("validate", smallest), ("set-up", largest)):
         say(f"{task}: {text.name}")
-        outcome = run_job(job_of(options, task, text), 4 * options.timeout, cache)
+        outcome = run_job(job_of(options, task, text), 4 * options.timeout)
         if "seconds" not in outcome:
             raise MwSError(f"{task}: {outcome.get('difference') or outcome.get('error')}; nothing was measured")
         results.facts[task] = outcome
@@ -97,7 +96,7 @@ def started(options: argparse.Namespace, results: Results, corpus: dict[float, P
     results.write()
     for task in (name for name in options.names if MEASURED[name].ours):
         say(f"warm-up: {task}")
-        run_job(job_of(options, task, smallest), options.timeout, cache)
+        run_job(job_of(options, task, smallest), options.timeout)
 
 
 def plan(options: argparse.Namespace) -> Iterator[tuple[str, float, int, str]]:
@@ -113,20 +112,29 @@ def plan(options: argparse.Namespace) -> Iterator[tuple[str, float, int, str]]:
             yield name, last, 0, "cold"
 
 
-def measured(options: argparse.Namespace, results: Results, corpus: dict[float, Path], cache: Path) -> None:
-    """Carry out the plan; a task that failed, was too slow or cannot be measured is not tried again."""
-    hopeless: dict[str, str] = {}
-    for task, size, repeat, kind in plan(options):
-        if task in hopeless or results.has(task=task, size=size, repeat=repeat, cache=kind):
+def missing(options: argparse.Namespace, results: Results) -> list[tuple[str, float, int, str]]:
+    """What of the plan has not been measured yet, without tasks that cannot be."""
+    skipped = {record["task"] for record in results.records if "skipped" in record}
+    return [
+        (task, size, repeat, cache)
+        for task, size, repeat, cache in plan(options)
+        if task not in skipped and not results.has(task=task, size=size, repeat=repeat, cache=cache)
+    ]
+
+
+def measured(options: argparse.Namespace, results: Results, corpus: dict[float, Path]) -> None:
+    """Carry out what is missing of the plan; a task that failed, was too slow or cannot be measured is left out."""
+    hopeless: set[str] = set()
+    for task, size, repeat, kind in missing(options, results):
+        if task in hopeless:
             continue
         text = corpus[size]
-        job = replace(job_of(options, task, text), output=str((options.work / "run").resolve()))
-        outcome = run_job(job, options.timeout, cache if kind == "warm" else None)
+        outcome = run_job(job_of(options, task, text), options.timeout, cold=kind == "cold")
         key = {"task": task, "size": size, "mb": text.stat().st_size / MB, "repeat": repeat, "cache": kind}
         results.add({**key, "commit": commit(), **outcome})
         say(f"{task} {key['mb']:.1f} MB, repeat {repeat}, {kind}: {_told(outcome)}")
         if "seconds" not in outcome:
-            hopeless[task] = _told(outcome)
+            hopeless.add(task)
 
 
 def _told(outcome: dict[str, Any]) -> str:
@@ -152,9 +160,9 @@ def main(arguments: list[str] | None = None) -> int:
         "quick": options.quick,
     }
     results = Results.open(options.output, settings, options.resume)
-    cache = (options.work / "numba").resolve()
-    started(options, results, corpus, cache)
-    measured(options, results, corpus, cache)
+    if missing(options, results):
+        started(options, results, corpus)
+        measured(options, results, corpus)
     write_report(results, options.output.parent, options.output.stem)
     problems = contradictions(results.records) + [
         f"{r['task']}: {r['error']}" for r in results.records if "error" in r and MEASURED[r["task"]].ours

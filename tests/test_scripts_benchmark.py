@@ -54,6 +54,11 @@ def test_a_tiny_run_validates_measures_reports_and_resumes(tmp_path):
     assert all(r["seconds"] > 0 and r["peak_mb"] > 10 and r["cache"] == "warm" for r in results["records"])
     assert "| encode/encode_batch |" in output.with_suffix(".md").read_text(encoding="utf-8")
     assert output.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    resumed = run(*arguments, "--resume")
+    assert resumed.returncode == 0 and resumed.stderr == ""  # nothing was left to measure
+    assert json.loads(output.read_text(encoding="utf-8")) == results
+    other = run(*arguments, "--resume", "--vocab-size", 600)
+    assert other.returncode == 1 and "measured with another vocab_size" in other.stderr
 
 
 def test_unknown_tasks_and_too_little_text_are_refused(tmp_path):

@@ -60,6 +60,7 @@ def again(task: Task, job: Job, facts: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: it gives another result than the first.
     """
+    started = time.perf_counter()
     output = Path(job.output) / "again"
     output.mkdir()
     run = task.prepare(replace(job, output=str(output)))
@@ -68,7 +69,7 @@ def again(task: Task, job: Job, facts: dict[str, Any]) -> dict[str, Any]:
     seconds = time.perf_counter() - began
     if second != facts:
         raise ValueError(f"a second run in the same process gave {second} after {facts}")
-    return {"again_seconds": seconds}
+    return {"again_seconds": seconds, "again_whole": time.perf_counter() - started}
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,45 @@ def test_help_teaches_by_example():
     for command in ("train", "count", "segment", "explain", "evaluate", "compare", "encode", "import"):
         done = mws(command, "--help")
         assert done.returncode == 0 and f"mws {command}" in done.stdout
+
+
+def test_the_model_card_is_one_the_hub_understands(trained: Path):
+    from huggingface_hub import ModelCard
+
+    card = ModelCard.load(trained / "README.md")
+    assert card.data.library_name == "transformers" and "mws-hf" in card.data.tags
+    assert "--vocab-size 500" in card.text and "·" in card.text
+
+
+def test_explain_shows_the_merges_and_the_evidence(trained: Path, corpus: Path):
+    done = mws("explain", "перечитали", "--model", trained, "--from", corpus, "--json")
+    result = json.loads(done.stdout)
+    assert "".join(result["tokens"]) == " перечитали"
+    assert result["merges"][-1]["tokens"] == result["tokens"]
+    assert len(result["boundaries"]) == len("перечитали") and all(0 <= p <= 1 for p in result["boundaries"])
+
+
+def test_explain_gives_every_term_of_classic_merges(corpus: Path):
+    rows = json.loads(mws("explain", "--merges", 3, "--from", corpus, "--json").stdout)
+    assert len(rows) == 3 and {"pmi", "t_score", "penalty", "gain", "total"} <= set(rows[0])
+    pair = json.loads(mws("explain", "--pair", rows[0]["left"], rows[0]["right"], "--from", corpus, "--json").stdout)
+    assert pair[0]["total"] == rows[0]["total"]
+
+
+def test_import_and_export_keep_every_id(trained: Path, tmp_path: Path):
+    assert mws("export", trained, "--output", tmp_path / "notebook").returncode == 0
+    assert mws("import", tmp_path / "notebook", "--output", tmp_path / "back").returncode == 0
+    before, after = (AutoTokenizer.from_pretrained(d).get_vocab() for d in (trained, tmp_path / "back"))
+    assert {token: after[token] for token in before} == before
+
+
+def test_an_interrupted_training_leaves_nothing_behind(corpus: Path, tmp_path: Path):
+    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", "train", str(corpus)]
+    process = subprocess.Popen([*command, "--output", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    if process.returncode == 0:
+        pytest.skip("training was over before the interrupt came")
+    assert process.returncode in (130, -signal.SIGINT) and list(tmp_path.iterdir()) == []
+    assert "half-written" in errors or process.returncode == -signal.SIGINT

@@ -53,6 +53,13 @@ class Sources:
     memory_cap: int | None = None
     show_progress: bool = True
 
+    def describe(self) -> str:
+        """The sources in words, for a model card."""
+        lemmas = [] if self.lemmas is None else [self.lemmas]
+        named = [Path(name).name for name in [*self.files, *self.word_lists, *lemmas]]
+        lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon and self.lemmas is None else []
+        return ", ".join(lexicon + named)
+
     @property
     def is_empty(self) -> bool:
         """Whether no source was given."""

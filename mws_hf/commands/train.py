@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,6 +27,7 @@ from mws_hf.commands.sources import (
 )
 from mws_hf.errors import MwSError
 from mws_hf.learn.trainer import MwSTrainer
+from mws_hf.model_card import model_card, write_model_card
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 
@@ -102,10 +106,21 @@ def train(
     counts = sources.gather(pattern, normalization, default_pattern=str(trainer.pattern))
     trainer.pattern, trainer.normalization = counts.pattern, counts.normalization
     tokenizer = trainer.train_from_counts(counts)
-    tokenizer.save_pretrained(str(output))
     report = trainer.report
     if report is None:
         raise RuntimeError("training left no report")
+    tokenizer.save_pretrained(str(output))
+    card = model_card(
+        output.name,
+        tokenizer,
+        report,
+        criterion=criterion,
+        source=sources.describe(),
+        command=shlex.join(["mws", *sys.argv[1:]]),
+        examples=[(word, tokenizer.tokenize(" " + word)) for word in sample_words(counts.words)],
+        normalization=counts.normalization,
+    )
+    write_model_card(output, card)
     result = {
         "directory": str(output),
         "vocab_size": len(tokenizer),
@@ -123,6 +138,17 @@ def train(
             f"{output}: {result['vocab_size']:,} tokens ({report.n_morphs:,} morph merges, {report.n_compositions:,} "
             f"compositions) from {report.n_types:,} word types in {result['seconds']} s"
         )
+
+
+def sample_words(words: Sequence[str], wanted: int = 8) -> list[str]:
+    """Some longer words to show, evenly spread over a list of pre-tokens; no language is known here.
+
+    >>> sample_words([" читательница", " и", " переписывать", "42"])
+    ['читательница', 'переписывать']
+    """
+    long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
+    step = max(1, len(long) // wanted)
+    return list(dict.fromkeys(long[::step]))[:wanted]
 
 
 def parse_composition(text: str | None) -> float | Literal["fill"] | None:

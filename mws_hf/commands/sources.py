@@ -56,7 +56,7 @@ class Sources:
     def describe(self) -> str:
         """The sources in words, for a model card."""
         lemmas = [] if self.lemmas is None else [self.lemmas]
-        named = [Path(name).name for name in [*self.files, *self.word_lists, *lemmas]]
+        named = [Path(str(name)).name for name in [*self.files, *self.word_lists, *lemmas]]
         lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon and self.lemmas is None else []
         return ", ".join(lexicon + named)
 

@@ -55,7 +55,14 @@ def test_tiny_inputs(words):
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("cut_rate", 0.0), ("cut_rate", 1.0), ("crossing_penalty", 0.0), ("max_types", 0), ("price_ends", (0.4,))],
+    [
+        ("cut_rate", 0.0),
+        ("cut_rate", 1.0),
+        ("crossing_penalty", 0.0),
+        ("max_types", 0),
+        ("em_types", 0),
+        ("price_ends", (0.4,)),
+    ],
 )
 def test_settings_out_of_range_say_which(argument, value):
     with pytest.raises(MwSError, match=argument):

@@ -8,7 +8,8 @@ import pytest
 from mws_hf.learn.contextual import reference
 from mws_hf.learn.contextual.contexts import build_contexts
 from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
-from mws_hf.learn.contextual.interning import build_trie, intern_pairs
+from mws_hf.learn.contextual.forms import code_points
+from mws_hf.learn.contextual.interning import build_trie, intern_pairs, intern_slices
 from mws_hf.learn.contextual.kernels import FIXED_POINT, best_splits, drop_arcs, expected_counts, variational_weights
 from mws_hf.learn.contextual.logistic import (
     curvature_of,
@@ -19,6 +20,7 @@ from mws_hf.learn.contextual.logistic import (
     substitute,
 )
 from mws_hf.learn.contextual.substrings import build_lattice
+from mws_hf.learn.contextual.variation import normalised_variation
 from mws_hf.learn.contextual.words import inner_junctions
 from mws_hf.learn.symbols import SymbolCorpus
 
@@ -121,23 +123,77 @@ def test_lattice_holds_exactly_the_frequent_substrings(words, corpus, longest, l
     assert np.bincount(lattice.entries).tolist() == lattice.counts.tolist()
 
 
-def test_expected_counts_and_best_splits_equal_going_through_all_segmentations(words, corpus):
+def test_expected_counts_and_moves_equal_going_through_all_ways_to_write():
+    words = random_words(4, n=80, longest=7)
+    corpus = SymbolCorpus.from_words(words)
     random = np.random.default_rng(4)
     lattice = build_lattice(corpus, 12, 2)
     names = entry_strings(corpus, lattice)
-    p = random.random(len(names))
-    odds = random.random(len(corpus.symbols)).astype(np.float32) * 3
-    counts, posterior = np.zeros(len(names), np.int64), np.zeros(len(odds), np.float32)
-    expected_counts(corpus.starts, lattice.rows, lattice.entries, lattice.spans, p, odds, counts, posterior)
-    by_word = [odds[a:b].tolist() for a, b in zip(corpus.starts, corpus.starts[1:], strict=False)]
-    uses, cuts = reference.expected_counts(words, dict(zip(names, p.tolist(), strict=True)), by_word)
-    np.testing.assert_allclose(counts / FIXED_POINT, [uses.get(name, 0.0) for name in names], atol=1e-6)
+    p, step, stop, start = random.random((len(names), 3)), random.random((3, 3)), random.random(3), random.random(3)
+    p[random.random(p.shape) < 0.2] = 0
+    p[lattice.lengths == 1, 1] = 0.1
+    step[0, 2] = step[1, 0] = stop[0] = 0
+    counts, moves = np.zeros((len(names), 3), np.int64), np.zeros((5, 3), np.int64)
+    posterior = np.full(len(corpus.symbols), 9, np.float32)
+    arrays = lattice.rows, lattice.entries, lattice.spans
+    expected_counts(corpus.starts, *arrays, p, step, stop, start, counts, moves, posterior)
+    table = dict(zip(names, p.tolist(), strict=True))
+    uses, moved, cuts = reference.expected_counts(words, table, step.tolist(), stop.tolist(), start.tolist())
+    expected = [[uses.get((name, c), 0.0) for c in range(3)] for name in names]
+    np.testing.assert_allclose(counts / FIXED_POINT, expected, atol=1e-6)
+    np.testing.assert_allclose(moves / FIXED_POINT, moved, atol=1e-6)
     np.testing.assert_allclose(posterior, [x for word in cuts for x in word], atol=1e-6)
 
-    logp, split = np.log(p), np.empty(len(p))
+
+def test_a_word_that_cannot_be_written_counts_nothing():
+    corpus = SymbolCorpus.from_words(["ab"])
+    lattice = build_lattice(corpus, 12, 2)
+    counts, moves, posterior = np.zeros((2, 3), np.int64), np.zeros((5, 3), np.int64), np.ones(2, np.float32)
+    arrays = corpus.starts, lattice.rows, lattice.entries, lattice.spans
+    expected_counts(*arrays, np.ones((2, 3)), np.zeros((3, 3)), np.ones(3), np.ones(3), counts, moves, posterior)
+    assert not counts.any()
+    assert not moves.any()
+    assert not posterior.any()
+
+
+def test_best_splits_equal_going_through_all_segmentations(corpus):
+    lattice = build_lattice(corpus, 12, 2)
+    names = entry_strings(corpus, lattice)
+    logp = np.log(np.random.default_rng(4).random(len(names)))
+    split = np.empty(len(names))
     best_splits(lattice.first, lattice.lengths, lattice.rows, lattice.entries, lattice.spans, logp, split)
     table = dict(zip(names, logp.tolist(), strict=True))
     np.testing.assert_allclose(split, [reference.best_split(name, table) for name in names], rtol=1e-12)
+
+
+def test_slices_are_numbered_by_content_and_tag_beyond_the_first_table_size():
+    words = random_words(5, n=20_000, letters="abcdefgh", longest=6) + ["ab", "", "ab", "b"]
+    tags = np.arange(len(words), dtype=np.int32) % 2
+    points, starts = code_points(words)
+    slices = intern_slices(points, starts, tags)
+    numbers = {}
+    expected = [numbers.setdefault(key, len(numbers)) for key in zip(words, tags.tolist(), strict=True)]
+    assert slices.ids.tolist() == expected
+    assert [(words[i], tags[i]) for i in slices.first] == list(numbers)
+    assert slices.hashes.tolist() == [reference.mixed_hash(*key) for key in numbers]
+    assert len(numbers) > 4096
+
+
+def test_variation_is_the_standardised_rise_of_entropy_from_both_sides(words, corpus, contexts):
+    forward, backward = (reference.branching(words, None, backwards=b) for b in (False, True))
+    rises, groups = ([], []), ([], [])
+    for word, f, b in zip(words, forward, backward, strict=True):
+        n = len(word)
+        for i in range(n - 1):
+            rises[0].append(f[i][0] - (f[i - 1][0] if i else 0))
+            rises[1].append(b[i + 1][0] - (b[i + 2][0] if i + 2 < n else 0))
+            groups[0].append(i)
+            groups[1].append(n - 2 - i)
+    expected = 0
+    for rise, group in zip(map(np.array, rises), map(np.array, groups), strict=True):
+        mean, deviation = ([f(rise[group == g]) for g in range(group.max() + 1)] for f in (np.mean, np.std))
+        expected += (rise - np.array(mean)[group]) / (np.array(deviation)[group] + 1e-3)
+    np.testing.assert_allclose(normalised_variation(corpus, contexts), expected, atol=1e-4)
 
 
 def test_dropping_arcs_renumbers_what_is_left(corpus):
@@ -154,12 +210,15 @@ def test_dropping_arcs_renumbers_what_is_left(corpus):
 
 
 def test_rare_entries_starve_and_single_symbols_survive():
-    counts = (np.array([0.0, 0.0, 0.5, 2.0, 100.0]) * FIXED_POINT).astype(np.int64)
-    p = np.empty(5)
-    variational_weights(counts, np.array([1, 2, 2, 2, 2], np.uint8), p)
+    column = (np.array([0.0, 0.0, 0.5, 2.0, 100.0]) * FIXED_POINT).astype(np.int64)
+    p = np.empty((5, 3))
+    variational_weights(np.stack([column] * 3, 1), np.array([1, 2, 2, 2, 2], np.uint8), 0.8, 1e-7, p)
     # exp(digamma(x)) for x = .5, 2, 100 (Abramowitz and Stegun, table 6.1)
-    np.testing.assert_allclose(p / p[4] * 99.50041, [0.1, 0.0, 0.140366, 1.526205, 99.50041], rtol=1e-5)
-    assert p.sum() == pytest.approx(1)
+    expected = np.array([0.1**1.25, 0.0, 0.140366, 1.526205, 99.50041]) ** 0.8
+    for c in (0, 2):
+        np.testing.assert_allclose(p[:, c], expected / expected.sum(), rtol=1e-5)
+    np.testing.assert_allclose(p[1:, 1], p[1:, 0])
+    assert p[0, 1] == 1e-7
 
 
 def likelihood_and_gradient(rows, targets, ridge, weights):

@@ -1,4 +1,4 @@
-"""The context view: a logistic regression from contexts to cut probabilities, refitted every round. No mixing."""
+"""The context view: a logistic regression from contexts to cut probabilities. No mixing with other views."""
 
 from __future__ import annotations
 
@@ -18,56 +18,51 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 
-class ContextView:
-    """Logistic regression from contexts to cut probabilities, refitted to every round's targets.
+def context_log_odds(
+    corpus: SymbolCorpus,
+    contexts: Contexts,
+    targets: Floats,
+    settings: EvidenceSettings,
+    pool: ThreadPoolExecutor,
+    n_threads: int,
+) -> Floats:
+    """Fit to the words that have targets, then log-odds of a cut after each symbol of all words.
 
     Args:
         corpus: distinct words.
         contexts: their context nodes.
-        settings: sample size and ridge. The sample is spread evenly over the junctions in corpus order.
+        targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
+        settings: sample size and ridge. The sample is spread evenly over the junctions that have targets.
         pool: threads for scoring.
         n_threads: word ranges scored side by side.
+
+    Returns:
+        float32, one a symbol; 0 at word ends.
     """
+    junctions = np.nonzero(inner_junctions(corpus)[: len(targets)])[0]
+    size = min(settings.fit_sample, len(junctions))
+    sample = junctions[np.arange(size) * len(junctions) // max(size, 1)]
+    raw = sample_rows(contexts, corpus.starts, sample)
+    numbers = raw[:, :-N_FLAGS]
+    mean, scale = numbers.mean(0), numbers.std(0) + 1e-6
+    z = (numbers - mean) / scale
+    rows = np.concatenate([z, z**2, raw[:, -N_FLAGS:]], axis=1)
+    weights = fit_logistic(rows, targets[sample].astype(np.float64), settings.ridge)
+    linear, square = _raw_coefficients(weights, mean, scale)
+    out = np.zeros(len(corpus.symbols), np.float32)
 
-    def __init__(
-        self,
-        corpus: SymbolCorpus,
-        contexts: Contexts,
-        settings: EvidenceSettings,
-        pool: ThreadPoolExecutor,
-        n_threads: int,
-    ) -> None:
-        self._contexts, self._ridge, self._pool = contexts, settings.ridge, pool
-        junctions = np.nonzero(inner_junctions(corpus))[0]
-        size = min(settings.fit_sample, len(junctions))
-        self._sample = junctions[np.arange(size) * len(junctions) // max(size, 1)]
-        raw = sample_rows(contexts, corpus.starts, self._sample)
-        self._n_numbers = raw.shape[1] - N_FLAGS
-        numbers = raw[:, : self._n_numbers]
-        self._mean, self._scale = numbers.mean(0), numbers.std(0) + 1e-6
-        z = (numbers - self._mean) / self._scale
-        self._rows = np.concatenate([z, z**2, raw[:, self._n_numbers :]], axis=1)
-        self._weights: Doubles | None = None
-        self._ranges = word_ranges(corpus, n_threads)
+    def work(starts: npt.NDArray[np.int64]) -> None:
+        score(starts, contexts.nodes, contexts.table, contexts.is_word, linear, square, out)
 
-    def log_odds(self, targets: Floats) -> Floats:
-        """Fit to `targets` (cut probability after each symbol), then log-odds after each symbol; 0 at word ends."""
-        self._weights = fit_logistic(self._rows, targets[self._sample].astype(np.float64), self._ridge, self._weights)
-        linear, square = self._coefficients(self._weights)
-        contexts = self._contexts
-        out = np.zeros(len(targets), np.float32)
+    list(pool.map(work, word_ranges(corpus, n_threads)))
+    return out
 
-        def work(starts: npt.NDArray[np.int64]) -> None:
-            score(starts, contexts.nodes, contexts.table, contexts.is_word, linear, square, out)
 
-        list(self._pool.map(work, self._ranges))
-        return out
-
-    def _coefficients(self, weights: Doubles) -> tuple[Doubles, Doubles]:
-        """Fold the standardisation into the weights: log-odds = linear . raw + square . raw ** 2."""
-        n = self._n_numbers
-        first, second, flags = weights[:n], weights[n : 2 * n], weights[2 * n :].copy()
-        square = second / self._scale**2
-        linear = first / self._scale - 2 * square * self._mean
-        flags[-1] += np.sum(square * self._mean**2) - np.sum(first * self._mean / self._scale)
-        return np.concatenate([linear, flags]), np.concatenate([square, np.zeros(N_FLAGS)])
+def _raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[Doubles, Doubles]:
+    """Fold the standardisation into the weights: log-odds = linear . raw + square . raw ** 2."""
+    n = len(mean)
+    first, second, flags = weights[:n], weights[n : 2 * n], weights[2 * n :].copy()
+    square = second / scale**2
+    linear = first / scale - 2 * square * mean
+    flags[-1] += np.sum(square * mean**2) - np.sum(first * mean / scale)
+    return np.concatenate([linear, flags]), np.concatenate([square, np.zeros(N_FLAGS)])

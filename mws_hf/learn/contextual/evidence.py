@@ -1,8 +1,8 @@
-"""Boundary evidence: two views of every junction teach each other, then their log-odds are mixed and calibrated.
+"""Boundary evidence: three views of every junction, mixed as log-odds and calibrated. No labels and no merges here.
 
-No labels and no merges here. The context view generalises over contexts, the lexicon view over whole morphs; each
-round the lexicon's posteriors are the targets of the context view, whose probabilities are the lexicon's next prior
-(co-training, Blum and Mitchell 1998, on soft labels).
+The lexicon view explains words by whole morphs, the context view generalises its posteriors over contexts (one round
+of co-training, Blum and Mitchell 1998, on soft labels), normalised variation looks at entropy alone. One round, since
+with classes in the lexicon further rounds move nothing or harm.
 """
 
 from __future__ import annotations
@@ -14,21 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.learn.contextual.context_view import ContextView
+from mws_hf.learn.contextual.context_view import context_log_odds
 from mws_hf.learn.contextual.contexts import build_contexts
 from mws_hf.learn.contextual.lexicon import LexiconView
 from mws_hf.learn.contextual.logistic import sigmoid
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.contextual.substrings import build_lattice
+from mws_hf.learn.contextual.variation import normalised_variation
 from mws_hf.learn.contextual.words import inner_junctions
 from mws_hf.learn.symbols import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
-
-
-MAX_PRIOR = 9.2
-"""Largest absolute log-odds that one view may impose on the other: no junction is ever decided for good."""
 
 
 def log_odds(p: npt.NDArray[Any], least: float = 1e-3) -> npt.NDArray[Any]:
@@ -44,7 +41,7 @@ def boundary_probabilities(
     """Probability that a morph boundary lies after each symbol.
 
     Args:
-        corpus: distinct words (weights are not used: every type counts once).
+        corpus: distinct words (weights are not used: every type counts once), those to learn the lexicon from first.
         settings: constants of the recipe.
         n_threads: threads; all cores when absent. The result does not depend on it.
 
@@ -59,33 +56,43 @@ def boundary_probabilities(
     settings = settings or EvidenceSettings()
     n_threads = n_threads or os.cpu_count() or 1
     inner = inner_junctions(corpus)
-    if not inner.any():
-        return np.zeros(len(corpus.symbols))
-    with ThreadPoolExecutor(n_threads) as pool:
-        lattice = build_lattice(corpus, settings.max_substring, settings.min_substring_count)
-        contexts = build_contexts(corpus, settings.orders, pool)
-        lexicon = LexiconView(corpus, lattice, settings, pool, n_threads)
-        context = ContextView(corpus, contexts, settings, pool, n_threads)
-        mixed = _teach_each_other(lexicon, context, inner, settings)
-    mixed = mixed[inner]
     j = np.zeros(len(inner))
-    j[inner] = sigmoid(mixed - np.quantile(mixed, 1 - settings.cut_rate))
+    if inner.any():
+        mixed = _mixed_log_odds(corpus, inner, settings, n_threads)
+        j[inner] = sigmoid(mixed - np.quantile(mixed, 1 - settings.cut_rate))
     return j
 
 
-def _teach_each_other(
-    lexicon: LexiconView, context: ContextView, inner: npt.NDArray[np.bool_], settings: EvidenceSettings
+def _mixed_log_odds(
+    corpus: SymbolCorpus, inner: npt.NDArray[np.bool_], settings: EvidenceSettings, n_threads: int
 ) -> Doubles:
-    """Mixed log-odds after the last round."""
-    odds = np.ones(len(inner), np.float32)
-    levels = len(settings.price_ends)
-    for _ in range(settings.rounds):
-        targets = np.zeros(len(inner), np.float32)
-        lexicon_odds = np.zeros(len(inner), np.float32)
-        for posterior in lexicon.posteriors(odds):
-            targets += posterior / np.float32(levels)
-            lexicon_odds += log_odds(posterior) / np.float32(levels)
-        context_odds = context.log_odds(targets)
-        odds = np.exp(np.clip(context_odds, -MAX_PRIOR, MAX_PRIOR))
-    share = settings.context_weight
-    return (1 - share) * lexicon_odds.astype(np.float64) + share * context_odds.astype(np.float64)
+    """Weighted sum of the views at every inner junction; the lexicon's only where it was learnt."""
+    learnt = _first_words(corpus, settings.em_types)
+    with ThreadPoolExecutor(n_threads) as pool:
+        contexts = build_contexts(corpus, settings.orders, pool)
+        targets, lexicon = _lexicon_view(learnt, settings, pool, n_threads)
+        context = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
+    mixed = context.copy()
+    known = np.nonzero(inner[: len(targets)])[0]
+    mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - context[: len(known)])
+    mixed += settings.variation_weight * normalised_variation(corpus, contexts)
+    return mixed
+
+
+def _lexicon_view(
+    corpus: SymbolCorpus, settings: EvidenceSettings, pool: ThreadPoolExecutor, n_threads: int
+) -> tuple[Floats, Floats]:
+    """Mean over the price ends of the lexicon's cut probabilities, and of their log-odds."""
+    lattice = build_lattice(corpus, settings.max_substring, settings.min_substring_count)
+    levels = np.float32(len(settings.price_ends))
+    mean, odds = np.zeros(len(corpus.symbols), np.float32), np.zeros(len(corpus.symbols), np.float32)
+    for posterior in LexiconView(corpus, lattice, settings, pool, n_threads).posteriors():
+        mean += posterior / levels
+        odds += log_odds(posterior) / levels
+    return mean, odds
+
+
+def _first_words(corpus: SymbolCorpus, n: int) -> SymbolCorpus:
+    """The first `n` words, with the same alphabet."""
+    starts = corpus.starts[: n + 1]
+    return SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n])

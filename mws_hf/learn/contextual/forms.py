@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.learn.contextual.interning import intern_pairs
+from mws_hf.learn.contextual.interning import intern_pairs, intern_slices
 from mws_hf.learn.symbols import SymbolCorpus
 from mws_hf.pattern import compiled
 
@@ -128,7 +128,8 @@ class Forms:
         forms: the forms as strings, with their leading space if they have one.
         counts: int64, shape (n_forms,), summed over the pre-tokens that hold the form.
         core_of: int64, shape (n_forms,), index into `cores`.
-        cores: the folded letters; by count, descending, then by code point.
+        cores: the folded letters; by count, descending, then by a hash, so that the first n of a list without counts
+            are an even sample of it and not one corner of the alphabet.
         core_counts: int64, shape (n_cores,).
     """
 
@@ -148,20 +149,19 @@ def collect_forms(pretokens: Sequence[str], counts: Longs) -> Forms:
     """
     places = find_words(pretokens)
     chosen = np.nonzero(places.is_word)[0]
-    forms, form_of = _numbered(_slices(*places.letters(chosen), places.spaced[chosen]))
-    cores, core_of = _numbered(places.cores(chosen))
-    core_counts = _sums(core_of, counts[chosen], len(cores))
-    by_code_point = np.array(sorted(range(len(cores)), key=cores.__getitem__), np.int64)
-    order = by_code_point[np.argsort(-core_counts[by_code_point], kind="stable")]
+    letters, starts = places.letters(chosen)
+    spaced = places.spaced[chosen]
+    form = intern_slices(letters, starts, spaced.astype(np.int32))
+    core = intern_slices(places.table.lower[letters], starts, np.zeros(len(chosen), np.int32))
+    core_counts = _sums(core.ids, counts[chosen], len(core.first))
+    order = np.lexsort((core.hashes, -core_counts))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    core_of_form = np.empty(len(forms), np.int64)
-    core_of_form[form_of] = rank[core_of]
     return Forms(
-        forms,
-        _sums(form_of, counts[chosen], len(forms)),
-        core_of_form,
-        [cores[i] for i in order.tolist()],
+        _slices(*places.letters(chosen[form.first]), spaced[form.first]),
+        _sums(form.ids, counts[chosen], len(form.first)),
+        rank[core.ids[form.first]],
+        places.cores(chosen[core.first[order]]),
         core_counts[order],
     )
 
@@ -176,17 +176,10 @@ def _slices(points: Points, starts: Longs, spaced: Mask) -> list[str]:
     ]
 
 
-def _numbered(texts: list[str]) -> tuple[list[str], Longs]:
-    """Distinct strings in order of first appearance, and which of them each text is."""
-    ids = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    return list(ids), np.fromiter(map(ids.__getitem__, texts), np.int64, len(texts))
-
-
 def _sums(ids: Longs, counts: Longs, n: int) -> Longs:
     """Exact integer sums of `counts` by id."""
-    total = np.zeros(n, np.int64)
-    np.add.at(total, ids, counts)
-    return total
+    order = np.argsort(ids, kind="stable")
+    return np.add.reduceat(counts[order], np.searchsorted(ids[order], np.arange(n))) if n else np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)

@@ -19,81 +19,131 @@ FIXED_POINT = 2.0**32
 
 @njit(cache=True, nogil=True)
 def expected_counts(
-    starts: Longs, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, odds: npt.NDArray[np.float32],
-    counts: Longs, posterior: npt.NDArray[np.float32],
+    starts: Longs, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles, start: Doubles,
+    counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
 ) -> None:  # fmt: skip
-    """Forward-backward over all segmentations of each word.
+    """Forward-backward over all ways to write each word as entries with classes.
 
-    A segmentation's weight is the product of the probabilities of its entries and of `odds` (prior boundary odds of
-    the junction after each symbol) where it cuts: the factor of the uncut junctions is the same for all.
+    A way's weight is the product of `start` of its first class, of the probabilities of its entries in their classes,
+    of `step` from each class to the next and of `stop` of its last class.
 
     Args:
-        starts: words of this call; `rows`, `odds` and `posterior` are indexed by symbols of the whole corpus.
+        starts: words of this call; `rows` and `posterior` are indexed by symbols of the whole corpus.
         rows: the lattice, with `entries` and `spans`.
         entries: see `Lattice`.
         spans: see `Lattice`.
-        p: probability of each entry.
-        odds: prior odds of a cut after each symbol; 1 everywhere for a flat prior.
-        counts: expected uses of each entry in units of 1 / FIXED_POINT are added here.
+        p: shape (n_entries, 3), probability of each entry in each class.
+        step: shape (3, 3), probability of the next class (column) after a class (row).
+        stop: shape (3,), probability that the word ends after a class.
+        start: shape (3,), probability of the first class.
+        counts: int64, shape (n_entries, 3); expected uses in units of 1 / FIXED_POINT are added here.
+        moves: int64, shape (5, 3); expected steps (3 rows), stops and starts are added here, in the same unit.
         posterior: probability of a cut after each symbol is written here.
     """
     longest = 0
     for w in range(len(starts) - 1):
         longest = max(longest, starts[w + 1] - starts[w])
-    f = np.empty(longest + 1)
-    b = np.empty(longest + 1)
-    weights = np.empty(longest * 16)
+    f = np.empty((longest + 1, 3))
+    b = np.empty((longest + 1, 3))
+    enter = np.empty((longest + 1, 3))
     for w in range(len(starts) - 1):
         s = starts[w]
         n = starts[w + 1] - s
-        base = rows[s]
-        f[0] = 1.0
-        for i in range(1, n + 1):
-            f[i] = 0.0
-        for i in range(n):
-            enter = f[i] * odds[s + i - 1] if i > 0 else 1.0
-            for e in range(rows[s + i], rows[s + i + 1]):
-                x = p[entries[e]]
-                weights[e - base] = x
-                f[i + spans[e]] += enter * x
-        if f[n] <= 0.0:
-            continue
-        inverse = 1.0 / f[n]
-        b[n] = 1.0
-        for i in range(n - 1, -1, -1):
-            prior = odds[s + i - 1] if i > 0 else 1.0
-            enter = f[i] * prior * inverse
-            total = 0.0
-            for e in range(rows[s + i], rows[s + i + 1]):
-                x = weights[e - base] * b[i + spans[e]]
-                total += x
-                counts[entries[e]] += np.int64(enter * x * FIXED_POINT + 0.5)
-            b[i] = total * prior
-            if i > 0:
-                posterior[s + i - 1] = f[i] * b[i] * inverse
+        _forward(s, n, rows, entries, spans, p, step, start, f, enter)
+        total = f[n, 0] * stop[0] + f[n, 1] * stop[1] + f[n, 2] * stop[2]
+        posterior[s : s + n] = 0.0
+        if total > 0.0:
+            _backward(s, n, rows, entries, spans, p, step, stop, f, enter, b, total, counts, moves, posterior)
 
 
 @njit(cache=True, nogil=True)
-def variational_weights(counts: Longs, lengths: Bytes, p: Doubles) -> None:
-    """M-step under a sparse prior: p proportional to exp(digamma(expected count)), which starves rare entries.
+def _forward(
+    s: int, n: int, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, start: Doubles,
+    f: Doubles, enter: Doubles,
+) -> None:  # fmt: skip
+    """f[i, c]: weight of all ways to write the first i symbols that end with class c; enter: those going on with c."""
+    f[1 : n + 1] = 0.0
+    for i in range(n):
+        for c in range(3):
+            enter[i, c] = f[i, 0] * step[0, c] + f[i, 1] * step[1, c] + f[i, 2] * step[2, c] if i > 0 else start[c]
+        for e in range(rows[s + i], rows[s + i + 1]):
+            t, end = entries[e], i + spans[e]
+            for c in range(3):
+                f[end, c] += enter[i, c] * p[t, c]
 
-    Entries expected less than a millionth of a time get 0, single symbols at least a tenth of a use.
+
+@njit(cache=True, nogil=True)
+def _backward(
+    s: int, n: int, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles,
+    f: Doubles, enter: Doubles, b: Doubles, total: float, counts: Longs, moves: Longs,
+    posterior: npt.NDArray[np.float32],
+) -> None:  # fmt: skip
+    """b[i, c]: weight of all ways to write the rest after class c ends at i; adds up what both directions tell."""
+    scale = FIXED_POINT / total
+    for c in range(3):
+        b[n, c] = stop[c]
+        moves[3, c] += np.int64(f[n, c] * stop[c] * scale + 0.5)
+    for i in range(n - 1, -1, -1):
+        x0, x1, x2 = 0.0, 0.0, 0.0
+        e0, e1, e2 = enter[i, 0] * scale, enter[i, 1] * scale, enter[i, 2] * scale
+        for e in range(rows[s + i], rows[s + i + 1]):
+            t, end = entries[e], i + spans[e]
+            y0, y1, y2 = p[t, 0] * b[end, 0], p[t, 1] * b[end, 1], p[t, 2] * b[end, 2]
+            x0, x1, x2 = x0 + y0, x1 + y1, x2 + y2
+            counts[t, 0] += np.int64(e0 * y0 + 0.5)
+            counts[t, 1] += np.int64(e1 * y1 + 0.5)
+            counts[t, 2] += np.int64(e2 * y2 + 0.5)
+        if i == 0:
+            moves[4, 0] += np.int64(e0 * x0 + 0.5)
+            moves[4, 1] += np.int64(e1 * x1 + 0.5)
+            moves[4, 2] += np.int64(e2 * x2 + 0.5)
+            return
+        cut = 0.0
+        for d in range(3):
+            z0, z1, z2 = step[d, 0] * x0, step[d, 1] * x1, step[d, 2] * x2
+            b[i, d] = z0 + z1 + z2
+            cut += f[i, d] * b[i, d]
+            weight = f[i, d] * scale
+            moves[d, 0] += np.int64(weight * z0 + 0.5)
+            moves[d, 1] += np.int64(weight * z1 + 0.5)
+            moves[d, 2] += np.int64(weight * z2 + 0.5)
+        posterior[s + i - 1] = cut / total
+
+
+@njit(cache=True, nogil=True)
+def digamma(x: float) -> float:
+    """Derivative of the logarithm of the gamma function, for x > 0, to 1e-8 (Abramowitz and Stegun, 6.3.5, 6.3.18)."""
+    shift = 0.0
+    while x < 6.0:
+        shift -= 1.0 / x
+        x += 1.0
+    z = 1.0 / (x * x)
+    return shift + math.log(x) - 0.5 / x - z * (1 / 12 - z * (1 / 120 - z / 252))
+
+
+@njit(cache=True, nogil=True)
+def variational_weights(counts: Longs, lengths: Bytes, power: float, single_stem: float, p: Doubles) -> None:
+    """M-step under a sparse prior: p proportional to exp(digamma(expected count)) ** power in each class.
+
+    Entries expected less than a millionth of a time get 0; single symbols have at least a tenth of a use as a prefix or
+    suffix and the fixed probability `single_stem` as a stem.
+
+    Args:
+        counts: int64, shape (n_entries, 3), in units of 1 / FIXED_POINT.
+        lengths: symbols of each entry.
+        power: below 1 flattens the distribution.
+        single_stem: probability of each single symbol as a stem.
+        p: shape (n_entries, 3), written here.
     """
-    total = 0.0
-    for t in range(len(p)):
-        x = counts[t] / FIXED_POINT
-        value = 0.0
-        if x >= 1e-6:
-            shift = 0.0
-            while x < 6.0:
-                shift -= 1.0 / x
-                x += 1.0
-            z = 1.0 / (x * x)
-            value = math.exp(shift + math.log(x) - 0.5 / x - z * (1 / 12 - z * (1 / 120 - z / 252)))
-        p[t] = max(value, 0.1) if lengths[t] == 1 else value
-        total += p[t]
-    for t in range(len(p)):
-        p[t] /= total
+    for c in range(3):
+        total = 0.0
+        for t in range(len(p)):
+            x = counts[t, c] / FIXED_POINT
+            value = math.exp(power * digamma(x)) if x >= 1e-6 else 0.0
+            p[t, c] = max(value, 0.1) if lengths[t] == 1 else value
+            total += p[t, c]
+        for t in range(len(p)):
+            p[t, c] = single_stem if c == 1 and lengths[t] == 1 else p[t, c] / total
 
 
 @njit(cache=True, nogil=True)

@@ -33,6 +33,9 @@ FORM_UNIT = 256
 """Weight of a core, shared out equally among its forms: F1 on lower-case words is the same as with shares by count or a
 weight of one for each form (within .003), on capitalised words .01 better than by count."""
 
+UNKNOWN = 0.5
+"""Boundary probability inside words without evidence."""
+
 SEED_SHARE = 8
 """At most 1 / SEED_SHARE of the merges join the space with a letter; only Han-like alphabets or tiny budgets need more.
 The letters left out join the space where their words earn it."""
@@ -78,19 +81,23 @@ class Evidence:
         return before + [float(p) for p in self.probabilities[self.starts[core] : self.starts[core + 1]]]
 
     def boundaries(self, pretokens: Sequence[str]) -> Doubles:
-        """`word` of many pre-tokens, one after another; zeros for those that are not among the types."""
+        """`word` of many pre-tokens, one after another.
+
+        Where nothing is known of a word it is 0.5 at every junction inside it but those before combining marks; 0 in
+        pre-tokens that are no words.
+        """
         places = find_words(pretokens)
-        out = np.zeros(len(places.points))
-        heads = places.starts[:-1]
+        heads, ends = places.starts[:-1], places.starts[1:]
+        words = np.nonzero(places.is_word)[0]
+        inside = np.zeros(len(places.points) + 1, np.int64)
+        inside[places.begins[words]] += 1
+        inside[ends[words] - 1] -= 1
+        out = np.where(np.cumsum(inside[:-1]) > 0, UNKNOWN, 0.0)
+        out[np.append(places.table.mark[places.points], False)[1:]] = 0.0
         out[heads[places.is_word & (places.begins > heads) & ~places.spaced]] = 1.0
-        index = self._index
-        known = np.full(len(pretokens), -1, np.int64)
-        for i in np.nonzero(places.is_word)[0].tolist():
-            known[i] = index.get(fold(pretokens[i][places.begins[i] - heads[i] :]), -1)
-        chosen = np.nonzero(known >= 0)[0]
-        _copy_slices(
-            self.probabilities, self.starts[known[chosen]], out, places.begins[chosen], places.starts[chosen + 1]
-        )
+        core = self.find(places.cores(words))
+        known, chosen = core[core >= 0], words[core >= 0]
+        _copy_slices(self.probabilities, self.starts[known], out, places.begins[chosen], ends[chosen])
         return out
 
 
@@ -110,9 +117,14 @@ def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_t
         n_threads: threads; all cores when absent. The result does not depend on it.
     """
     settings = settings or EvidenceSettings()
-    sizes = np.diff(split_graphemes(forms.cores).corpus.starts)
-    fit = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
-    types = [forms.cores[i] for i in fit.tolist()]
+    types: list[str] = []
+    for at in range(0, len(forms.cores), settings.max_types):
+        some = forms.cores[at : at + settings.max_types]
+        sizes = np.diff(split_graphemes(some).corpus.starts)
+        types += [some[i] for i in np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0].tolist()]
+        if len(types) >= settings.max_types:
+            break
+    types = types[: settings.max_types]
     graphemes = split_graphemes(types)
     found = np.zeros(len(graphemes.last))
     found[graphemes.last] = boundary_probabilities(graphemes.corpus, settings, n_threads)

@@ -1,7 +1,8 @@
-"""The lexicon view: words as sequences of entries that pay for their spelling; yields cut probabilities only.
+"""The lexicon view: words as prefixes, stems and suffixes that pay for their spelling; yields cut probabilities only.
 
-Unigram EM over substrings with a description-length price on every entry, as in Morfessor Baseline (Creutz and Lagus,
-2002), pruned step by step; the M-step is the mean-field one of a sparse Dirichlet prior.
+EM of a hidden Markov model whose states are the three classes and which emits substrings, as in Morfessor FlatCat
+(Grönroos et al. 2014), with a description-length price on every entry as in Morfessor Baseline (Creutz and Lagus,
+2002), pruned step by step; the M-step is the mean-field one of a sparse Dirichlet prior, flattened by a power.
 """
 
 from __future__ import annotations
@@ -26,20 +27,35 @@ from mws_hf.learn.contextual.words import word_ranges
 from mws_hf.learn.symbols import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
+Longs = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
+
+PREFIX, STEM, SUFFIX = range(3)
+
+FIRST_STEP = ((0.2, 0.8, 0.0), (0.0, 0.175, 0.525), (0.0, 0.1, 0.4))
+FIRST_STOP = (0.0, 0.3, 0.5)
+FIRST_START = (0.3, 0.7, 0.0)
+"""Transitions before the first step. Zeros stay zero: no suffix before a stem, no prefix after one, no word ends with a
+prefix. A suffix may be followed by a stem (compounds with linking elements)."""
+
+TYPICAL_STEM = 3.0
+"""Length in symbols at which a substring is half as likely a stem as a long one with the same count, at first."""
 
 
 @dataclass
 class _State:
-    """The entries still alive and their arcs; arrays are replaced or shortened by pruning."""
+    """The entries still alive, their arcs and the model; arrays are replaced or shortened by pruning."""
 
-    rows: npt.NDArray[np.int64]
+    rows: Longs
     entries: npt.NDArray[np.int32]
     spans: npt.NDArray[np.uint8]
     first: npt.NDArray[np.int32]
     lengths: npt.NDArray[np.uint8]
     costs: Doubles
     p: Doubles
+    step: Doubles
+    stop: Doubles
+    start: Doubles
 
 
 def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -> Doubles:
@@ -51,8 +67,35 @@ def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -
     return upto[lattice.first + lattice.lengths.astype(np.int64)] - upto[lattice.first] - np.log(stop / (1 - stop))
 
 
+def first_weights(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings) -> Doubles:
+    """Probability of each entry in each class before the first step, shape (n_entries, 3).
+
+    Prefixes and suffixes by the words they begin or end (but are not), stems by their places, longer ones preferred.
+
+    >>> corpus = SymbolCorpus.from_words(["ab", "abc"])
+    >>> from mws_hf.learn.contextual.substrings import build_lattice
+    >>> first_weights(corpus, build_lattice(corpus, 12, 2), EvidenceSettings()).round(2).tolist()
+    [[0.67, 0.21, 0.0], [0.0, 0.21, 0.5], [0.0, 0.11, 0.5], [0.33, 0.47, 0.0]]
+    """
+    n = len(lattice.first)
+    heads, ends = corpus.starts[:-1], corpus.starts[1:]
+    begin = np.repeat(np.arange(len(corpus.symbols)), np.diff(lattice.rows))
+    end = begin + lattice.spans
+    is_head, is_end = np.zeros(len(corpus.symbols) + 1, bool), np.zeros(len(corpus.symbols) + 1, bool)
+    is_head[heads], is_end[ends] = True, True
+    opens, closes = is_head[begin], is_end[end]
+    weights = np.empty((n, 3))
+    weights[:, PREFIX] = np.bincount(lattice.entries[opens & ~closes], minlength=n) + 1e-3
+    weights[:, STEM] = lattice.counts / (1 + np.exp(TYPICAL_STEM - lattice.lengths))
+    weights[:, SUFFIX] = np.bincount(lattice.entries[closes & ~opens], minlength=n) + 1e-3
+    weights[lattice.lengths > settings.max_prefix, PREFIX] = 0
+    weights[lattice.lengths > settings.max_suffix, SUFFIX] = 0
+    result: Doubles = weights / weights.sum(0)
+    return result
+
+
 class LexiconView:
-    """EM over the lattice of one corpus; each call starts again from all candidates.
+    """EM over the lattice of one corpus.
 
     Args:
         corpus: distinct words.
@@ -70,66 +113,78 @@ class LexiconView:
         pool: ThreadPoolExecutor,
         n_threads: int,
     ) -> None:
-        self._lattice = lattice
-        self._settings = settings
-        self._pool = pool
-        self._costs = spelling_costs(corpus, lattice, settings.mean_entry_length)
+        self._corpus, self._lattice, self._settings, self._pool = corpus, lattice, settings, pool
         self._ranges = word_ranges(corpus, n_threads)
-        self._buffers = [np.empty(len(lattice.first), np.int64) for _ in self._ranges]
+        self._buffers = [np.empty((len(lattice.first), 3), np.int64) for _ in self._ranges]
 
-    def posteriors(self, odds: Floats) -> Iterator[Floats]:
+    def posteriors(self) -> Iterator[Floats]:
         """Cut probability after each symbol, once for each end price, cheapest first.
-
-        Args:
-            odds: float32, prior odds of a cut after each symbol; ones for a flat prior.
 
         Yields:
             float32, one a symbol; 0 after the last symbol of a word. The array is reused by the next step.
         """
-        source = self._lattice
+        settings, source = self._settings, self._lattice
         state = _State(
-            source.rows.copy(), source.entries.copy(), source.spans.copy(), source.first, source.lengths, self._costs,
-            source.counts / source.counts.sum(),
+            source.rows.copy(), source.entries.copy(), source.spans.copy(), source.first, source.lengths,
+            spelling_costs(self._corpus, source, settings.mean_entry_length),
+            first_weights(self._corpus, source, settings),
+            np.array(FIRST_STEP), np.array(FIRST_STOP), np.array(FIRST_START),
         )  # fmt: skip
-        posterior = np.zeros(len(odds), np.float32)
-        for price in self._settings.price_ramp:
-            for _ in range(self._settings.em_steps):
-                counts = self._step(state, odds, posterior)
-                variational_weights(counts, state.lengths, state.p)
-            self._prune(state, counts, price)
-            if price in self._settings.price_ends:
-                kept = state.p.copy()
-                for _ in range(self._settings.em_steps - 1):
-                    variational_weights(self._step(state, odds, posterior), state.lengths, state.p)
-                self._step(state, odds, posterior)
-                state.p = kept
+        posterior = np.zeros(len(self._corpus.symbols), np.float32)
+        for price in settings.price_ramp:
+            for _ in range(settings.em_steps):
+                counts = self._expect(state, posterior)
+                self._maximise(state, *counts)
+            self._prune(state, counts[0], price)
+            if price in settings.price_ends:
+                kept = state.p.copy(), state.step, state.stop, state.start
+                for _ in range(settings.em_steps - 1):
+                    self._maximise(state, *self._expect(state, posterior))
+                self._expect(state, posterior)
+                state.p, state.step, state.stop, state.start = kept
                 yield posterior
 
-    def _step(self, state: _State, odds: Floats, posterior: Floats) -> npt.NDArray[np.int64]:
-        """One expectation step; counts in fixed point."""
+    def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
+        """One expectation step: uses of the entries and moves between classes, in fixed point."""
         buffers = [buffer[: len(state.p)] for buffer in self._buffers]
+        moves = np.zeros((len(buffers), 5, 3), np.int64)
 
-        def work(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> None:
+        def work(starts: Longs, counts: Longs, moved: Longs) -> None:
             counts[:] = 0
-            expected_counts(starts, state.rows, state.entries, state.spans, state.p, odds, counts, posterior)
+            expected_counts(
+                starts, state.rows, state.entries, state.spans, state.p, state.step, state.stop, state.start,
+                counts, moved, posterior,
+            )  # fmt: skip
 
-        list(self._pool.map(work, self._ranges, buffers))
+        list(self._pool.map(work, self._ranges, buffers, moves))
         for other in buffers[1:]:
             buffers[0] += other
-        return buffers[0]
+        return buffers[0], moves.sum(0)
 
-    def _prune(self, state: _State, counts: npt.NDArray[np.int64], price: float) -> None:
-        """Drop entries whose uses gain less over their best split than `price` times their spelling."""
+    def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
+        """The model that explains the expected counts."""
+        settings = self._settings
+        variational_weights(counts, state.lengths, settings.flattening, settings.single_stem, state.p)
+        step, stop, start = moves[:3] / FIXED_POINT, moves[3] / FIXED_POINT, moves[4] / FIXED_POINT
+        leave = step.sum(1) + stop + 1e-9
+        state.step, state.stop, state.start = step / leave[:, None], stop / leave, start / max(start.sum(), 1e-9)
+
+    def _prune(self, state: _State, counts: Longs, price: float) -> None:
+        """Drop entries that gain less over their best split, in all classes, than `price` times their spelling."""
+        uses = counts / FIXED_POINT
+        p = (state.p * (uses.sum(0) / max(uses.sum(), 1e-9))).sum(1)
         with np.errstate(divide="ignore"):
-            logp = np.log(state.p)
+            logp = np.log(p)
         split = np.empty(len(logp))
         best_splits(state.first, state.lengths, state.rows, state.entries, state.spans, logp, split)
         single = state.lengths == 1
         with np.errstate(invalid="ignore"):
-            gain = counts / FIXED_POINT * (logp - split)
-        keep = single | ((state.p > 0) & (gain >= price * state.costs))
+            gain = uses.sum(1) * (logp - split)
+        keep = single | ((p > 0) & (gain >= price * state.costs))
         number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
         arcs = drop_arcs(state.rows, state.entries, state.spans, number)
         state.entries, state.spans = state.entries[:arcs], state.spans[:arcs]
         state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
-        state.p = state.p[keep] / state.p[keep].sum()
+        state.p = state.p[keep]
+        state.p /= state.p.sum(0)
+        state.p[state.lengths == 1, STEM] = self._settings.single_stem

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise, product
 
 BOUNDARY = "\0"
+Matrix = Sequence[Sequence[float]]
 
 
 def continuations(words: Sequence[str], order: int | None) -> dict[str, Counter[str]]:
@@ -79,10 +81,10 @@ def substring_counts(words: Sequence[str], longest: int, min_count: int) -> dict
     return {entry: count for entry, count in found.items() if len(entry) == 1 or count >= min_count}
 
 
-def segmentations(word: str, p: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+def segmentations(word: str, p: Collection[str]) -> Iterator[tuple[str, ...]]:
     """All ways to write `word` as a sequence of entries.
 
-    >>> list(segmentations("ab", {"a": 0.1, "b": 0.1, "ab": 0.1}))
+    >>> list(segmentations("ab", {"a", "b", "ab"}))
     [('a', 'b'), ('ab',)]
     """
     if not word:
@@ -94,31 +96,68 @@ def segmentations(word: str, p: Mapping[str, float]) -> Iterator[tuple[str, ...]
 
 
 def expected_counts(
-    words: Sequence[str], p: Mapping[str, float], odds: Sequence[Sequence[float]]
-) -> tuple[dict[str, float], list[list[float]]]:
-    """Expected uses of the entries, and the probability of a cut after each character, by going through all ways.
+    words: Sequence[str], p: Mapping[str, Sequence[float]], step: Matrix, stop: Sequence[float], start: Sequence[float]
+) -> tuple[dict[tuple[str, int], float], list[list[float]], list[list[float]]]:
+    """Expected uses of the entries by class, of the moves, and cut probabilities, by going through all ways to write.
 
     Args:
         words: the words, short ones.
-        p: probability of each entry.
-        odds: for each word, prior odds of a cut after each character.
+        p: probability of each entry in each of the three classes.
+        step: probability of the next class (column) after a class (row).
+        stop: probability that the word ends after a class.
+        start: probability of the first class.
+
+    Returns:
+        Uses of (entry, class); moves, five rows: steps from each class, stops, starts; for each word, the probability
+        of a cut after each character.
     """
-    uses: dict[str, float] = defaultdict(float)
+    uses: dict[tuple[str, int], float] = defaultdict(float)
+    moves = [[0.0] * 3 for _ in range(5)]
     posteriors = []
-    for word, prior in zip(words, odds, strict=True):
-        posterior = [0.0] * len(word)
-        weighted = []
+    for word in words:
+        ways = []
         for pieces in segmentations(word, p):
-            ends = [sum(map(len, pieces[: k + 1])) for k in range(len(pieces) - 1)]
-            weighted.append((pieces, ends, math.prod(p[x] for x in pieces) * math.prod(prior[e - 1] for e in ends)))
-        total = sum(weight for _, _, weight in weighted)
-        for pieces, ends, weight in weighted:
-            for piece in pieces:
-                uses[piece] += weight / total
-            for end in ends:
-                posterior[end - 1] += weight / total
+            for classes in product(range(3), repeat=len(pieces)):
+                weight = start[classes[0]] * stop[classes[-1]]
+                weight *= math.prod(step[a][b] for a, b in pairwise(classes))
+                if weight > 0:
+                    ways.append((pieces, classes, weight * math.prod(map(lambda x, c: p[x][c], pieces, classes))))
+        total = sum(weight for _, _, weight in ways)
+        posterior = [0.0] * len(word)
+        for pieces, classes, weight in ways:
+            share = weight / total
+            for piece, c in zip(pieces, classes, strict=True):
+                uses[piece, c] += share
+            for a, b in pairwise(classes):
+                moves[a][b] += share
+            moves[3][classes[-1]] += share
+            moves[4][classes[0]] += share
+            for k in range(1, len(pieces)):
+                posterior[sum(map(len, pieces[:k])) - 1] += share
         posteriors.append(posterior)
-    return dict(uses), posteriors
+    return dict(uses), moves, posteriors
+
+
+def mixed_hash(text: str, tag: int = 0) -> int:
+    """The hash that orders words of equal count, a signed 64-bit number.
+
+    >>> mixed_hash("") == 1, mixed_hash("ab") != mixed_hash("ba")
+    (True, True)
+    """
+    h = tag + 1
+    for character in text:
+        h = signed((h ^ ord(character)) * -7046029254386353131)
+        h ^= h >> 32
+    return h
+
+
+def signed(x: int) -> int:
+    """`x` as it is in 64 bits, two's complement.
+
+    >>> signed(2**63)
+    -9223372036854775808
+    """
+    return (x + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def best_split(entry: str, logp: Mapping[str, float]) -> float:

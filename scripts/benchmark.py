@@ -12,6 +12,7 @@ contradict each other.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -22,7 +23,7 @@ from benchmark.child import MEASURED
 from benchmark.corpus import MB, cut, generated_text, mixed_text
 from benchmark.job import Job
 from benchmark.report import write_report
-from benchmark.runner import Results, commit, run_job
+from benchmark.runner import Results, code, commit, run_job
 from benchmark.summary import contradictions
 
 from mws_hf.errors import MwSError
@@ -33,7 +34,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("corpus", nargs="*", help="text files or globs, .gz too")
     parser.add_argument("--generate", type=float, metavar="MB", help="make up a text of this size instead")
     parser.add_argument("--output", type=Path, default=Path("scripts/results/benchmark.json"))
-    parser.add_argument("--work", type=Path, default=Path("out/benchmark"), help="scratch folder")
+    parser.add_argument("--work", type=Path, default=Path("out/benchmark"), help="scratch folder, one run at a time")
     parser.add_argument("--sizes", type=float, nargs="+", default=[1, 3, 9], help="multiples of the base")
     parser.add_argument("--base-mb", type=float, help="default: 10, or less if the text is small")
     parser.add_argument("--repeats", type=int, default=3)
@@ -71,7 +72,7 @@ def job_of(options: argparse.Namespace, task: str, text: Path) -> Job:
     return Job(
         task=task,
         text=str(text.resolve()),
-        output=str((options.work / "run").resolve()),
+        output=str((options.work / f"run-{os.getpid()}").resolve()),
         shared=str((options.work / "shared").resolve()),
         vocab_size=options.vocab_size,
         **small,
@@ -131,7 +132,7 @@ def measured(options: argparse.Namespace, results: Results, corpus: dict[float, 
         text = corpus[size]
         outcome = run_job(job_of(options, task, text), options.timeout, cold=kind == "cold")
         key = {"task": task, "size": size, "mb": text.stat().st_size / MB, "repeat": repeat, "cache": kind}
-        results.add({**key, "commit": commit(), **outcome})
+        results.add({**key, "commit": commit(), "code": code(), **outcome})
         say(f"{task} {key['mb']:.1f} MB, repeat {repeat}, {kind}: {_told(outcome)}")
         if "seconds" not in outcome:
             hopeless.add(task)

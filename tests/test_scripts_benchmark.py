@@ -88,3 +88,5 @@ def test_contradictions_are_found(summary):
     found = summary.contradictions(rows)
     assert [line.split(":")[0] for line in found] == ["a at 1x", "learn", "encode at 1x"]
     assert summary.contradictions(rows[:1]) == []
+    edited = [record("a", 1, 1.0, i, code=c) for i, c in enumerate("xy")]
+    assert "sources changed" in summary.contradictions(edited)[0]

@@ -93,7 +93,8 @@ def tiktoken_batch(job: Job) -> Run:
     backend = Tokenizer.from_file(str(Path(job.shared) / TOKENIZER / "tokenizer.json"))
     ranks = byte_ranks(backend)
     encoding = tiktoken.Encoding("mws", pat_str=WORD_PATTERN, mergeable_ranks=ranks, special_tokens={})
-    ids = {_raw(token): index for token, index in backend.get_vocab().items()}
+    vocab = sorted(backend.get_vocab().items(), key=lambda item: not _is_byte(item[0]))
+    ids = {_raw(token): index for token, index in vocab}  # "a" comes after <0x61> and takes its place
     to_ours = {rank: ids.get(raw) for raw, rank in ranks.items()}
     lines = lines_of(job.text)
     for start in range(0, len(lines), _BATCH):
@@ -111,9 +112,12 @@ def tiktoken_batch(job: Job) -> Run:
     return lambda: {"tokens": sum(map(len, encoding.encode_ordinary_batch(lines, num_threads=threads)))}
 
 
+def _is_byte(token: str) -> bool:
+    return len(token) == 6 and token.startswith("<0x") and token.endswith(">")
+
+
 def _raw(token: str) -> bytes:
-    is_byte = len(token) == 6 and token.startswith("<0x") and token.endswith(">")
-    return bytes([int(token[3:5], 16)]) if is_byte else token.encode()
+    return bytes([int(token[3:5], 16)]) if _is_byte(token) else token.encode()
 
 
 TASKS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -97,6 +98,12 @@ def commit() -> str:
         return head + ("+" if _git("status", "--porcelain", "--untracked-files=no", "mws_hf", "scripts") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def code() -> str:
+    """A checksum of the package's sources: when it changes, numba compiles again, and times mean something else."""
+    files = sorted((SCRIPTS.parent / "mws_hf").rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 def _git(*arguments: str) -> str:

@@ -129,6 +129,8 @@ def growth(records: list[Record], task: str) -> float | None:
 def contradictions(records: list[Record]) -> list[str]:
     """Outputs that must be equal and are not: ours between runs, merges against the rescan, numbers of tokens."""
     found = []
+    if len({r["code"] for r in records if "code" in r}) > 1:
+        found.append("the package's sources changed between measurements: run all of them again")
     for task, size in sorted({(r["task"], r["size"]) for r in records}):
         digests = {r["digest"] for r in records if (r["task"], r["size"]) == (task, size) and "digest" in r}
         if len(digests) > 1:

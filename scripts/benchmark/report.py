@@ -16,10 +16,11 @@ Every measurement is a process of its own; *s* is the time of the work with libr
 compiled before (loading them from numba's cache on disk is included); *whole process* is from the start of Python to
 its end; *again* is our work done once more in the same process; *cold* is it with an empty numba cache, compilation
 included. Ratios are medians over medians, in brackets the least and greatest within one repeat. Order alternates
-between repeats. Memory is the peak of the whole process. All split text by the same pattern, but contextual MwS has its own and SentencePiece splits by white space,
-here without normalization. `count/tokenizers` is WordLevelTrainer with vocab_size=0, the cheapest way to count there.
-`encode_batch` gets lines that are in memory already, and its ids stay in Rust. `learn/full-rescan` (*) is extrapolated
-from a few merges at the beginning and at the end, the cheaper of them taken for all."""
+between repeats. Memory is the peak of the whole process. All split text by the same pattern, but contextual MwS has its
+own and SentencePiece splits by white space, here without normalization. `count/tokenizers` is WordLevelTrainer with
+vocab_size=0, the cheapest way to count there. `encode_batch` gets lines that are in memory already, and its ids stay in
+Rust. `learn/full-rescan` (*) is extrapolated from a few merges at the beginning and at the end, the cheaper of them
+taken for all."""
 
 
 def write_report(results: Any, folder: Path, stem: str) -> None:

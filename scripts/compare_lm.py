@@ -27,7 +27,8 @@ from mws_hf.lm.config import MultiToken, RunConfig
 from mws_hf.lm.documents import read_documents, split_documents
 
 ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = "bpe"
+REFERENCES = ("bpe", "unigram")
+"""What all others are compared with; the first also sets the budget of FLOP-matched runs."""
 
 MWS: dict[str, dict[str, Any]] = {
     "mws": {},
@@ -160,7 +161,7 @@ def run_config(run: Run, preset: Preset, text: list[str], tokenizer: Path, work:
     """The config of a run; one that is matched by operations needs the reference run of its seed to be finished."""
     budget = None
     if run.flop_matched:
-        report = work / "runs" / Run(REFERENCE, run.seed, run.vocabulary).name / "training.json"
+        report = work / "runs" / Run(REFERENCES[0], run.seed, run.vocabulary).name / "training.json"
         if not report.is_file():
             raise MwSError(f"{run.name}: needs {report}; train the reference first")
         budget = json.loads(report.read_text(encoding="utf-8"))["flops"]
@@ -216,8 +217,8 @@ def main() -> None:
             break
         execute(run, preset, options.text, options.work, options.threads)
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)
-        write_report(options.preset, preset, options.work, options.results, REFERENCE)
-    write_report(options.preset, preset, options.work, options.results, REFERENCE)
+        write_report(options.preset, preset, options.work, options.results, REFERENCES)
+    write_report(options.preset, preset, options.work, options.results, REFERENCES)
 
 
 if __name__ == "__main__":

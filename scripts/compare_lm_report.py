@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,13 @@ class Finished:
         return np.array(self.evaluation[name], kind)
 
 
-def write_report(name: str, preset: Any, work: Path, results: Path, reference: str) -> None:
-    """Write lm_NAME.json, .csv, .md and .png of everything finished so far."""
+def write_report(name: str, preset: Any, work: Path, results: Path, references: Sequence[str]) -> None:
+    """Write lm_NAME.json, .csv, .md and .png of everything finished so far, compared with each of `references`."""
     finished = [entry for run in preset.runs if (entry := _read(work, run)) is not None]
     groups: dict[tuple[str, int, bool, bool], list[Finished]] = {}
     for entry in finished:
         groups.setdefault(entry.key, []).append(entry)
-    rows = [_row(key, runs, groups, reference) for key, runs in groups.items()]
+    rows = [_row(key, runs, groups, references) for key, runs in groups.items()]
     rows.sort(key=lambda row: (row["vocabulary"], row["multi_token"], row["bits_per_byte"] or math.inf))
     document = {
         "preset": name,
@@ -53,7 +53,7 @@ def write_report(name: str, preset: Any, work: Path, results: Path, reference: s
     }
     write_text(results / f"lm_{name}.json", json.dumps(document, ensure_ascii=False, indent=1) + "\n")
     write_text(results / f"lm_{name}.csv", _csv(rows))
-    write_text(results / f"lm_{name}.md", _markdown(name, preset, rows, finished, reference))
+    write_text(results / f"lm_{name}.md", _markdown(name, preset, rows, finished, references))
     _plot(results / f"lm_{name}.png", groups.values())
 
 
@@ -66,15 +66,18 @@ def _read(work: Path, run: Any) -> Finished | None:
     return Finished(run, *(json.loads(file.read_text(encoding="utf-8")) for file in files))
 
 
-def _row(key: Any, runs: list[Finished], groups: dict[Any, list[Finished]], reference: str) -> dict[str, Any]:
+def _row(
+    key: Any, runs: list[Finished], groups: dict[Any, list[Finished]], references: Sequence[str]
+) -> dict[str, Any]:
     system, vocabulary, multi_token, flop_matched = key
     first = runs[0]
     values = [entry.evaluation["bits_per_byte"] for entry in runs]
     usable = None not in values
-    base = groups.get((reference, vocabulary, multi_token, False))
-    compared = base is not None and usable and system != reference
-    difference = _difference(runs, base) if compared and base is not None else None
-    base_flops = base[0].training["flops"] if base else math.nan
+    bases = {name: groups.get((name, vocabulary, multi_token, False)) for name in references}
+    compared = {name: base for name, base in bases.items() if base is not None and base is not runs and usable}
+    differences = {name: _difference(runs, base) for name, base in compared.items()}
+    first_base = bases[references[0]]
+    base_flops = first_base[0].training["flops"] if first_base else math.nan
     return {
         "system": system,
         "vocabulary": vocabulary,
@@ -86,7 +89,7 @@ def _row(key: Any, runs: list[Finished], groups: dict[Any, list[Finished]], refe
         "train_bytes": first.training["train_bytes"],
         "bits_per_byte": float(np.mean(values)) if usable else None,
         "sd": float(np.std(values, ddof=1)) if usable and len(values) > 1 else None,
-        "difference": asdict(difference) if difference else None,
+        "differences": {name: asdict(value) for name, value in differences.items() if value is not None},
         "represented": first.evaluation["documents_represented"] / first.evaluation["documents"],
         "groups": {name: _mean_group(runs, name) for name in (SEEN, KNOWN_LEMMA, NEW_LEMMA)},
         "speculation": first.evaluation.get("speculation"),
@@ -124,15 +127,19 @@ def _csv(rows: list[dict[str, Any]]) -> str:
              "train_bytes", "bits_per_byte", "sd", "represented")  # fmt: skip
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
-    writer.writerow([*names, "difference", "low", "high", SEEN, KNOWN_LEMMA, NEW_LEMMA])
+    references = sorted({name for row in rows for name in row["differences"]})
+    parts = ("value", "low", "high")
+    compared = [f"{part} against {name}" for name in references for part in parts]
+    writer.writerow([*names, *compared, SEEN, KNOWN_LEMMA, NEW_LEMMA])
     for row in rows:
-        difference = row["difference"] or {}
-        compared = [difference.get(name) for name in ("value", "low", "high")]
-        writer.writerow([*(row[name] for name in names), *compared, *row["groups"].values()])
+        figures = [row["differences"].get(name, {}).get(part) for name in references for part in parts]
+        writer.writerow([*(row[name] for name in names), *figures, *row["groups"].values()])
     return output.getvalue()
 
 
-def _markdown(name: str, preset: Any, rows: list[dict[str, Any]], finished: list[Finished], reference: str) -> str:
+def _markdown(
+    name: str, preset: Any, rows: list[dict[str, Any]], finished: list[Finished], references: Sequence[str]
+) -> str:
     settings = ", ".join(f"{key} {value}" for key, value in preset.settings.items())
     revisions = sorted({entry.tokenizer["revision"] for entry in finished})
     sizes = finished[0].training if finished else {}
@@ -142,20 +149,21 @@ def _markdown(name: str, preset: Any, rows: list[dict[str, Any]], finished: list
         f"Settings: {settings}. Non-embedding parameters {sizes.get('non_embedding_parameters')}, embedding (tied) "
         f"{sizes.get('embedding_parameters')}. Package revisions of the tokenizers: {', '.join(revisions)}.",
         "",
-        f"Bits per byte on held-out text, mean over seeds; differences from {reference} in percent with the 95 % "
-        "interval of the paired bootstrap over documents (and seeds). The last columns are bits per byte over running "
-        "words by novelty to the training text.",
+        "Bits per byte on held-out text, mean over seeds; differences in percent with the 95 % interval of the paired "
+        "bootstrap over documents (and seeds, where there are several). FLOPs of next-token training, relative to "
+        f"{references[0]}. The last columns: bits per byte over running words by novelty to the training text.",
         "",
-        "| tokenizer | vocabulary | seeds | bytes/token | FLOPs | bits per byte | s.d. | difference | lossless | "
+        "| tokenizer | vocabulary | seeds | bytes/token | FLOPs | bits per byte | s.d. | "
+        f"{' | '.join('against ' + name for name in references)} | lossless | "
         "seen forms | new form, seen lemma | new lemma |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
-        *(_markdown_row(row) for row in rows),
+        "|" + "---|" * (11 + len(references)),
+        *(_markdown_row(row, references) for row in rows),
         *_speculation_lines(rows),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _markdown_row(row: dict[str, Any]) -> str:
+def _markdown_row(row: dict[str, Any], references: Sequence[str]) -> str:
     cells = [
         _label(row),
         str(row["vocabulary"]),
@@ -164,7 +172,7 @@ def _markdown_row(row: dict[str, Any]) -> str:
         f"x{row['relative_flops']:.2f}",
         _number(row["bits_per_byte"]),
         _number(row["sd"]),
-        _interval(row["difference"]),
+        *(_interval(row["differences"].get(name)) for name in references),
         f"{row['represented']:.1%}",
         *(_number(value) for value in row["groups"].values()),
     ]

@@ -77,7 +77,7 @@ def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_
     assert all(1 < run["training"]["steps"] <= 3 for run in document["runs"])
     rows = {row["system"]: row for row in document["rows"]}
     if preset == "cpu":
-        assert rows["mws"]["difference"]["documents"] > 5
+        assert rows["mws"]["differences"]["bpe"]["documents"] > 5
         assert "| mws | 8000 | 1 |" in (results / "lm_cpu.md").read_text(encoding="utf-8")
         assert "mws,8000" in (results / "lm_cpu.csv").read_text(encoding="utf-8")
     else:

@@ -5,6 +5,7 @@ import unicodedata
 import numpy as np
 import pytest
 
+from mws_hf import MwSTrainer
 from mws_hf.learn.contextual.forms import collect_forms
 from mws_hf.learn.contextual.learner import collect_evidence, learn_contextual
 from mws_hf.learn.contextual.settings import EvidenceSettings
@@ -27,6 +28,22 @@ def train(pretokens, n_merges, counts=None, settings=None, **options):
 @pytest.fixture(scope="module")
 def language():
     return make_language()
+
+
+def test_a_small_regular_paradigm_is_cut_before_its_endings():
+    stems = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор".split()
+    endings = "а у ой ы ам ами ах ать ал ала али ает ают ник ника ники".split()
+    words = [" " + prefix + stem + ending for prefix in ("", "на", "пере") for stem in stems for ending in endings]
+    merges = train(words, 300)[0].merges
+    assert len(merges) > 80
+    tokenizer = encoder(merges, alphabet_of(words))
+    cut = [tokenizer.encode(word).tokens[-1] in endings for word in words]
+    assert np.mean(cut) > 0.65
+
+
+def test_the_trainer_and_the_evidence_have_the_same_defaults():
+    trainer, settings = MwSTrainer(), EvidenceSettings()
+    assert (trainer.crossing_penalty, trainer.max_types) == (settings.crossing_penalty, settings.max_types)
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ class EvidenceSettings:
         ridge: L2 penalty of the logistic, only there to keep collinear features apart.
         context_weight: share of the context view in the mixture of its log-odds with the lexicon's, which are the
             sharper and noisier of the two.
-        variation_weight: weight of the normalised variation (standard scores) beside them.
+        variation_weight: weight of the normalised variation (standard scores) beside them; .25 to .5 are ties.
         cut_rate: share of junctions with evidence above one half. Together with `crossing_penalty` it sets how much is
             cut: .09 to .12 with 8 and .15 with 4 are alike on the mean, not on single languages.
         crossing_penalty: lambda of the merge score, the price of merging across a boundary against the reward of
@@ -58,7 +58,7 @@ class EvidenceSettings:
     fit_sample: int = 60_000
     ridge: float = 3.0
     context_weight: float = 7 / 8
-    variation_weight: float = 0.5
+    variation_weight: float = 0.35
     cut_rate: float = 0.1
     crossing_penalty: float = 8.0
 

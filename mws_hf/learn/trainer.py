@@ -116,7 +116,7 @@ class MwSTrainer:
     max_len_delta: float = 2.0
     stop_threshold: float | None = None
     crossing_penalty: float = 8.0
-    max_types: int = 150_000
+    max_types: int = 400_000
     burial_cost: float = 1.0
     report: LearntVocabulary | None = field(default=None, init=False, repr=False)
     evidence: Evidence | None = field(default=None, init=False, repr=False)

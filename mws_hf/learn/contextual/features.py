@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from mws_hf.jit import njit
 from mws_hf.learn.contextual.contexts import Contexts
 from mws_hf.learn.contextual.interning import Ints
 
@@ -21,7 +21,7 @@ PER_VIEW = 5
 N_FLAGS = 9
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fill_row(
     i: int,
     begin: int,
@@ -54,7 +54,7 @@ def fill_row(
     row[flags + 8] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def gather(
     junctions: Longs, words: Longs, starts: Longs, nodes: Ints, table: npt.NDArray[np.float32],
     is_word: npt.NDArray[np.bool_], out: Doubles,
@@ -65,7 +65,7 @@ def gather(
         fill_row(junctions[k], starts[w], starts[w + 1], nodes, table, is_word, out[k])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def score(
     starts: Longs, nodes: Ints, table: npt.NDArray[np.float32], is_word: npt.NDArray[np.bool_], linear: Doubles,
     square: Doubles, out: npt.NDArray[np.float32],

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from mws_hf.jit import njit
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -56,7 +57,7 @@ class Trie(NamedTuple):
     ends: Ints
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def find_slot(table: npt.NDArray[np.int64], key: int) -> int:
     """Index of `key`'s slot, or of the free slot where it belongs; a slot is (key, id + 1), and free if that is 0."""
     mask = len(table) // 2 - 1
@@ -67,7 +68,7 @@ def find_slot(table: npt.NDArray[np.int64], key: int) -> int:
     return 2 * slot
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def doubled(table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """A table of twice the size with the same entries."""
     bigger = np.zeros(2 * len(table), np.int64)
@@ -79,7 +80,7 @@ def doubled(table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return bigger
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _intern(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
     table = np.zeros(1 << 13, np.int64)
     first = np.zeros(1 << 11, np.int32)
@@ -119,7 +120,7 @@ def intern_pairs(left: Ints, right: Ints) -> Interned:
     return Interned(ids, first, counts)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _intern_slices(points: Ints, starts: Longs, tags: Ints, ids: Longs, first: Longs, hashes: Longs) -> int:
     table = np.zeros(1 << 12, np.int64)
     size = 0
@@ -147,7 +148,7 @@ def _intern_slices(points: Ints, starts: Longs, tags: Ints, ids: Longs, first: L
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _same(points: Ints, starts: Longs, tags: Ints, a: int, b: int) -> bool:
     n = starts[a + 1] - starts[a]
     if tags[a] != tags[b] or n != starts[b + 1] - starts[b]:
@@ -170,7 +171,7 @@ def intern_slices(points: Ints, starts: Longs, tags: Ints) -> InternedSlices:
     return InternedSlices(ids, first[:size].copy(), hashes[:size].copy())
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _trie(symbols: Ints, starts: npt.NDArray[np.int64], backwards: bool, nodes: Ints) -> tuple[Ints, Ints, Ints]:
     table = np.zeros(1 << 13, np.int64)
     parents = np.zeros(1 << 11, np.int32)

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from mws_hf.jit import njit
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -17,7 +18,7 @@ FIXED_POINT = 2.0**32
 """Expected counts are summed as integers of this unit, so that the sum does not depend on the number of threads."""
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def expected_counts(
     starts: Longs, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles, start: Doubles,
     counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
@@ -56,7 +57,7 @@ def expected_counts(
             _backward(s, n, rows, entries, spans, p, step, stop, f, enter, b, total, counts, moves, posterior)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _forward(
     s: int, n: int, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, start: Doubles,
     f: Doubles, enter: Doubles,
@@ -72,7 +73,7 @@ def _forward(
                 f[end, c] += enter[i, c] * p[t, c]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _backward(
     s: int, n: int, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles,
     f: Doubles, enter: Doubles, b: Doubles, total: float, counts: Longs, moves: Longs,
@@ -110,7 +111,7 @@ def _backward(
         posterior[s + i - 1] = cut / total
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def digamma(x: float) -> float:
     """Derivative of the logarithm of the gamma function, for x > 0, to 1e-8 (Abramowitz and Stegun, 6.3.5, 6.3.18)."""
     shift = 0.0
@@ -121,7 +122,7 @@ def digamma(x: float) -> float:
     return shift + math.log(x) - 0.5 / x - z * (1 / 12 - z * (1 / 120 - z / 252))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def variational_weights(counts: Longs, lengths: Bytes, power: float, single_stem: float, p: Doubles) -> None:
     """M-step under a sparse prior: p proportional to exp(digamma(expected count)) ** power in each class.
 
@@ -146,7 +147,7 @@ def variational_weights(counts: Longs, lengths: Bytes, power: float, single_stem
             p[t, c] = single_stem if c == 1 and lengths[t] == 1 else p[t, c] / total
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def best_splits(
     first: Ints, lengths: Bytes, rows: Longs, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:
@@ -167,7 +168,7 @@ def best_splits(
         out[t] = best[n]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def drop_arcs(rows: Longs, entries: Ints, spans: Bytes, number: Ints) -> int:
     """Remove in place the arcs of entries whose new `number` is negative, renumber the others; arcs left."""
     arc = 0

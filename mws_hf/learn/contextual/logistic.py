@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from mws_hf.jit import njit
 
 Doubles = npt.NDArray[np.float64]
 
@@ -26,7 +27,7 @@ def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return result
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, gradient: Doubles) -> float:
     """Log-likelihood of soft targets minus ridge / 2 * |weights|^2; its gradient is written to `gradient`."""
     value = 0.0
@@ -46,7 +47,7 @@ def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights:
     return value
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
     """Lower triangle of the negative Hessian."""
     n = len(weights)
@@ -66,7 +67,7 @@ def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
     return result
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def factorise(lower: Doubles) -> None:
     """Cholesky factor of a positive definite matrix, in place of its lower triangle."""
     for a in range(len(lower)):
@@ -77,7 +78,7 @@ def factorise(lower: Doubles) -> None:
             lower[a, b] = math.sqrt(total) if a == b else total / lower[b, b]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def substitute(factor: Doubles, right: Doubles) -> Doubles:
     """Solve A x = right, given the Cholesky factor of A."""
     n = len(right)

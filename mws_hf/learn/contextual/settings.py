@@ -12,7 +12,8 @@ class EvidenceSettings:
     """Constants of the evidence and of the merge score; the defaults were chosen without looking at single languages.
 
     Attributes:
-        max_types: evidence is given for this many most frequent word types.
+        max_types: evidence is given for this many most frequent word types; from 150,000 to 400,000 Hungarian gains .008,
+            Russian lemmas .010 and Czech .047, Finnish nothing.
         em_types: the lexicon is learnt from this many most frequent ones; rarer types (names, typing errors, loans)
             spoil it, and long lists let it memorise chains of suffixes as one (from 60,000 to 150,000 Russian lemmas
             lose .03, Finnish gains .02).
@@ -41,7 +42,7 @@ class EvidenceSettings:
             merging within a morph.
     """
 
-    max_types: int = 150_000
+    max_types: int = 400_000
     em_types: int = 100_000
     max_word_length: int = 29
     max_substring: int = 12

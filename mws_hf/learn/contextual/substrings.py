@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from mws_hf.jit import njit
 from mws_hf.learn.contextual.interning import Ints, intern_pairs
 from mws_hf.learn.symbols import SymbolCorpus
 
@@ -33,7 +33,7 @@ class Lattice:
     counts: Ints
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _extensible(
     current: Ints, symbols: Ints, starts: npt.NDArray[np.int64], length: int, left: Ints, right: Ints
 ) -> None:
@@ -46,7 +46,7 @@ def _extensible(
                 right[i] = symbols[i + length - 1]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _scatter(
     levels: Ints, offsets: npt.NDArray[np.int64], masks: npt.NDArray[np.uint16], fill: npt.NDArray[np.int64],
     rows: npt.NDArray[np.int64], entries: Ints, spans: npt.NDArray[np.uint8],

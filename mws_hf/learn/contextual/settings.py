@@ -12,8 +12,8 @@ class EvidenceSettings:
     """Constants of the evidence and of the merge score; the defaults were chosen without looking at single languages.
 
     Attributes:
-        max_types: evidence is given for this many most frequent word types; from 150,000 to 400,000 Hungarian gains .008,
-            Russian lemmas .010 and Czech .047, Finnish nothing.
+        max_types: evidence is given for this many most frequent word types; from 150,000 to 400,000 Hungarian gains
+            .008, Russian lemmas .010 and Czech .047, Finnish nothing.
         em_types: the lexicon is learnt from this many most frequent ones; rarer types (names, typing errors, loans)
             spoil it, and long lists let it memorise chains of suffixes as one (from 60,000 to 150,000 Russian lemmas
             lose .03, Finnish gains .02).

@@ -13,6 +13,7 @@ import glob
 import gzip
 import json
 import platform
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,8 @@ def run(language: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         text=held_out,
         show_progress=True,
     )
+    for plot in (arguments.output / language).glob("f1-by-fertility.*.png"):
+        shutil.copy(plot, arguments.results.parent / plot.name)
     return [{"language": language, **row} for row in result.to_dict()["rows"]]
 
 
@@ -97,8 +100,26 @@ def best_rivals(rows: list[dict[str, Any]], size: int) -> str:
             cells = [name, "lexicon" if language == "rus-lexicon" else "word list" if language == "lat" else "text"]
             cells += [interval(ours[s]) if s in ours else "" for s in ("mws", "mws-composed", "mws-classic")]
             table.append([*cells, f"{interval(rivals[0])} {rivals[0]['system']}"])
-    header = ["gold", "trained on", "mws", "mws-composed", "mws-classic", "best rival"]
+    header = ["gold", "trained on", "mws", "mws-composed", "mws-classic", "best rival trained"]
     return markdown_table(header, table)
+
+
+def lengths(rows: list[dict[str, Any]], size: int) -> str:
+    """Markdown: tokens per word on held-out text, and F1 on the language's first gold set, at one size."""
+    table = []
+    for language, names in GOLD.items():
+        for system in ("mws", "mws-composed", "bpe:text", "unigram:types", "unigram:text"):
+            for row in rows:
+                at = (row["language"], row["gold"], row["vocab_size"], row["system"]) == (
+                    language,
+                    names[0],
+                    size,
+                    system,
+                )
+                if at and row.get("text_fertility"):
+                    entries = f"{row['n_tokens']:,}"
+                    table.append([language, system, entries, f"{row['text_fertility']:.2f}", f"{row['f1']:.3f}"])
+    return markdown_table(["language", "system", "entries", "tokens per word", "F1"], table)
 
 
 def interval(row: dict[str, Any]) -> str:
@@ -122,7 +143,10 @@ def main() -> None:
         arguments.results.parent.mkdir(parents=True, exist_ok=True)
         facts = {"python": platform.python_version(), "sizes": arguments.sizes, "rows": rows}
         arguments.results.write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    text = "\n\n".join(f"## Vocabulary {size:,}\n\n{best_rivals(rows, size)}" for size in arguments.sizes)
+    sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]})
+    text = "\n\n".join(
+        f"## Vocabulary {size:,}\n\n{best_rivals(rows, size)}\n\n{lengths(rows, size)}" for size in sizes
+    )
     arguments.results.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
     print(text)
 

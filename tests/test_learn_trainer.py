@@ -103,6 +103,20 @@ def test_composition_zero_learns_morphs_only_and_one_learns_none():
         assert (trainer.report.n_morphs == 0) == (share == 1)
 
 
+def test_composition_one_is_frequency_bpe():
+    from mws_hf.learn.engine import learn_by_junction_value
+    from mws_hf.learn.symbols import SymbolCorpus
+    from mws_hf.words.counting import count_documents
+
+    trainer = quiet(vocab_size=500, composition=1)
+    trainer.train_from_iterator([TEXT])
+    counts = count_documents([TEXT])
+    assert trainer.report is not None
+    merges = trainer.report.merges
+    corpus = SymbolCorpus.from_words(counts.words, counts.counts)
+    assert merges == learn_by_junction_value(corpus, None, len(merges)).merges
+
+
 def test_contextual_cuts_where_the_paradigm_does():
     tokenizer = quiet(vocab_size=460, composition=0).train_from_iterator([TEXT])
     assert tokenizer.tokenize(" перечитали")[-1] in ("али", "ли", "и")

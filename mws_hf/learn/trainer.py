@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mws_hf.errors import MwSError
+from mws_hf.learn.symbols import Learnt, SymbolCorpus
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual.learner import Evidence
-    from mws_hf.learn.symbols import Learnt
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.words.counts import WordCounts
 
@@ -252,6 +252,9 @@ class MwSTrainer:
     def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
         if self.criterion == "classic":
             return self._learn_classic(counts, alphabet, n_merges)
+        self.evidence = None
+        if n_merges == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
+            return Learnt([])
         from mws_hf.learn.contextual.forms import collect_forms
         from mws_hf.learn.contextual.learner import collect_evidence, learn_contextual
         from mws_hf.learn.contextual.settings import EvidenceSettings
@@ -272,7 +275,6 @@ class MwSTrainer:
     def _learn_classic(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
         from mws_hf.learn.classic import ClassicScore
         from mws_hf.learn.classic_engine import learn_classic
-        from mws_hf.learn.symbols import SymbolCorpus
 
         score = ClassicScore(
             len_norm_factor=self.len_norm_factor,

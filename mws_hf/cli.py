@@ -42,6 +42,3 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; nothing was half-written\n")
-        sys.exit(130)

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -75,7 +75,6 @@ def train(
 
         zcat dump.gz | mws train - --criterion classic --output out/classic
     """
-    started = time.perf_counter()
     trainer = MwSTrainer(
         criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer
         vocab_size=vocab_size,
@@ -103,6 +102,22 @@ def train(
         workers=workers,
         show_progress=not quiet,
     )
+    result = _train_and_save(trainer, sources, pattern, normalization, output)
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False))
+    else:
+        typer.echo(
+            f"{output}: {result['vocab_size']:,} tokens ({result['morph_merges']:,} morph merges, "
+            f"{result['composition_merges']:,} compositions) from {result['word_types']:,} word types "
+            f"in {result['seconds']} s"
+        )
+
+
+def _train_and_save(
+    trainer: MwSTrainer, sources: Sources, pattern: str | None, normalization: str | None, output: Path
+) -> dict[str, Any]:
+    """Count, learn, save the tokenizer and its card; returns the facts that the command prints."""
+    started = time.perf_counter()
     counts = sources.gather(pattern, normalization, default_pattern=str(trainer.pattern))
     trainer.pattern, trainer.normalization = counts.pattern, counts.normalization
     tokenizer = trainer.train_from_counts(counts)
@@ -114,30 +129,23 @@ def train(
         output.name,
         tokenizer,
         report,
-        criterion=criterion,
+        criterion=trainer.criterion,
         source=sources.describe(),
         command=shlex.join(["mws", *sys.argv[1:]]),
         examples=[(word, tokenizer.tokenize(" " + word)) for word in sample_words(counts.words)],
         normalization=counts.normalization,
     )
     write_model_card(output, card)
-    result = {
+    return {
         "directory": str(output),
         "vocab_size": len(tokenizer),
         "alphabet": len(report.alphabet),
         "morph_merges": report.n_morphs,
         "composition_merges": report.n_compositions,
         "word_types": report.n_types,
-        "criterion": criterion,
+        "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
     }
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
-    else:
-        typer.echo(
-            f"{output}: {result['vocab_size']:,} tokens ({report.n_morphs:,} morph merges, {report.n_compositions:,} "
-            f"compositions) from {report.n_types:,} word types in {result['seconds']} s"
-        )
 
 
 def sample_words(words: Sequence[str], wanted: int = 8) -> list[str]:

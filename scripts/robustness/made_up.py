@@ -1,0 +1,93 @@
+"""Small made-up word lists with known morphs in scripts nobody tuned on: real stems and endings, put together here.
+
+Made up means: no corpus and no dictionary stands behind a form, and some forms no speaker would use. The gold is the
+composition itself, so a score here says that nothing breaks in a script, not how good the segmentation of the language
+is. Stems are chosen so that they do not change before their endings.
+"""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from dataclasses import dataclass
+
+ATTESTED = 0.6
+"""Share of the forms that are trained on; all are scored."""
+
+_KAT_STEMS = """კაც სახლ წიგნ ქალაქ ბავშვ ბიჭ ხელ გულ თავ ფეხ ძაღლ ცხენ თევზ ხიდ პურ მარილ ვარდ ყვავილ ჩიტ დათვ
+სკამ ბალიშ კოვზ თეფშ ქუდ პერანგ ბაღ ვარსკვლავ თოვლ ყინულ ქარ პასუხ ჯარ ექიმ ბანკ თეატრ მუზეუმ
+უნივერსიტეტ ტელეფონ ტელევიზორ"""
+_KAT_CASES = "ი მა ს ის ით ად ში ზე თან ის+თვის ის+გან ის+კენ"
+
+_HYE_SHORT = "բառ դաս սար ծառ քար երգ պար խաղ թերթ աչք ձեռք ոտք մատ մազ հաց վարդ արջ գայլ կով ամպ ծով գետ դաշտ շենք"
+_HYE_LONG = """քաղաք սեղան աթոռ մատիտ պատուհան հեռախոս համալսարան դպրոց ընկեր հարևան ուսանող նկար նամակ խնձոր
+անձրև անտառ ճանապարհ թանգարան թատրոն խանութ գրադարան հիվանդանոց"""
+_HYE_CASES = "ը ի ի+ն ից ով ում ս"
+
+_HIN_VERBS = """कर चल बोल देख सुन पढ़ लिख मिल खेल बैठ उठ हँस रख समझ सोच पूछ जान मान निकल पहुँच बदल पकड़ छोड़
+तोड़ जोड़ दौड़ लौट बेच ख़रीद भेज खोल काट बाँट नाच गिर मर लड़ डर रोक फैल"""
+_HIN_ENDINGS = "ना नी ने ता ते ती तीं कर कर+के ने+वाला ने+वाले ने+वाली ने+वालों ने+वालियाँ"
+_HIN_VOWEL_SIGNS = "ा े ी ो ूँगा ेगा ेंगे"
+
+_UKR_STEMS = """об'єкт суб'єкт комп'ютер під'їзд з'їзд об'єм кар'єр бар'єр прем'єр інтер'єр ар'єргард кур'єр
+роз'їзд в'їзд від'їзд об'їзд п'єдестал м'яз в'яз ад'ютант черв'як магазин завод театр телефон
+студент журнал фонтан паркан барабан килим документ момент сантиметр апарат вокзал директор
+інститут апельсин пасажир"""
+_UKR_CASES = "а у ом і и ів ам ами ах"
+
+_FIN_STEMS = """kylä kynä päivä metsä syksy kesä ympyrä hylly pyörä päärynä näkymä elämä hedelmä ystävä pöllö
+löyly sämpylä jäätelö hämärä mäyrä isä jyvä väylä köyhä löysä tyhjä syvä selvä kypsä pimeä
+leveä nöyrä hyvä yö työ kynttilä näyttämö pähkinä tekijä"""
+_FIN_ENDINGS = "n t ssä stä llä ltä lle ksi nä ttä ssä+mme stä+nne llä+ni lle+si"
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """A made-up list.
+
+    Attributes:
+        what: the language and what is tried on it.
+        gold: the morphs of each word.
+        training: the words to train on, sorted; part of the gold words, and words without gold.
+    """
+
+    what: str
+    gold: dict[str, tuple[str, ...]]
+    training: list[str]
+
+    def lines(self) -> str:
+        """The gold as a file: ``word<TAB>m1 m2``."""
+        return "".join(f"{word}\t{' '.join(morphs)}\n" for word, morphs in self.gold.items())
+
+
+def made_up_lists() -> dict[str, MadeUp]:
+    """All lists by name."""
+    hindi = _list("Hindi verbs, Devanagari with vowel signs", _compose(_HIN_VERBS, [_HIN_ENDINGS]))
+    # the boundary before a vowel sign lies inside a letter with its mark, where no token may begin: no gold for these
+    unscored = [stem + sign for stem in _HIN_VERBS.split() for sign in _HIN_VOWEL_SIGNS.split()]
+    plural = [_HYE_CASES, "{0} " + " ".join("{0}+" + case for case in _HYE_CASES.split())]
+    armenian = _compose(_HYE_SHORT, [each.format("եր") for each in plural])
+    armenian |= _compose(_HYE_LONG, [each.format("ներ") for each in plural])
+    georgian = _compose(_KAT_STEMS, [_KAT_CASES, " ".join("ებ+" + case for case in _KAT_CASES.split())])
+    finnish = {
+        unicodedata.normalize("NFD", word): tuple(unicodedata.normalize("NFD", morph) for morph in morphs)
+        for word, morphs in _compose(_FIN_STEMS, [_FIN_ENDINGS]).items()
+    }
+    return {
+        "kat": _list("Georgian nouns", georgian),
+        "hye": _list("Armenian nouns", armenian),
+        "hin": MadeUp(hindi.what, hindi.gold, sorted([*hindi.training, *unscored])),
+        "ukr-apostrophe": _list("Ukrainian nouns, half with an apostrophe", _compose(_UKR_STEMS, [_UKR_CASES])),
+        "fin-nfd": _list("Finnish with its dots as combining marks (NFD)", finnish),
+    }
+
+
+def _compose(stems: str, endings: list[str]) -> dict[str, tuple[str, ...]]:
+    """Each stem with nothing and with each chain of endings; in a chain, + stands between two."""
+    chains = [tuple(chain.split("+")) for each in endings for chain in each.split()]
+    return {"".join((stem, *chain)): (stem, *chain) for stem in stems.split() for chain in [(), *chains]}
+
+
+def _list(what: str, gold: dict[str, tuple[str, ...]]) -> MadeUp:
+    words = sorted(gold)
+    return MadeUp(what, gold, sorted(random.Random(0).sample(words, round(ATTESTED * len(words)))))

@@ -9,7 +9,7 @@ import pytest
 
 from mws_hf.compare import compare, parse_systems
 from mws_hf.compare.cache import Cache, counts_digest
-from mws_hf.compare.plan import Job
+from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import score, segment_words
 from mws_hf.evaluate.gold import read_gold
@@ -53,6 +53,26 @@ def test_scores_are_those_of_the_saved_directories(compared, gold):
         directory = folder / row.tokenizer.directory
         cuts = segment_words(directory, [entry.word for entry in words])
         assert score(words, cuts) == row.scores, row.tokenizer.system
+
+
+def test_shared_evidence_changes_no_tokenizer_and_is_computed_once(gold, tmp_path, monkeypatch):
+    from mws_hf.learn.contextual import learner
+
+    real, calls = learner.collect_evidence, []
+    monkeypatch.setattr(learner, "collect_evidence", lambda *given, **named: calls.append(1) or real(*given, **named))
+    systems, sizes = parse_systems(["mws,mws-composed,mws:text"]), [330, 360, 420, 600]
+    comparison = compare(small_counts(), [gold], sizes, tmp_path, systems=systems, plots=False, resamples=10)
+    assert len(calls) == 1
+    monkeypatch.undo()
+    for found in comparison.tokenizers:
+        name, _, words = found.system.partition(":")
+        trainer = MwSTrainer(
+            **MWS_SYSTEMS[name], vocab_size=found.vocab_size, types=words != "text", show_progress=False
+        )
+        trainer.train_from_counts(small_counts()).save_pretrained(tmp_path / "alone")
+        for file in ("tokenizer.json", "tokenizer_config.json"):
+            alone = (tmp_path / "alone" / file).read_bytes()
+            assert (tmp_path / found.directory / file).read_bytes() == alone, (found.system, found.vocab_size)
 
 
 def test_tables_and_plots(compared):

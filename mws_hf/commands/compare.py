@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.commands.sources import Column, Encoding, Errors, Field, Json, Lexicon, Quiet, Sources, WordList
+from mws_hf.commands.sources import Column, Encoding, Errors, Field, Json, Lexicon, Quiet, Reading, Sources, WordList
 from mws_hf.compare import compare as run_comparison
 from mws_hf.compare import parse_sizes, parse_systems
 from mws_hf.errors import MwSError
@@ -58,21 +58,11 @@ def compare(
         mws compare --lexicon ru --gold rus.tsv --vocab-size 8000 --systems mws,unigram:types --output out/lexicon
     """
     files, further = _sizes_apart(corpus or [])
-    sources = Sources(
-        files=files,
-        lexicon=lexicon,
-        word_lists=list(word_list or []),
-        field_name=field,
-        column=column,
-        encoding=encoding,
-        errors=errors,
-        show_progress=not quiet,
-    )
+    reading = Reading(field, column, encoding, errors)
+    sources = Sources.from_options(files, lexicon, word_list, reading=reading, quiet=quiet)
     sizes = parse_sizes([*vocab_size, *further])
     specs = parse_systems(systems) if systems else None
-    for path in [*gold, *([text] if text else [])]:
-        if not path.is_file():
-            raise MwSError(f"{path}: no such file; give a gold file to --gold and running text to --text")
+    _check_files([*gold, *([text] if text else [])])
     result = run_comparison(
         sources.gather(WORD_PATTERN, None),
         gold,
@@ -87,6 +77,17 @@ def compare(
         typer.echo(json.dumps({"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}))
     else:
         typer.echo(f"{output / 'results.md'}: {len(result.systems)} systems, {len(result.sizes)} sizes")
+
+
+def _check_files(paths: list[Path]) -> None:
+    """Refuse a missing file before anything is counted or trained.
+
+    Raises:
+        MwSError: a path is no file.
+    """
+    for path in paths:
+        if not path.is_file():
+            raise MwSError(f"{path}: no such file; give a gold file to --gold and running text to --text")
 
 
 def _sizes_apart(words: list[str]) -> tuple[list[str], list[str]]:

@@ -18,6 +18,7 @@ from mws_hf.commands.sources import (
     Lemmas,
     Lexicon,
     Quiet,
+    Reading,
     Sources,
     WordList,
 )
@@ -53,18 +54,9 @@ def count(
 
         mws train both.parquet --vocab-size 32000 --output out/mine
     """
-    sources = Sources(
-        files=list(files or []),
-        lexicon=lexicon,
-        word_lists=list(word_list or []),
-        lemmas=lemmas,
-        field_name=field,
-        column=column,
-        encoding=encoding,
-        errors=errors,
-        workers=workers,
-        memory_cap=memory_cap,
-        show_progress=not quiet,
+    reading = Reading(field, column, encoding, errors)
+    sources = Sources.from_options(
+        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=memory_cap
     )
     counts = sources.gather(GPT4_PATTERN if classic else pattern, normalization)
     counts.save(output)

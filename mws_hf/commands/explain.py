@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mws_hf.commands.sources import Column, Encoding, Errors, Field, Json, Lemmas, Lexicon, Quiet, Sources, WordList
+from mws_hf.commands.sources import (
+    Column,
+    Encoding,
+    Errors,
+    Field,
+    Json,
+    Lemmas,
+    Lexicon,
+    Quiet,
+    Reading,
+    Sources,
+    WordList,
+)
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
 
@@ -55,17 +67,8 @@ def explain(
 
         mws explain --merges 20 --lemmas lemmas.txt
     """
-    sources = Sources(
-        files=list(source or []),
-        lexicon=lexicon,
-        word_lists=list(word_list or []),
-        lemmas=lemmas,
-        field_name=field,
-        column=column,
-        encoding=encoding,
-        errors=errors,
-        show_progress=not quiet,
-    )
+    reading = Reading(field, column, encoding, errors)
+    sources = Sources.from_options(source, lexicon, word_list, lemmas, reading=reading, quiet=quiet)
     if pair or merges is not None:
         rows = _classic_rows(sources, pair, merges)
         typer.echo(json.dumps(rows, ensure_ascii=False) if as_json else _table(rows))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,16 @@ Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on s
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How text files are read: the options of the same names."""
+
+    field: str | None = None
+    column: str | None = None
+    encoding: str = "utf-8"
+    errors: str = "strict"
+
+
+@dataclass(frozen=True)
 class Sources:
     """Where words come from; `gather` counts them all together."""
 
@@ -45,13 +55,26 @@ class Sources:
     lexicon: str | None = None
     word_lists: list[Path] = field(default_factory=list)
     lemmas: Path | None = None
-    field_name: str | None = None
-    column: str | None = None
-    encoding: str = "utf-8"
-    errors: str = "strict"
+    reading: Reading = field(default_factory=Reading)
     workers: int | None = None
     memory_cap: int | None = None
     show_progress: bool = True
+
+    @classmethod
+    def from_options(
+        cls,
+        files: list[str] | None,
+        lexicon: str | None,
+        word_list: list[Path] | None,
+        lemmas: Path | None = None,
+        *,
+        reading: Reading,
+        quiet: bool,
+        workers: int | None = None,
+        memory_cap: int | None = None,
+    ) -> Sources:
+        """Build from the options of a command as typer gives them, None where one was not given."""
+        return cls(files or [], lexicon, word_list or [], lemmas, reading, workers, memory_cap, not quiet)
 
     def describe(self) -> str:
         """The sources in words, for a model card."""
@@ -83,7 +106,10 @@ class Sources:
         normalization = normalization or (parts[0].normalization if parts else None)
         parts += [read_word_list(p, pattern=pattern, normalization=normalization) for p in self.word_lists]
         if self.lemmas is not None:
-            lines = [line.strip() for line in read_lines(self.lemmas, encoding=self.encoding, errors=self.errors)]
+            lines = [
+                line.strip()
+                for line in read_lines(self.lemmas, encoding=self.reading.encoding, errors=self.reading.errors)
+            ]
             parts.append(
                 lemma_counts(
                     [line for line in lines if line], self.lexicon or "ru", pattern=pattern, normalization=normalization
@@ -98,15 +124,12 @@ class Sources:
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
     def _count_texts(self, texts: list[str], pattern: str, normalization: str | None) -> WordCounts:
-        options = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
+        options: dict[str, Any] = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
         return count_files(
             texts,
             pattern=pattern,
             normalization=normalization,
-            field=self.field_name,
-            column=self.column,
-            encoding=self.encoding,
-            errors=self.errors,
+            **asdict(self.reading),
             workers=self.workers,
             show_progress=self.show_progress,
             **options,

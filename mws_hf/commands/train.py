@@ -22,6 +22,7 @@ from mws_hf.commands.sources import (
     Lemmas,
     Lexicon,
     Quiet,
+    Reading,
     Sources,
     WordList,
 )
@@ -90,27 +91,10 @@ def train(
         normalization=normalization,
         composition=parse_composition(composition),
     )
-    sources = Sources(
-        files=list(files or []),
-        lexicon=lexicon,
-        word_lists=list(word_list or []),
-        lemmas=lemmas,
-        field_name=field,
-        column=column,
-        encoding=encoding,
-        errors=errors,
-        workers=workers,
-        show_progress=not quiet,
-    )
+    reading = Reading(field, column, encoding, errors)
+    sources = Sources.from_options(files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers)
     result = _train_and_save(trainer, sources, pattern, normalization, output)
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
-    else:
-        typer.echo(
-            f"{output}: {result['vocab_size']:,} tokens ({result['morph_merges']:,} morph merges, "
-            f"{result['composition_merges']:,} compositions) from {result['word_types']:,} word types "
-            f"in {result['seconds']} s"
-        )
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
 
 
 def _train_and_save(
@@ -146,6 +130,14 @@ def _train_and_save(
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
     }
+
+
+def _told(result: dict[str, Any]) -> str:
+    return (
+        f"{result['directory']}: {result['vocab_size']:,} tokens ({result['morph_merges']:,} morph merges, "
+        f"{result['composition_merges']:,} compositions) from {result['word_types']:,} word types "
+        f"in {result['seconds']} s"
+    )
 
 
 def sample_words(words: Sequence[str], wanted: int = 8) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from mws_hf.compare.cache import Cache, counts_digest, lines_digest
 from mws_hf.compare.plan import Job, SystemSpec, default_systems, plan
 from mws_hf.compare.results import Comparison, Example, Row, Tokenizer
 from mws_hf.compare.tables import write_tables
-from mws_hf.compare.training import open_job, train_job
+from mws_hf.compare.training import Training, open_job
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.gold import Gold, read_gold
@@ -68,26 +68,18 @@ def compare(
     """
     if not sizes or not gold_files:
         raise MwSError("nothing to compare; give at least one vocabulary size and one gold file")
-    golds = [read_gold(path) for path in gold_files]
-    if len({gold.name for gold in golds}) < len(golds):
-        raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
+    golds = _golds(gold_files)
     lines = None if text is None else list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
     jobs = plan(_installed(systems), sorted(set(sizes)))
     folder = Path(output)
     cache = Cache(folder / "cache", counts_digest(counts), tuple(special_tokens))
+    training = Training(counts, cache, fallback_size=max(sizes))
     tokenizers: list[Tokenizer] = []
     cuts: list[dict[str, Cuts]] = []
-    with tqdm(jobs, desc="compare", unit="tokenizer", disable=None if show_progress else True) as bar:
-        for job in bar:
-            bar.set_postfix_str(job.title)
-            try:
-                train_job(job, counts, cache, fallback_size=max(sizes))
-            except MwSError as error:  # one rival may refuse a size that suits the others
-                logger.warning("%s is left out: %s", job.title, error)
-                continue
-            pieces, text_scores = _measure(job, cache, golds, lines)
-            cuts.append(pieces)
-            tokenizers.append(_record(job, cache, folder, text_scores))
+    for job in _trained(jobs, training, show_progress):
+        pieces, text_scores = _measure(job, cache, golds, lines)
+        cuts.append(pieces)
+        tokenizers.append(_record(job, cache, folder, text_scores))
     if not tokenizers:
         raise MwSError("no system could be trained; the warnings say why")
     comparison = Comparison(
@@ -104,6 +96,26 @@ def compare(
 
         write_plots(comparison, folder)
     return comparison
+
+
+def _golds(files: Sequence[str | os.PathLike[str]]) -> list[Gold]:
+    golds = [read_gold(path) for path in files]
+    if len({gold.name for gold in golds}) < len(golds):
+        raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
+    return golds
+
+
+def _trained(jobs: Sequence[Job], training: Training, show_progress: bool) -> Iterator[Job]:
+    """Each job once it is trained; one that cannot be is left out, with a warning."""
+    with tqdm(jobs, desc="compare", unit="tokenizer", disable=None if show_progress else True) as bar:
+        for job in bar:
+            bar.set_postfix_str(job.title)
+            try:
+                training.train(job)
+            except MwSError as error:  # one rival may refuse a size that suits the others
+                logger.warning("%s is left out: %s", job.title, error)
+                continue
+            yield job
 
 
 def _installed(systems: Sequence[SystemSpec] | None) -> list[SystemSpec]:

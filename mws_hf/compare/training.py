@@ -1,56 +1,141 @@
-"""Train the tokenizer of one job and open it again for evaluation."""
+"""Train the tokenizers of a run's jobs, what they have in common only once, and open them again for evaluation."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mws_hf import baselines
 from mws_hf.compare.cache import Cache
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.evaluate.encoder import Encoder, load_encoder
+from mws_hf.learn.symbols import Learnt
 from mws_hf.learn.trainer import MwSTrainer
 from mws_hf.words.counts import WordCounts
 
+if TYPE_CHECKING:
+    from mws_hf.learn.contextual.forms import Forms
+    from mws_hf.learn.contextual.learner import Evidence
+    from mws_hf.learn.contextual.settings import EvidenceSettings
 
-def train_job(job: Job, counts: WordCounts, cache: Cache, *, fallback_size: int) -> None:
-    """Train and save, unless the cache has it.
+
+@dataclass
+class KnownEvidence:
+    """Contextual evidence of one word list, kept: it depends neither on the vocabulary size nor on the composition.
+
+    Attributes:
+        counts: the word list.
+        seconds: what the evidence that is kept took.
+    """
+
+    counts: WordCounts
+    seconds: float = 0.0
+    _found: tuple[Forms, Evidence] | None = field(default=None, init=False, repr=False)
+
+    def get(self, settings: EvidenceSettings) -> tuple[Forms, Evidence, bool]:
+        """Forms and evidence, and whether they were known; other settings than the last time make them anew."""
+        from mws_hf.learn.contextual.forms import collect_forms
+        from mws_hf.learn.contextual.learner import collect_evidence
+
+        if self._found is not None and self._found[1].settings == settings:
+            return *self._found, True
+        started = time.perf_counter()
+        forms = collect_forms(self.counts.words, self.counts.counts)
+        self._found = forms, collect_evidence(forms, settings)
+        self.seconds = time.perf_counter() - started
+        return *self._found, False
+
+
+@dataclass(kw_only=True)
+class _SharingTrainer(MwSTrainer):
+    """MwSTrainer that takes contextual evidence from `known`; its merges are the same, token for token.
+
+    It must be trained on the counts of `known`. Tests hold its tokenizers to those of MwSTrainer.
+    """
+
+    known: KnownEvidence
+    saved_seconds: float = field(default=0.0, init=False)
+
+    def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
+        if self.criterion == "classic" or n_merges == 0:
+            return super()._learn_morphs(counts, alphabet, n_merges)
+        from mws_hf.learn.contextual.learner import learn_contextual
+        from mws_hf.learn.contextual.settings import EvidenceSettings
+
+        settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
+        forms, self.evidence, was_known = self.known.get(settings)
+        self.saved_seconds = self.known.seconds if was_known else 0.0
+        return learn_contextual(
+            forms,
+            alphabet,
+            n_merges,
+            self.evidence,
+            types=self.types,
+            min_occurrences=max(2, self.min_frequency),
+            **self._limits(),
+        )
+
+
+@dataclass
+class Training:
+    """The training of one run, from one word list.
 
     Args:
-        job: what to train.
-        counts: running-text counts.
-        cache: where it goes.
+        counts: running-text counts; systems marked "types" see each form once.
+        cache: where trained tokenizers go.
         fallback_size: vocabulary size given to systems on which it has no effect.
     """
-    if cache.read(job, "training") is not None:
-        return
-    directory = cache.directory(job)
-    started = time.perf_counter()
-    if job.spec.is_mws:
-        trainer = MwSTrainer(
+
+    counts: WordCounts
+    cache: Cache
+    fallback_size: int
+    _known: KnownEvidence = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._known = KnownEvidence(self.counts)
+
+    def train(self, job: Job) -> None:
+        """Train and save, unless the cache has it; the seconds kept are those it takes when trained alone.
+
+        Raises:
+            MwSError: the system refuses this word list or size.
+        """
+        if self.cache.read(job, "training") is not None:
+            return
+        directory = self.cache.directory(job)
+        started = time.perf_counter()
+        n_tokens, saved = self._train_mws(job, directory) if job.spec.is_mws else self._train_rival(job, directory)
+        seconds = round(time.perf_counter() - started + saved, 2)
+        self.cache.write(job, "training", {"seconds": seconds, "n_tokens": n_tokens})
+
+    def _train_mws(self, job: Job, directory: Path) -> tuple[int, float]:
+        """Entries of the vocabulary, and seconds that were saved by evidence that was known."""
+        trainer = _SharingTrainer(
             **MWS_SYSTEMS[job.spec.name],
             vocab_size=job.vocab_size,
-            special_tokens=list(cache.special_tokens),
-            pattern=counts.pattern,
-            normalization=counts.normalization,
+            special_tokens=list(self.cache.special_tokens),
+            pattern=self.counts.pattern,
+            normalization=self.counts.normalization,
             types=job.spec.words == "types",
             show_progress=False,
+            known=self._known,
         )
-        tokenizer = trainer.train_from_counts(counts)
+        tokenizer = trainer.train_from_counts(self.counts)
         tokenizer.save_pretrained(str(directory))
-        n_tokens = len(tokenizer)
-    else:
-        words = counts.as_types() if job.spec.words == "types" else counts
+        return len(tokenizer), trainer.saved_seconds
+
+    def _train_rival(self, job: Job, directory: Path) -> tuple[int, float]:
         trained = baselines.train(
             job.spec.name,
-            words,
-            job.vocab_size or fallback_size,
+            self.counts.as_types() if job.spec.words == "types" else self.counts,
+            job.vocab_size or self.fallback_size,
             directory,
-            special_tokens=cache.special_tokens,
+            special_tokens=self.cache.special_tokens,
         )
-        n_tokens = trained.n_tokens
-    cache.write(job, "training", {"seconds": round(time.perf_counter() - started, 2), "n_tokens": n_tokens})
+        return trained.n_tokens, 0.0
 
 
 def open_job(job: Job, directory: Path) -> Encoder | Callable[[str], list[str]]:

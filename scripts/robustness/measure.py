@@ -13,7 +13,7 @@ import regex
 from mws_hf import WordCounts
 from mws_hf.compare.cache import Cache, counts_digest
 from mws_hf.compare.plan import Job, SystemSpec
-from mws_hf.compare.training import train_job
+from mws_hf.compare.training import Training
 from mws_hf.evaluate import read_gold, segment_words
 from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder
@@ -39,7 +39,7 @@ class Recipe:
         """The directory trained on these counts, and facts about its training."""
         cache = Cache(self.work / "tokenizers", counts_digest(counts), DEFAULT_SPECIAL_TOKENS)
         job = Job(SystemSpec("mws"), self.vocab_size)
-        train_job(job, counts, cache, fallback_size=self.vocab_size)
+        Training(counts, cache, self.vocab_size).train(job)
         facts = cache.read(job, "training") or {}
         return cache.directory(job), {"types": len(counts), "entries": facts["n_tokens"], "seconds": facts["seconds"]}
 

@@ -7,9 +7,9 @@ A line of the data is {"messages": [{"role": "user", "content": "..."}, {"role":
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
+import finetune_command
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import SFTConfig, SFTTrainer
@@ -55,10 +55,4 @@ def finetune(model_dir: Path, dialogues: Path, output: Path, *, max_steps: int =
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model_dir", type=Path)
-    parser.add_argument("dialogues", type=Path, help="JSON lines with messages")
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--max-steps", type=int, default=200)
-    options = parser.parse_args()
-    print(f"loss {finetune(options.model_dir, options.dialogues, options.output, max_steps=options.max_steps):.3f}")
+    finetune_command.run(finetune, __doc__, "dialogues", "JSON lines with messages")

@@ -7,9 +7,9 @@ The model directory is that of `python -m mws_hf.lm pretrain` or `transplant`: m
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
+import finetune_command
 from datasets import Dataset
 from transformers import (
     AutoModelForCausalLM,
@@ -53,10 +53,4 @@ def finetune(model_dir: Path, text: Path, output: Path, *, max_steps: int = 200,
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model_dir", type=Path)
-    parser.add_argument("text", type=Path, help="UTF-8, a document a line")
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--max-steps", type=int, default=200)
-    options = parser.parse_args()
-    print(f"loss {finetune(options.model_dir, options.text, options.output, max_steps=options.max_steps):.3f}")
+    finetune_command.run(finetune, __doc__, "text", "UTF-8, a document a line")

@@ -97,15 +97,12 @@ def pretrain(
     if config.flop_budget is not None:
         blocks = cost.affordable(blocks, config.flop_budget)
     steps = -(-len(blocks) // config.batch_blocks)
-    callbacks: list[TrainerCallback] = [Curriculum(config.multi_token)] if config.multi_token else []
-    if max_steps is not None and max_steps < steps:
-        callbacks.append(_StopAt(max_steps))
     trainer = ByteTrainer(
         model=model,
         args=_arguments(config, directory, steps, show_progress),
         train_dataset=BlockDataset(blocks),
         data_collator=Collator(codec.padding),
-        callbacks=callbacks,
+        callbacks=_callbacks(config, steps if max_steps is None else max_steps, steps),
         precision=config.precision,
     )
     trainer.remove_callback(PrinterCallback)  # it prints each point of the loss curve
@@ -163,6 +160,11 @@ def _model(config: RunConfig, codec: Codec) -> tuple[Any, Cost]:
 
     settings = config.multi_token
     return MultiTokenModel.around(model, settings.form, settings.horizon, settings.weight), cost
+
+
+def _callbacks(config: RunConfig, max_steps: int, steps: int) -> list[TrainerCallback]:
+    callbacks: list[TrainerCallback] = [Curriculum(config.multi_token)] if config.multi_token else []
+    return [*callbacks, _StopAt(max_steps)] if max_steps < steps else callbacks
 
 
 def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bool) -> TrainingArguments:

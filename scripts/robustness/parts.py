@@ -87,19 +87,18 @@ def _counts(text: Path) -> WordCounts:
 
 
 def plan(setting: Setting) -> list[Measurement]:
-    """Every measurement; each compares itself with its clean or smallest sibling on its own."""
+    """Every measurement; each compares itself with its clean or next smaller sibling on its own."""
     return [*_growth(setting), *_noise(setting), *_seeds(setting), *_cost(setting), *_unseen(setting)]
 
 
 def _growth(setting: Setting) -> Iterator[Measurement]:
-    def at(language: str, small: float | None, size: float | None) -> dict[str, Any]:
-        base = None if size == small else setting.counts(language, small)
-        counts = setting.counts(language, size)
-        return {"mb": size, **scored(counts, setting.golds(language), setting.recipe, base)}
+    def russian(times: int) -> dict[str, Any]:
+        size = setting.base_mb * times
+        smaller = setting.counts("rus", size / 3) if times > 1 else None
+        return {"mb": size, **scored(setting.counts("rus", size), setting.golds("rus"), setting.recipe, smaller)}
 
     for times in (1, 3, 9):
-        size = setting.base_mb * times
-        yield Measurement(f"growth/rus/{times}x", ("rus",), _later(at, "rus", setting.base_mb, size))
+        yield Measurement(f"growth/rus/{times}x", ("rus",), _later(russian, times))
     for language in ("fin", "eng"):
         for label in ("third", "whole"):
             yield Measurement(f"growth/{language}/{label}", (language,), _later(_third, setting, language, label))
@@ -142,7 +141,7 @@ def random_types(counts: WordCounts, seed: int, share: float = _HELD) -> WordCou
     """A random share of the word types.
 
     >>> len(random_types(WordCounts.from_mapping({str(i): 1 for i in range(1000)}, pattern="p"), 1))
-    792
+    784
     """
     kept = np.random.default_rng(seed).random(len(counts)) < share
     strings = counts.strings.filter(pa.array(kept))

@@ -21,11 +21,10 @@ from typing import Any
 
 from benchmark.runner import machine
 from robustness.measure import Recipe
-from robustness.parts import Setting, key, plan
+from robustness.parts import Setting, key, plan, program
 from robustness.report import page
 
 from mws_hf.atomic import write_text
-from mws_hf.compare.cache import program_digest
 from mws_hf.errors import MwSError
 
 
@@ -93,9 +92,9 @@ def main(arguments: list[str] | None = None) -> None:
         raise MwSError(f"--only {' '.join(options.only)} names no measurement; see --list")
     old = json.loads(options.results.read_text(encoding="utf-8"))["records"] if options.results.exists() else []
     records = {record["name"]: record for record in old}
-    program = program_digest(True)
+    sources = program()
     for number, each in enumerate(chosen, start=1):
-        now = key(each, setting, program)
+        now = key(each, setting, sources)
         if records.get(each.name, {}).get("key") == now:
             continue
         started = time.perf_counter()

@@ -14,6 +14,7 @@ import pyarrow as pa
 from benchmark.corpus import MB, cut, mixed_text
 from quality import GOLD
 
+import mws_hf
 from mws_hf import WordCounts
 from mws_hf.words.counting import count_documents, count_files
 from mws_hf.words.word_list import read_word_list
@@ -187,11 +188,18 @@ def _later(function: Callable[..., dict[str, Any]], *arguments: Any) -> Callable
     return lambda: function(*arguments)
 
 
+def program() -> str:
+    """A digest of the sources that a result depends on: counting, learning, backend and scoring, and this folder."""
+    package = Path(mws_hf.__file__).parent
+    files = [f for folder in ("words", "learn", "evaluate") for f in sorted((package / folder).rglob("*.py"))]
+    files += [package / name for name in ("pattern.py", "backend.py", "compare/plan.py", "compare/training.py")]
+    files += [f for f in sorted(Path(__file__).parent.glob("*.py")) if f.name != "report.py"]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
 def key(measurement: Measurement, setting: Setting, program: str) -> str:
     """A digest of all that a result depends on: the program, what is tried, and the text files by name and size."""
     files = [f for name in measurement.reads for f in sorted((setting.data / "text").glob(f"{name}.*.txt.gz"))]
-    sources = [f for f in sorted(Path(__file__).parent.glob("*.py")) if f.name != "report.py"]
     state = [program, measurement.name, setting.recipe.vocab_size, setting.base_mb, setting.text_mb]
     state += [setting.cost_types, setting.cost_vocab, *((file.name, file.stat().st_size) for file in files)]
-    state += [hashlib.sha256(file.read_bytes()).hexdigest() for file in sources]
     return hashlib.sha256(repr(state).encode()).hexdigest()[:16]

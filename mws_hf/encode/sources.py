@@ -13,7 +13,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.cache import word_at
 from mws_hf.encode.kernel import PADDING
 from mws_hf.errors import MwSError
 from mws_hf.jit import njit
@@ -98,7 +97,7 @@ def _fold(words: np.ndarray, size: int, ends: np.ndarray, seed: int) -> int:
         folded = (folded ^ words[at >> 3]) * _PRIME
         folded ^= folded >> np.uint64(32)
     if size & 7:
-        rest = word_at(words, size & ~7) & ((np.uint64(1) << np.uint64(8 * (size & 7))) - np.uint64(1))
+        rest = words[size >> 3] & ((np.uint64(1) << np.uint64(8 * (size & 7))) - np.uint64(1))
         folded = (folded ^ rest) * _PRIME
     for k in range(ends.shape[0]):
         folded = (folded ^ np.uint64(ends[k])) * _PRIME

@@ -201,10 +201,11 @@ class BlockEncoder:
         """Documents that contain the text of an added token."""
         places: list[int] = []
         for prefix, literals in self._added.items():
-            if block.buffer.find(prefix, 0, block.size) < 0:
+            first = block.buffer.find(prefix[:1], 0, block.size)  # for one byte ten times faster than for more
+            if first < 0 or block.buffer.find(prefix, first, block.size) < 0:
                 continue
             for literal in literals:
-                at = block.buffer.find(literal, 0, block.size)
+                at = block.buffer.find(literal, first, block.size)
                 while at >= 0:
                     places.append(at)
                     at = block.buffer.find(literal, at + 1, block.size)

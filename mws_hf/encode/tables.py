@@ -5,7 +5,8 @@ It encodes nothing, and never guesses: whatever is not exactly the known shape i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,10 @@ def _is_plain_bpe(model: Mapping[str, Any]) -> bool:
     return model.get("type") == "BPE" and bool(model.get("byte_fallback")) and not odd
 
 
+def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> np.ndarray:
+    return np.fromiter(map(vocab.__getitem__, tokens), np.int64)
+
+
 def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
     """Tables of a parsed tokenizer.json, or None when only the Rust code can be trusted with it.
 
@@ -116,11 +121,12 @@ def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
     for token, index in vocab.items():
         if len(token) == 1:
             characters[ord(token)] = index
-    merges = [tuple(merge) if not isinstance(merge, str) else tuple(merge.split(" ")) for merge in model["merges"]]
+    merges = [merge if not isinstance(merge, str) else merge.split(" ") for merge in model["merges"]]
     if max(vocab.values()) >> ID_BITS or len(merges) >= NO_RANK:
         return None
-    pairs = pair_table(np.array([(vocab[left], vocab[right]) for left, right in merges], np.int64).reshape(-1, 2))
-    products = np.array([vocab[left + right] for left, right in merges], np.int32)
+    left, right = (list(side) for side in zip(*merges, strict=True)) if merges else ([], [])
+    pairs = pair_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]))
+    products = _ids(vocab, map(add, left, right)).astype(np.int32)
     classes = np.full(_DECODABLE, OTHER, np.uint8)
     classes[:_CODE_POINTS] = character_classes()
     return BpeTables(characters, byte_ids, pairs, products, classes, kind)

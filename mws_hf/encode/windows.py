@@ -59,3 +59,21 @@ def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
     ends_word = ascii_ & ~range_mask(text, at, 0x27, 1) & letters << _ONE
     known = (starts & (stop - _ONE)) | (stop & (ends_word | spaces & symbols << _ONE))
     return known & ~_ONE
+
+
+@njit(nogil=True)
+def find_short(text: np.ndarray, size: int, wanted: np.ndarray) -> int:
+    """First place of one to eight bytes in ``text[:size]``, or -1: `bytes.find`, ten times as fast where it is rare.
+
+    >>> text = np.frombuffer(b"a<|b<|c" + bytes(WINDOW + 8), np.uint8)
+    >>> find_short(text, 7, np.frombuffer(b"<|c", np.uint8)), find_short(text, 6, np.frombuffer(b"<|c", np.uint8))
+    (4, -1)
+    """
+    for start in range(0, size, WINDOW):
+        found = range_mask(text, start, wanted[0], 1)
+        for k in range(1, wanted.shape[0]):
+            found &= range_mask(text, start + k, wanted[k], 1)
+        if found != 0:
+            at = start + trailing_zeros(found)
+            return at if at + wanted.shape[0] <= size else -1
+    return -1

@@ -1,4 +1,4 @@
-"""Processor instructions that numba has no word for, as intrinsics for kernels. None checks an index or changes memory."""
+"""Processor instructions that numba has no word for, for kernels. None checks an index or changes memory."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def load_word(_typing: Any, text: Any, at: Any) -> Any:
 
 @intrinsic
 def range_mask(_typing: Any, text: Any, at: Any, first: Any, count: Any) -> Any:
-    """Which of the `WINDOW` bytes from byte `at` on lie in ``first .. first + count - 1``: uint64, the first byte lowest.
+    """Which of the `WINDOW` bytes from byte `at` on are `first` or up to ``count - 1`` more: uint64, first byte lowest.
 
     `count` is 1 to 255. A handful of vector instructions: the comparison, and one to gather its results.
     """

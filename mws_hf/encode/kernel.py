@@ -11,9 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.encode.cache import LONGEST_KEY, LOOKUPS, MISSES, Cache, add, copy_ids, empty_cache, find, grown, home_slot, look_ahead
-from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
+from mws_hf.encode.cache import (
+    LONGEST_KEY,
+    LOOKUPS,
+    MISSES,
+    Cache,
+    add,
+    copy_ids,
+    empty_cache,
+    find,
+    grown,
+    home_slot,
+    look_ahead,
+)
 from mws_hf.encode.instructions import WINDOW, trailing_zeros
+from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
 from mws_hf.encode.tables import BpeTables
 from mws_hf.encode.windows import plain_boundaries
 from mws_hf.jit import njit

@@ -23,10 +23,12 @@ _U: Any = np.uint64
 _ONE = _U(1)
 
 
-
 @njit(inline="always")
 def _letters(text: np.ndarray, at: int, ascii_letters: int) -> int:
-    """The bytes of plain letters; a letter cut by the end of the window is none."""
+    """The bytes of plain letters; a letter cut by the end of the window is none.
+
+    0xC4 to 0xCA, 0xD0, 0xD1 and 0xD3 make a letter with every continuation byte, 0xC3 with all but those of × and ÷.
+    """
     rest = range_mask(text, at, 0x80, 0x40)
     latin = range_mask(text, at, 0xC3, 1) & ~((range_mask(text, at, 0x97, 1) | range_mask(text, at, 0xB7, 1)) >> _ONE)
     leads = range_mask(text, at, 0xC4, 7) | range_mask(text, at, 0xD0, 2) | range_mask(text, at, 0xD3, 1) | latin

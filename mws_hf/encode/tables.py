@@ -121,7 +121,9 @@ def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
     for token, index in vocab.items():
         if len(token) == 1:
             characters[ord(token)] = index
-    merges = [merge if not isinstance(merge, str) else merge.split(" ") for merge in model["merges"]]
+    merges = model["merges"]
+    if merges and isinstance(merges[0], str):  # as older versions of tokenizers write them
+        merges = [merge.split(" ") for merge in merges]
     if max(vocab.values()) >> ID_BITS or len(merges) >= NO_RANK:
         return None
     left, right = (list(side) for side in zip(*merges, strict=True)) if merges else ([], [])

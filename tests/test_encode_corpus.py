@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from mws_hf.encode import EncodedCorpus, bulk, encode_corpus
+from mws_hf.encode.kernel import PADDING
 from mws_hf.encode.sources import checksum, joined, line_ends, read_source
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
@@ -210,7 +211,7 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path, monkeypatch):
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\x0b", "я".encode(), b"12345678"]), max_size=60))
 def test_line_ends(pieces):
     data = b"".join(pieces)
-    ends = line_ends(bytearray(data + b"\n" * 48), len(data)).tolist()
+    ends = line_ends(bytearray(data + b"\n" * PADDING), len(data)).tolist()
     lines = [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
     assert lines == [line for line in data.split(b"\n") for line in [line + b"\n"]][:-1] + (
         [data.rsplit(b"\n", 1)[-1]] if data and not data.endswith(b"\n") else []

@@ -19,6 +19,7 @@ from mws_hf.encode.cache import (
     empty_cache,
     find,
     grown,
+    home_slot,
     look_ahead,
 )
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
@@ -74,9 +75,11 @@ def make_keys(count, seed=0):
     return list({bytes(chooser.choices(b"\x00ab", k=chooser.choice(lengths))) for _ in range(count)})
 
 
-def keys_of(cache, words, start, size):
+def keys_of(cache, text, start, size):
     keys = np.empty((1, 4), np.uint64)
-    look_ahead(words, np.array([start]), np.array([start + size]), 1, cache, keys)
+    look_ahead(text, np.array([start, start + size]), 1, cache, keys)
+    slot = home_slot(cache, keys, 0)
+    assert slot in (-1, find(cache, text, start, size, keys[0]))
     return keys[0]
 
 
@@ -88,9 +91,8 @@ def test_cache_answers_like_a_dict_at_any_offset_and_full(slots):
     for round_ in range(2):
         for number, key in enumerate(keys):
             start = (number + round_) % 8
-            text = np.frombuffer(bytearray(b"\xff" * start + key + b"\xfe" * (48 + -(start + len(key)) % 8)), np.uint8)
-            words = text[: len(text) & ~7].view(np.uint64)
-            packed = keys_of(cache, words, start, len(key))
+            text = np.frombuffer(bytearray(b"\xff" * start + key + b"\xfe" * 24), np.uint8)
+            packed = keys_of(cache, text, start, len(key))
             slot = find(cache, text, start, len(key), packed)
             n = number % 40 + 1
             if slot >= 0:
@@ -112,15 +114,15 @@ def test_cache_grows_within_its_limit_and_keeps_its_answers():
     cache = empty_cache(16)
     limit = cache_bytes(4096)
     for number, key in enumerate(keys):
-        text = np.frombuffer(bytearray(key + bytes(48 - len(key) % 8)), np.uint8)
-        packed = keys_of(cache, text.view(np.uint64), 0, len(key))
+        text = np.frombuffer(bytearray(key + bytes(24)), np.uint8)
+        packed = keys_of(cache, text, 0, len(key))
         slot = find(cache, text, 0, len(key), packed)
         add(cache, -1 - slot, text, 0, len(key), packed, np.array([number, 1, 2], np.int64), 3)
         cache = grown(cache, limit)
     assert cache.slots.shape[0] == 4096
     out = np.zeros(8, np.int64)
     for number, key in enumerate(keys):
-        text = np.frombuffer(bytearray(key + bytes(48 - len(key) % 8)), np.uint8)
-        slot = find(cache, text, 0, len(key), keys_of(cache, text.view(np.uint64), 0, len(key)))
+        text = np.frombuffer(bytearray(key + bytes(24)), np.uint8)
+        slot = find(cache, text, 0, len(key), keys_of(cache, text, 0, len(key)))
         assert copy_ids(cache, slot, out, 0) == 3
         assert out[0] == number

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.prefetch import prefetch
+from mws_hf.encode.instructions import load_word, prefetch
 from mws_hf.encode.tables import ID_BITS
 from mws_hf.jit import njit
 
@@ -61,38 +61,28 @@ def empty_cache(slots: int = 1 << 18) -> Cache:
     )
 
 
-@njit(inline="always")
-def word_at(words: np.ndarray, at: int) -> int:
-    """The 8 bytes that start at byte `at`, read from aligned words (needs one word of padding behind the text)."""
-    word = at >> 3
-    shift = _U((at & 7) << 3)
-    return (words[word] >> shift) | ((words[word + 1] << _U(1)) << (_U(63) - shift))
-
-
 @njit
-def key_of(words: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
+def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     """The three key words of the pre-token of `size` bytes at byte `start`; `add` sets the second of a long one."""
     if size <= INLINE_KEY:
-        first = word_at(words, start) & _KEY_MASKS[size, 0]
-        second = word_at(words, start + 8) & _KEY_MASKS[size, 1]
-        third = word_at(words, start + 16) & _KEY_MASKS[size, 2]
+        first = load_word(text, start) & _KEY_MASKS[size, 0]
+        second = load_word(text, start + 8) & _KEY_MASKS[size, 1]
+        third = load_word(text, start + 16) & _KEY_MASKS[size, 2]
         return first, second, third | (_U(size) << _U(56))
     mixed = _U(size)
     for at in range(start, start + size - 7, 8):
-        mixed = (mixed ^ word_at(words, at)) * _MULTIPLIERS[0]
+        mixed = (mixed ^ load_word(text, at)) * _MULTIPLIERS[0]
         mixed ^= mixed >> _U(32)
-    mixed = (mixed ^ word_at(words, start + size - 8)) * _MULTIPLIERS[1]
+    mixed = (mixed ^ load_word(text, start + size - 8)) * _MULTIPLIERS[1]
     return mixed, _U(0), _LONG | _U(size)
 
 
 @njit
-def look_ahead(
-    words: np.ndarray, starts: np.ndarray, stops: np.ndarray, n: int, cache: Cache, keys: np.ndarray
-) -> None:
+def look_ahead(text: np.ndarray, starts: np.ndarray, n: int, cache: Cache, keys: np.ndarray) -> None:
     """Keys and hashes of `n` pre-tokens into uint64 ``keys[:n, :4]``, and their slots on the way to the processor."""
     mask = cache.slots.shape[0] - 1
     for k in range(n):
-        first, second, third = key_of(words, starts[k], stops[k] - starts[k])
+        first, second, third = key_of(text, starts[k], starts[k + 1] - starts[k])
         home = home_of(first, second, third)
         keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3] = first, second, third, home
         prefetch(cache.slots, _I(home) & mask)
@@ -108,10 +98,20 @@ def home_of(first: int, second: int, third: int) -> int:
 
 @njit
 def _same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
-    for k in range(size):
-        if pool[at + k] != text[start + k]:
+    """Whether `size` bytes, 8 or more, are the same."""
+    for k in range(0, size - 7, 8):
+        if load_word(pool, at + k) != load_word(text, start + k):
             return False
-    return True
+    return load_word(pool, at + size - 8) == load_word(text, start + size - 8)
+
+
+@njit(inline="always")
+def home_slot(cache: Cache, keys: np.ndarray, k: int) -> int:
+    """Slot of key `k` if it lies where its hash points, else -1: all that nine look-ups in ten need, without a call."""
+    slots = cache.slots
+    slot = _I(keys[k, 3]) & (slots.shape[0] - 1)
+    same = slots[slot, 0] == keys[k, 0] and slots[slot, 1] == keys[k, 1] and slots[slot, 2] == keys[k, 2]
+    return slot if same else -1
 
 
 @njit

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.sources import Block, joined, not_utf8
 from mws_hf.encode.tables import bpe_tables
+from mws_hf.encode.windows import find_short
 from mws_hf.errors import MwSError
 
 _PREFIX = 3
@@ -201,10 +202,11 @@ class BlockEncoder:
         """Documents that contain the text of an added token."""
         places: list[int] = []
         for prefix, literals in self._added.items():
-            if block.buffer.find(prefix, 0, block.size) < 0:
+            first = find_short(block.text, block.size, np.frombuffer(prefix, np.uint8))
+            if first < 0:
                 continue
             for literal in literals:
-                at = block.buffer.find(literal, 0, block.size)
+                at = block.buffer.find(literal, first, block.size)
                 while at >= 0:
                     places.append(at)
                     at = block.buffer.find(literal, at + 1, block.size)

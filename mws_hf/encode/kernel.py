@@ -11,17 +11,32 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.encode.cache import LONGEST_KEY, LOOKUPS, MISSES, Cache, add, copy_ids, empty_cache, find, grown, look_ahead
+from mws_hf.encode.cache import (
+    LONGEST_KEY,
+    LOOKUPS,
+    MISSES,
+    Cache,
+    add,
+    copy_ids,
+    empty_cache,
+    find,
+    grown,
+    home_slot,
+    look_ahead,
+)
+from mws_hf.encode.instructions import WINDOW, trailing_zeros
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
-from mws_hf.encode.tables import SYMBOL_BLANK, SYMBOL_NEWLINE, BpeTables
+from mws_hf.encode.tables import BpeTables
+from mws_hf.encode.windows import plain_boundaries
 from mws_hf.jit import njit
 from mws_hf.pattern import split
 from mws_hf.words.scanner import next_pretoken
 
 _I: Any = np.int64
+_U: Any = np.uint64
 
-PADDING = 40
-"""Bytes a text buffer must have behind its text: whole words are read at any byte."""
+PADDING = WINDOW + 8
+"""Bytes a text buffer must have behind its text: windows and whole words are read at any byte."""
 
 AHEAD = 32
 """Pre-tokens cut before they are looked up, so that their slots come from memory meanwhile."""
@@ -68,31 +83,6 @@ def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
     if lead == 0xF0 and second < 0x90 or lead == 0xF4 and second > 0x8F:
         return 0
     return size
-
-
-@njit(inline="always")
-def _plain_end(text: np.ndarray, start: int, end: int, letters: np.ndarray) -> int:
-    """End of the pre-token at `start` in the two plain cases, else -1; `end` is the end of the document.
-
-    One is ``" "?`` and letters of one or two bytes before an ASCII character that ends a word, the other an ASCII
-    symbol before a space or before the last line feed. Both patterns cut nine tenths of running text so, and this costs
-    a third of the general scanner. An apostrophe or a character beyond ASCII may go on with the word: it decides then.
-    """
-    at = np.uint64(start + (text[start] == 0x20))
-    first = at
-    while True:
-        step = letters[text[at] | np.uint64(text[at + np.uint64(1)]) << np.uint64(8)]
-        while step == 2:
-            at += np.uint64(2)
-            step = letters[text[at] | np.uint64(text[at + np.uint64(1)]) << np.uint64(8)]
-        if step != 1:
-            break
-        at += np.uint64(1)
-    if at > first:
-        return _I(at) if text[at] < 0x80 and text[at] != 0x27 and _I(at) < end else -1
-    if step == SYMBOL_BLANK and _I(at) == start:
-        return start + 1
-    return start + 2 if step == SYMBOL_NEWLINE and _I(at) == start and start + 2 == end else -1
 
 
 @njit
@@ -143,23 +133,29 @@ def _write(ids: np.ndarray, n: int, out: np.ndarray, at: int) -> int:
 
 
 @njit
-def _scan(text: np.ndarray, start: int, end: int, tables: BpeTables, starts: np.ndarray, stops: np.ndarray) -> int:
-    """Cut up to `AHEAD` pre-tokens; a last one that ends beyond `end` shows that the text is not UTF-8."""
+def _scan(text: np.ndarray, start: int, end: int, tables: BpeTables, starts: np.ndarray) -> int:
+    """Cut `AHEAD` pre-tokens or somewhat more, fewer at the end of the document: pre-token k is ``starts[k : k + 2]``.
+
+    A last one that ends beyond `end` shows that the text is not UTF-8.
+    """
     n = 0
+    starts[0] = start
     while n < AHEAD and start < end:
-        stop = _plain_end(text, start, end, tables.letters)
-        if stop < 0:
-            stop = next_pretoken(text, start, end, tables.classes, tables.kind)
-        starts[n], stops[n] = start, stop
-        start = stop
-        n += 1
+        found = plain_boundaries(text, start, end)
+        if found == 0:
+            n += 1
+            starts[n] = next_pretoken(text, start, end, tables.classes, tables.kind)
+        while found != 0:
+            n += 1
+            starts[n] = start + trailing_zeros(found)
+            found &= found - _U(1)
+        start = starts[n]
     return n
 
 
 @njit(nogil=True)
 def encode_documents(
     text: np.ndarray,
-    words: np.ndarray,
     ends: np.ndarray,
     tables: BpeTables,
     cache: Cache,
@@ -171,7 +167,6 @@ def encode_documents(
 
     Args:
         text: uint8 buffer with at least `PADDING` bytes behind the last document.
-        words: the same memory as uint64 words.
         ends: int64, where each document ends; the first starts at 0.
         tables: the tokenizer.
         cache: this thread's cache; filled as room allows.
@@ -183,20 +178,24 @@ def encode_documents(
         -1 on success, else the index of the first document that is not UTF-8.
     """
     scratch = np.empty((2, LONGEST_KEY), np.int64)
-    starts, stops = np.empty(AHEAD, np.int64), np.empty(AHEAD, np.int64)
-    keys = np.empty((AHEAD, 4), np.uint64)
+    starts = np.empty(AHEAD + WINDOW, np.int64)
+    keys = np.empty((AHEAD + WINDOW, 4), np.uint64)
     at = start = _I(0)  # a literal 0 is a type of its own, for which every function would be compiled once more
     lookups = misses = 0
     for document in range(ends.shape[0]):
         end = ends[document]
         while start < end:
-            ahead = _scan(text, start, end, tables, starts, stops)
-            look_ahead(words, starts, stops, ahead, cache, keys)
+            ahead = _scan(text, start, end, tables, starts)
+            if starts[ahead] > end:
+                return document
+            look_ahead(text, starts, ahead, cache, keys)
             lookups += ahead
             for k in range(ahead):
-                start, stop, size = starts[k], stops[k], stops[k] - starts[k]
-                if stop > end:
-                    return document
+                slot = home_slot(cache, keys, k)
+                if slot >= 0:
+                    at = copy_ids(cache, slot, out, at)
+                    continue
+                start, stop, size = starts[k], starts[k + 1], starts[k + 1] - starts[k]
                 slot = find(cache, text, start, size, keys[k])
                 if slot >= 0:
                     at = copy_ids(cache, slot, out, at)
@@ -209,7 +208,7 @@ def encode_documents(
                 at = _write(work[0], n, out, at)
                 if size <= LONGEST_KEY:
                     add(cache, -1 - slot, text, start, size, keys[k], work[0], n)
-            start = stops[ahead - 1]
+            start = starts[ahead]
         if separator >= 0:
             out[at] = separator
             at += 1
@@ -233,7 +232,7 @@ class Worker:
         """Ids of all documents, where each document's ids end, and the first document that is not UTF-8 (or -1).
 
         Args:
-            text: uint8 buffer, aligned to 8 bytes, with `PADDING` bytes behind the text.
+            text: uint8 buffer with `PADDING` bytes behind the text.
             ends: int64, where each document ends in `text`.
             separator: id written after each document, -1 for none.
         """
@@ -241,8 +240,7 @@ class Worker:
         if len(self._out) < room:
             self._out = np.empty(room, self._out.dtype)
         out_ends = np.empty(len(ends), np.int64)
-        words = text[: len(text) & ~7].view(np.uint64)
-        bad = encode_documents(text, words, ends, self.tables, self.cache, separator, self._out, out_ends)
+        bad = encode_documents(text, ends, self.tables, self.cache, separator, self._out, out_ends)
         self.cache = grown(self.cache, self._limit)
         size = int(out_ends[-1]) if len(ends) and bad < 0 else 0
         return self._out[:size].copy(), out_ends, bad

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from mws_hf.encode.instructions import leading_zeros, trailing_zeros
 from mws_hf.encode.tables import NO_RANK, find_rank
 from mws_hf.jit import njit
 
+_I: Any = np.int64
+_U: Any = np.uint64
+_ONE = _U(1)
+
 SHORT = 48
 """Longest pre-token, in symbols, merged by scanning for the lowest rank; beyond it a heap is faster."""
+
+_NEVER = NO_RANK << 6
 
 
 def merge_reference(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
@@ -36,34 +44,44 @@ def merge_reference(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[in
 def merge_short(scratch: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarray) -> int:
     """Merge the symbols ``scratch[0, :size]`` in place; returns the new size.
 
-    Quadratic, and the fastest for words: the ranks of all pairs are kept, and searched for their minimum every time.
+    Quadratic, and the fastest for words: ``rank << 6 | place`` of all pairs is kept, and searched for its minimum every
+    time. Symbols keep their places, a bit set tells which are left, so that nothing moves and few branches are guessed.
 
     Args:
-        scratch: int64[2 or more, >= size]: symbols; room for the rank of each symbol with its successor.
-        size: how many symbols.
+        scratch: int64[2 or more, >= size]: symbols; room for a number to each.
+        size: how many symbols, 1 to `SHORT`.
         pairs: the table of merges.
         products: what each merge makes.
     """
     ids, ranks = scratch[0], scratch[1]
     for k in range(size - 1):
-        ranks[k] = find_rank(pairs, ids[k], ids[k + 1])
-    while size > 1:
-        best, at = NO_RANK, -1
+        ranks[k] = find_rank(pairs, ids[k], ids[k + 1]) << 6 | k
+    alive = (_ONE << _U(size)) - _ONE
+    while True:
+        best = _I(_NEVER)
         for k in range(size - 1):
-            if ranks[k] < best:
-                best, at = ranks[k], k
-        if at < 0:
+            best = min(best, ranks[k])
+        if best >= _NEVER:
             break
-        size -= 1
-        ids[at] = products[best]
-        for k in range(at + 1, size):
-            ids[k] = ids[k + 1]
-            ranks[k - 1] = ranks[k]
-        if at > 0:
-            ranks[at - 1] = find_rank(pairs, ids[at - 1], ids[at])
-        if at < size - 1:
-            ranks[at] = find_rank(pairs, ids[at], ids[at + 1])
-    return size
+        at = best & 63
+        ids[at] = products[best >> 6]
+        behind = alive >> _U(at) >> _ONE
+        right = at + 1 + trailing_zeros(behind)
+        ranks[at] = ranks[right] = _NEVER
+        alive &= ~(_ONE << _U(right))
+        behind &= behind - _ONE
+        if behind != 0:
+            ranks[at] = find_rank(pairs, ids[at], ids[at + 1 + trailing_zeros(behind)]) << 6 | at
+        before = alive & ((_ONE << _U(at)) - _ONE)
+        if before != 0:
+            left = 63 - leading_zeros(before)
+            ranks[left] = find_rank(pairs, ids[left], ids[at]) << 6 | left
+    kept = _I(0)
+    while alive != 0:
+        ids[kept] = ids[trailing_zeros(alive)]
+        alive &= alive - _ONE
+        kept += 1
+    return kept
 
 
 @njit

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.cache import word_at
+from mws_hf.encode.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.encode.kernel import PADDING
 from mws_hf.errors import MwSError
 from mws_hf.jit import njit
@@ -29,9 +29,6 @@ from mws_hf.words.readers import (
 
 BLOCK_BYTES = 4 << 20
 _U: Any = np.uint64
-_LINE_FEEDS = np.uint64(0x0A0A0A0A0A0A0A0A)
-_ONES = np.uint64(0x0101010101010101)
-_TOPS = np.uint64(0x8080808080808080)
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -77,17 +74,18 @@ def not_utf8(where: str) -> MwSError:
 
 
 @njit(nogil=True)
-def _line_ends(words: np.ndarray, size: int, ends: np.ndarray) -> int:
-    """Fill `ends` with the places behind each line feed of ``words`` taken as `size` bytes; returns how many."""
+def _line_ends(text: np.ndarray, size: int, ends: np.ndarray) -> int:
+    """Fill `ends` with the places behind each line feed of ``text[:size]``; returns how many there are."""
     found = 0
-    for word in range((size + 7) >> 3):
-        rest = words[word] ^ _LINE_FEEDS
-        if (rest - _ONES) & ~rest & _TOPS:
-            for k in range(8):
-                if (rest >> np.uint64(8 * k)) & np.uint64(0xFF) == 0 and 8 * word + k < size:
-                    if found < ends.shape[0]:
-                        ends[found] = 8 * word + k + 1
-                    found += 1
+    for start in range(0, size, WINDOW):
+        feeds = range_mask(text, start, 0x0A, 1)
+        if start + WINDOW > size:
+            feeds &= (_U(1) << _U(size - start)) - _U(1)
+        while feeds != 0:
+            if found < ends.shape[0]:
+                ends[found] = start + trailing_zeros(feeds) + 1
+            found += 1
+            feeds &= feeds - _U(1)
     return found
 
 
@@ -98,7 +96,7 @@ def _fold(words: np.ndarray, size: int, ends: np.ndarray, seed: int) -> int:
         folded = (folded ^ words[at >> 3]) * _PRIME
         folded ^= folded >> np.uint64(32)
     if size & 7:
-        rest = word_at(words, size & ~7) & ((np.uint64(1) << np.uint64(8 * (size & 7))) - np.uint64(1))
+        rest = words[size >> 3] & ((np.uint64(1) << np.uint64(8 * (size & 7))) - np.uint64(1))
         folded = (folded ^ rest) * _PRIME
     for k in range(ends.shape[0]):
         folded = (folded ^ np.uint64(ends[k])) * _PRIME
@@ -118,14 +116,15 @@ def checksum(block: Block, seed: int = 0) -> int:
 def line_ends(buffer: bytearray, size: int) -> np.ndarray:
     r"""Where the lines of ``buffer[:size]`` end, each with its ``\n``; text behind the last one is a line too.
 
-    >>> line_ends(bytearray(b"ab\n\nc" + bytes(40)), 5).tolist()
+    >>> line_ends(bytearray(b"ab\n\nc" + bytes(PADDING)), 5).tolist()
     [3, 4, 5]
     """
     ends = np.empty(size // 40 + 16, np.int64)
-    found = _line_ends(_words(buffer), size, ends)
+    text = np.frombuffer(buffer, np.uint8)
+    found = _line_ends(text, size, ends)
     if found > len(ends):
         ends = np.empty(found, np.int64)
-        _line_ends(_words(buffer), size, ends)
+        _line_ends(text, size, ends)
     ends = ends[:found]
     return ends if size == 0 or (found and ends[-1] == size) else np.append(ends, size)
 

@@ -5,20 +5,19 @@ It encodes nothing, and never guesses: whatever is not exactly the known shape i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mws_hf.jit import njit
-from mws_hf.words.scanner import LETTER, OTHER, character_classes, scanner_kind
+from mws_hf.words.scanner import OTHER, character_classes, scanner_kind
 
 ID_BITS = 20
 RANK_BITS = 23
 NO_RANK = (1 << RANK_BITS) - 1
 """Rank of a pair that is no merge: larger than any other. Vocabularies of 2^20 entries and more are not served."""
-
-SYMBOL_BLANK, SYMBOL_NEWLINE = 3, 4
 
 _MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 _CODE_POINTS = 0x110000
@@ -35,7 +34,6 @@ class BpeTables(NamedTuple):
         products: int32[n_merges], the id that the merge of each rank makes.
         classes: uint8[0x200000], character classes of the scanner; longer than Unicode, so that four bytes which are
             not UTF-8 still index it: the kernel finds out afterwards.
-        letters: uint8[65536], indexed by two bytes (little-endian): how many of them are letters, see `letter_steps`.
         kind: which split pattern the scanner follows.
     """
 
@@ -44,7 +42,6 @@ class BpeTables(NamedTuple):
     pairs: np.ndarray
     products: np.ndarray
     classes: np.ndarray
-    letters: np.ndarray
     kind: int
 
 
@@ -87,23 +84,6 @@ def pair_table(merges: np.ndarray) -> np.ndarray:
     return pairs
 
 
-def letter_steps(classes: np.ndarray) -> np.ndarray:
-    """What any two bytes of UTF-8 mean to the encoding loop: uint8[65536].
-
-    2 if both belong to letters, 1 if only the first is one, `SYMBOL_BLANK` and `SYMBOL_NEWLINE` for an ASCII symbol (no
-    apostrophe) and a space or line feed. Only characters of one or two bytes count: 0 stands for "look closer".
-    """
-    byte = np.arange(256)
-    single = (byte < 0x80) & (classes[:256] == LETTER)
-    code = (byte[:, None] & 0x1F) << 6 | (byte[None, :] & 0x3F)
-    double = (0xC2 <= byte[:, None]) & (byte[:, None] < 0xE0) & (byte[None, :] >> 6 == 2) & (classes[code] == LETTER)
-    steps = np.where(double, 2, np.where(single[:, None], 1 + single[None, :], 0))
-    symbol = (byte < 0x80) & (classes[:256] == OTHER)
-    steps[symbol, 0x20] = SYMBOL_BLANK
-    steps[symbol, 0x0A] = SYMBOL_NEWLINE
-    return np.ascontiguousarray(steps.T.reshape(-1)).astype(np.uint8)
-
-
 def _pattern_of(pre_tokenizer: Mapping[str, Any] | None) -> str | None:
     """The split pattern, if the pre-tokenizer is exactly one isolating regular expression."""
     if not pre_tokenizer or pre_tokenizer.get("type") != "Split":
@@ -117,6 +97,10 @@ def _is_plain_bpe(model: Mapping[str, Any]) -> bool:
     affixes = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
     odd = model.get("dropout") or model.get("ignore_merges") or affixes
     return model.get("type") == "BPE" and bool(model.get("byte_fallback")) and not odd
+
+
+def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> np.ndarray:
+    return np.fromiter(map(vocab.__getitem__, tokens), np.int64)
 
 
 def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
@@ -137,11 +121,14 @@ def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
     for token, index in vocab.items():
         if len(token) == 1:
             characters[ord(token)] = index
-    merges = [tuple(merge) if not isinstance(merge, str) else tuple(merge.split(" ")) for merge in model["merges"]]
+    merges = model["merges"]
+    if merges and isinstance(merges[0], str):  # as older versions of tokenizers write them
+        merges = [merge.split(" ") for merge in merges]
     if max(vocab.values()) >> ID_BITS or len(merges) >= NO_RANK:
         return None
-    pairs = pair_table(np.array([(vocab[left], vocab[right]) for left, right in merges], np.int64).reshape(-1, 2))
-    products = np.array([vocab[left + right] for left, right in merges], np.int32)
+    left, right = (list(side) for side in zip(*merges, strict=True)) if merges else ([], [])
+    pairs = pair_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]))
+    products = _ids(vocab, map(add, left, right)).astype(np.int32)
     classes = np.full(_DECODABLE, OTHER, np.uint8)
     classes[:_CODE_POINTS] = character_classes()
-    return BpeTables(characters, byte_ids, pairs, products, classes, letter_steps(classes), kind)
+    return BpeTables(characters, byte_ids, pairs, products, classes, kind)

@@ -1,0 +1,81 @@
+r"""Cuts plain running text into pre-tokens 64 bytes at a time; whatever is not plain it leaves to `next_pretoken`.
+
+Plain are ASCII symbols other than the apostrophe, single spaces, ASCII letters and those letters of two bytes whose
+first byte leads nothing but letters (Cyrillic, Latin with marks). Both split patterns cut these alike:
+
+    [^\r\n\p{L}\p{N}]?\p{L}+      letters, with the space or the lone symbol before them
+    ' '?[^\s\p{L}\p{N}]+[\r\n]*   symbols, with the space before them
+
+A symbol is lone when neither a space nor another symbol stands before it. The first byte of a window starts a
+pre-token, and how a pattern goes on from there depends on nothing before it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mws_hf.encode.instructions import WINDOW, range_mask, trailing_zeros
+from mws_hf.jit import njit
+
+_U: Any = np.uint64
+_ONE = _U(1)
+
+
+@njit(inline="always")
+def _letters(text: np.ndarray, at: int, ascii_letters: int) -> int:
+    """The bytes of plain letters; a letter cut by the end of the window is none.
+
+    0xC4 to 0xCA, 0xD0, 0xD1 and 0xD3 make a letter with every continuation byte, 0xC3 with all but those of × and ÷.
+    """
+    rest = range_mask(text, at, 0x80, 0x40)
+    latin = range_mask(text, at, 0xC3, 1) & ~((range_mask(text, at, 0x97, 1) | range_mask(text, at, 0xB7, 1)) >> _ONE)
+    leads = range_mask(text, at, 0xC4, 7) | range_mask(text, at, 0xD0, 2) | range_mask(text, at, 0xD3, 1) | latin
+    leads &= rest >> _ONE
+    return ascii_letters | leads | leads << _ONE
+
+
+@njit(inline="always")
+def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
+    """Where pre-tokens end that begin with one at byte `at`: uint64, bit k stands for byte ``at + k``; 0 is possible.
+
+    Args:
+        text: uint8, with `WINDOW` bytes behind every `at` that is asked for.
+        at: start of a pre-token.
+        end: end of the document, greater than `at`; an end there is never told.
+    """
+    inside = (_ONE << _U(end - at)) - _ONE if end - at < WINDOW else ~_U(0)
+    ascii_ = range_mask(text, at, 0, 0x80) & inside
+    ascii_letters = (range_mask(text, at, 0x41, 26) | range_mask(text, at, 0x61, 26)) & inside
+    letters = _letters(text, at, ascii_letters) & inside
+    spaces = range_mask(text, at, 0x20, 1) & inside
+    symbols = ascii_ & ~(ascii_letters | spaces)
+    symbols &= ~(range_mask(text, at, 9, 5) | range_mask(text, at, 0x30, 10) | range_mask(text, at, 0x27, 1))
+    words = letters | symbols
+    starts = spaces | symbols & ~(spaces << _ONE | symbols << _ONE)
+    lone = starts & symbols & ~(symbols >> _ONE)
+    starts |= letters & ~((letters | spaces | lone) << _ONE)
+    stops = ~words & ~(spaces & (words >> _ONE))
+    stop = stops & -stops
+    ends_word = ascii_ & ~range_mask(text, at, 0x27, 1) & letters << _ONE
+    known = (starts & (stop - _ONE)) | (stop & (ends_word | spaces & symbols << _ONE))
+    return known & ~_ONE
+
+
+@njit(nogil=True)
+def find_short(text: np.ndarray, size: int, wanted: np.ndarray) -> int:
+    """First place of one to eight bytes in ``text[:size]``, or -1: `bytes.find`, ten times as fast where it is rare.
+
+    >>> text = np.frombuffer(b"a<|b<|c" + bytes(WINDOW + 8), np.uint8)
+    >>> find_short(text, 7, np.frombuffer(b"<|c", np.uint8)), find_short(text, 6, np.frombuffer(b"<|c", np.uint8))
+    (4, -1)
+    """
+    for start in range(0, size, WINDOW):
+        found = range_mask(text, start, wanted[0], 1)
+        for k in range(1, wanted.shape[0]):
+            found &= range_mask(text, start + k, wanted[k], 1)
+        if found != 0:
+            at = start + trailing_zeros(found)
+            return at if at + wanted.shape[0] <= size else -1
+    return -1

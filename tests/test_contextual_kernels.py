@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mws_hf.learn.contextual import reference
-from mws_hf.learn.contextual.contexts import build_contexts
+from mws_hf.learn.contextual.contexts import begin_contexts
 from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.contextual.forms import code_points
 from mws_hf.learn.contextual.interning import build_trie, intern_pairs, intern_slices
@@ -45,7 +45,7 @@ def corpus(words):
 @pytest.fixture(scope="module")
 def contexts(corpus):
     with ThreadPoolExecutor(2) as pool:
-        return build_contexts(corpus, ORDERS, pool)
+        return begin_contexts(corpus, ORDERS, pool)()
 
 
 def entry_strings(corpus, lattice):

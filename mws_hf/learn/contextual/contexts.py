@@ -6,6 +6,7 @@ Sources: branching entropy, Tanaka-Ishii and Jin (2006); its rise, Magistry and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -131,25 +132,34 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[_View]:
     return views
 
 
-def _trie_view(trie: Trie) -> _View:
-    return _View(trie.nodes, 0, 0, _trie_table(trie))
+def _trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[_View, npt.NDArray[np.bool_]]:
+    trie = build_trie(corpus.symbols, corpus.starts, backwards)
+    return _View(trie.nodes, 0, 0, _trie_table(trie)), trie.ends > 0
 
 
-def build_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> Contexts:
-    """Collect all context views of distinct words; linear in the number of symbols.
+def begin_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> Callable[[], Contexts]:
+    """Start to collect all context views of distinct words; linear in the number of symbols.
 
     Args:
         corpus: distinct, non-empty words.
         orders: context lengths, ascending.
         pool: tries and n-grams are built side by side in it.
+
+    Returns:
+        A function that waits for the views and brings them together.
     """
+    begun = [pool.submit(_trie_view, corpus, backwards) for backwards in (False, True)]
     grams = pool.submit(_gram_views, corpus, orders)
-    tries = list(pool.map(lambda back: build_trie(corpus.symbols, corpus.starts, back), (False, True)))
-    is_word = np.concatenate([trie.ends > 0 for trie in tries])
-    views = [*map(_trie_view, tries), *grams.result()]
-    nodes = np.empty((len(corpus.symbols), len(views)), np.int32)
-    offset = 0
-    for v, view in enumerate(views):
-        _write_nodes(corpus.starts, view.ids, view.pad, view.shift, offset, nodes, v)
-        offset += len(view.table)
-    return Contexts(nodes, np.concatenate([view.table for view in views]), is_word)
+
+    def finish() -> Contexts:
+        tries = [trie.result() for trie in begun]
+        views = [*(view for view, _ in tries), *grams.result()]
+        nodes = np.empty((len(corpus.symbols), len(views)), np.int32)
+        offset = 0
+        for v, view in enumerate(views):
+            _write_nodes(corpus.starts, view.ids, view.pad, view.shift, offset, nodes, v)
+            offset += len(view.table)
+        table = np.concatenate([view.table for view in views])
+        return Contexts(nodes, table, np.concatenate([is_word for _, is_word in tries]))
+
+    return finish

@@ -1,4 +1,4 @@
-"""Dense ids for pairs of integers, for slices and for trie nodes, by open addressing. It knows nothing of morphs."""
+"""Dense ids for pairs of integers and for trie nodes, by ranked bits or open addressing. It knows nothing of morphs."""
 
 from __future__ import annotations
 
@@ -28,20 +28,6 @@ class Interned(NamedTuple):
     ids: Ints
     first: Ints
     counts: Ints
-
-
-class InternedSlices(NamedTuple):
-    """Distinct slices of an array, numbered in order of first appearance.
-
-    Attributes:
-        ids: int64, one a slice: its number.
-        first: int64, the first slice with each number.
-        hashes: int64, a well-mixed hash of each number's content, the same everywhere.
-    """
-
-    ids: Longs
-    first: Longs
-    hashes: Longs
 
 
 class Trie(NamedTuple):
@@ -181,57 +167,6 @@ def intern_pairs(left: Ints, right: Ints) -> Interned:
     if lefts * rights <= BITS_A_ROW * max(len(left), LEAST_ROWS):
         return Interned(ids, *intern_dense(left, right, lefts, rights, ids))
     return Interned(ids, *intern_hashed(left, right, ids))
-
-
-@njit(nogil=True)
-def _intern_slices(points: Ints, starts: Longs, tags: Ints, ids: Longs, first: Longs, hashes: Longs) -> int:
-    table = np.zeros(1 << 12, np.int64)
-    size = 0
-    for w in range(len(starts) - 1):
-        h = np.int64(tags[w] + 1)
-        for i in range(starts[w], starts[w + 1]):
-            h = (h ^ points[i]) * -7046029254386353131
-            h ^= h >> 32
-        if 2 * size >= len(table):
-            table = np.zeros(4 * len(table), np.int64)
-            for number in range(size):
-                slot = hashes[number] & (len(table) - 1)
-                while table[slot] != 0:
-                    slot = (slot + 1) & (len(table) - 1)
-                table[slot] = number + 1
-        slot = h & (len(table) - 1)
-        while table[slot] != 0 and not _same(points, starts, tags, w, first[table[slot] - 1]):
-            slot = (slot + 1) & (len(table) - 1)
-        if table[slot] == 0:
-            first[size] = w
-            hashes[size] = h
-            size += 1
-            table[slot] = size
-        ids[w] = table[slot] - 1
-    return size
-
-
-@njit(nogil=True)
-def _same(points: Ints, starts: Longs, tags: Ints, a: int, b: int) -> bool:
-    n = starts[a + 1] - starts[a]
-    if tags[a] != tags[b] or n != starts[b + 1] - starts[b]:
-        return False
-    for i in range(n):
-        if points[starts[a] + i] != points[starts[b] + i]:
-            return False
-    return True
-
-
-def intern_slices(points: Ints, starts: Longs, tags: Ints) -> InternedSlices:
-    """Number the distinct (tag, content) of the slices between neighbouring `starts`; tags are not negative.
-
-    >>> slices = intern_slices(np.array([7, 8, 7, 7, 8], np.int32), np.array([0, 2, 3, 5]), np.zeros(3, np.int32))
-    >>> slices.ids.tolist(), slices.first.tolist()
-    ([0, 1, 0], [0, 1])
-    """
-    ids, first, hashes = (np.empty(len(starts) - 1, np.int64) for _ in range(3))
-    size = _intern_slices(points, starts, tags, ids, first, hashes)
-    return InternedSlices(ids, first[:size].copy(), hashes[:size].copy())
 
 
 def build_trie(symbols: Ints, starts: Longs, backwards: bool) -> Trie:

@@ -1,7 +1,7 @@
 """Words as code points against Python strings and dictionaries."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mws_hf.learn.contextual import reference
@@ -11,6 +11,7 @@ from mws_hf.learn.symbols import SymbolCorpus
 WORDS = st.lists(st.text("abя\U0001f600\ud800 ", max_size=4), max_size=30)
 
 
+@settings(deadline=None)
 @given(WORDS)
 def test_strings_come_back(words):
     assert Spelled.of(words).strings() == words
@@ -28,6 +29,7 @@ def test_words_are_numbered_by_content_beyond_the_first_table_size():
     assert found.hashes.tolist() == [reference.mixed_hash(word) for word in numbers]
 
 
+@settings(deadline=None)
 @given(WORDS, WORDS)
 def test_words_are_found_among_others(words, others):
     known = list(dict.fromkeys(others))
@@ -35,6 +37,7 @@ def test_words_are_found_among_others(words, others):
     assert found.tolist() == [known.index(word) if word in known else -1 for word in words]
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("abcя", max_size=5), max_size=20), st.text("abcdя"), st.data())
 def test_symbols_are_those_of_strings(words, alphabet, data):
     weights = data.draw(st.lists(st.integers(1, 9), min_size=len(words), max_size=len(words)))

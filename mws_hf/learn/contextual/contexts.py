@@ -148,18 +148,24 @@ def begin_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor
     Returns:
         A function that waits for the views and brings them together.
     """
-    begun = [pool.submit(_trie_view, corpus, backwards) for backwards in (False, True)]
+    tries = [pool.submit(_trie_view, corpus, backwards) for backwards in (False, True)]
     grams = pool.submit(_gram_views, corpus, orders)
 
     def finish() -> Contexts:
-        tries = [trie.result() for trie in begun]
-        views = [*(view for view, _ in tries), *grams.result()]
-        nodes = np.empty((len(corpus.symbols), len(views)), np.int32)
-        offset = 0
-        for v, view in enumerate(views):
-            _write_nodes(corpus.starts, view.ids, view.pad, view.shift, offset, nodes, v)
-            offset += len(view.table)
-        table = np.concatenate([view.table for view in views])
-        return Contexts(nodes, table, np.concatenate([is_word for _, is_word in tries]))
+        return _joined(corpus, [trie.result() for trie in tries], grams.result())
 
     return finish
+
+
+def _joined(
+    corpus: SymbolCorpus, tries: list[tuple[_View, npt.NDArray[np.bool_]]], grams: list[_View]
+) -> Contexts:
+    """All views with their nodes side by side."""
+    views = [*(view for view, _ in tries), *grams]
+    nodes = np.empty((len(corpus.symbols), len(views)), np.int32)
+    offset = 0
+    for v, view in enumerate(views):
+        _write_nodes(corpus.starts, view.ids, view.pad, view.shift, offset, nodes, v)
+        offset += len(view.table)
+    table = np.concatenate([view.table for view in views])
+    return Contexts(nodes, table, np.concatenate([is_word for _, is_word in tries]))

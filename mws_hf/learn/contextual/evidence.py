@@ -72,6 +72,7 @@ def _mixed_log_odds(
         finish = begin_contexts(corpus, settings.orders, aside)
         targets, lexicon = _lexicon_view(learnt, settings, pool, n_threads)
         contexts = finish()
+        del finish  # it holds the views one by one
         variation = aside.submit(normalised_variation, corpus, contexts)
         context = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
     mixed = context.copy()

@@ -22,6 +22,7 @@ from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.contextual.substrings import build_lattice
 from mws_hf.learn.contextual.variation import normalised_variation
 from mws_hf.learn.contextual.words import inner_junctions
+from mws_hf.learn.memory import give_back
 from mws_hf.learn.symbols import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
@@ -71,8 +72,10 @@ def _mixed_log_odds(
     with ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(n_threads) as aside:
         finish = begin_contexts(corpus, settings.orders, aside)
         targets, lexicon = _lexicon_view(learnt, settings, pool, n_threads)
+        give_back()
         contexts = finish()
         del finish  # it holds the views one by one
+        give_back()
         variation = aside.submit(normalised_variation, corpus, contexts)
         context = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
     mixed = context.copy()

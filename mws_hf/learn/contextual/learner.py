@@ -18,6 +18,7 @@ from mws_hf.learn.contextual.evidence import boundary_probabilities
 from mws_hf.learn.contextual.forms import CharacterTable, Forms, count_graphemes, find_words, fold, split_graphemes
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.engine import Segmentation
+from mws_hf.learn.memory import give_back
 from mws_hf.learn.spelling import Spelled, find_among, numbering, symbol_corpus
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
 
@@ -145,6 +146,7 @@ def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_t
     chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
     types = cores.take(chosen)
     graphemes = split_graphemes(types)
+    give_back()
     found = np.zeros(len(graphemes.last))
     found[graphemes.last] = boundary_probabilities(graphemes.corpus, settings, n_threads)
     return Evidence(types, found, settings)

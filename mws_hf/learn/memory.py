@@ -10,11 +10,11 @@ from functools import lru_cache
 
 @lru_cache(maxsize=1)
 def _trim() -> Callable[[int], int] | None:
-    """glibc's `malloc_trim`; None where there is none."""
+    """The `malloc_trim` of glibc; None where there is none."""
     if not sys.platform.startswith("linux"):
         return None
     try:
-        return ctypes.CDLL(None).malloc_trim  # type: ignore[no-any-return]
+        return ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError):
         return None
 

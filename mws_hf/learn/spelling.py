@@ -54,7 +54,7 @@ class Spelled:
         bounds = self.starts.tolist()
         return [text[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
 
-    def take(self, words: Longs) -> Spelled:
+    def take(self, words: Longs | Ints) -> Spelled:
         """The words with the given numbers, in the order given."""
         return cut_out(self.points, self.starts[words], self.starts[words + 1])
 
@@ -123,7 +123,7 @@ def _hash(points: Ints, begin: int, end: int) -> int:
     for i in range(begin, end):
         h = (h ^ points[i]) * -7046029254386353131
         h ^= h >> 32
-    return h
+    return int(h)
 
 
 @njit(nogil=True)

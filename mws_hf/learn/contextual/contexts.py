@@ -157,9 +157,7 @@ def begin_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor
     return finish
 
 
-def _joined(
-    corpus: SymbolCorpus, tries: list[tuple[_View, npt.NDArray[np.bool_]]], grams: list[_View]
-) -> Contexts:
+def _joined(corpus: SymbolCorpus, tries: list[tuple[_View, npt.NDArray[np.bool_]]], grams: list[_View]) -> Contexts:
     """All views with their nodes side by side."""
     views = [*(view for view, _ in tries), *grams]
     nodes = np.empty((len(corpus.symbols), len(views)), np.int32)

@@ -104,8 +104,8 @@ def _extent(left: Ints, right: Ints) -> tuple[int, int]:
     lefts, rights = 0, 0
     for i in range(len(left)):
         if left[i] >= 0:
-            lefts = max(lefts, np.int64(left[i]) + 1)
-            rights = max(rights, np.int64(right[i]) + 1)
+            lefts = max(lefts, int(left[i]) + 1)
+            rights = max(rights, int(right[i]) + 1)
     return lefts, rights
 
 
@@ -115,7 +115,7 @@ def _ones(x: np.uint64) -> int:
     x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(nogil=True)

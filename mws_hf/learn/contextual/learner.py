@@ -221,11 +221,11 @@ def _fill_values(
     mark: Mask, number: Ints, values: Longs,
 ) -> int:  # fmt: skip
     """Write the values of characters that have a number; how many there are."""
-    weight_of_marks = np.int64(0)
+    weight_of_marks = 0
     for w in range(len(core)):
         for i in range(starts[w] + 1, starts[w + 1]):
-            weight_of_marks += weights[w] if mark[points[i]] else 0
-    grapheme_value = min(GRAPHEME_VALUE, (1 << 62) // max(np.int64(1), weight_of_marks))
+            weight_of_marks += int(weights[w]) if mark[points[i]] else 0
+    grapheme_value = min(GRAPHEME_VALUE, (1 << 62) // max(1, weight_of_marks))
     size = 0
     for w in range(len(core)):
         shift = core_starts[core[w] + 1] - starts[w + 1]

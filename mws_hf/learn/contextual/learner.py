@@ -234,7 +234,7 @@ def _fill_values(
                 continue
             within = i + shift >= core_starts[core[w]]
             j = probabilities[i + shift] if within else 0.0
-            worth = np.int64(np.rint(UNIT * (1 - (1 + penalty) * j)))
+            worth = int(np.rint(UNIT * (1 - (1 + penalty) * j)))
             if i + 1 < starts[w + 1] and mark[points[i + 1]]:
                 worth = grapheme_value
             values[size] = worth * weights[w]

@@ -45,9 +45,14 @@ def context_log_odds(
     raw = sample_rows(contexts, corpus.starts, sample)
     numbers = raw[:, :-N_FLAGS]
     mean, scale = numbers.mean(0), numbers.std(0) + 1e-6
-    z = (numbers - mean) / scale
-    rows = np.concatenate([z, z**2, raw[:, -N_FLAGS:]], axis=1)
+    n = len(mean)
+    rows = np.empty((size, 2 * n + N_FLAGS))
+    np.divide(np.subtract(numbers, mean, out=rows[:, :n]), scale, out=rows[:, :n])
+    np.square(rows[:, :n], out=rows[:, n : 2 * n])
+    rows[:, 2 * n :] = raw[:, -N_FLAGS:]
+    del raw, numbers
     weights = fit_logistic(rows, targets[sample].astype(np.float64), settings.ridge)
+    del rows
     linear, square = _raw_coefficients(weights, mean, scale)
     out = np.zeros(len(corpus.symbols), np.float32)
 

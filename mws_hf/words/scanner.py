@@ -10,14 +10,21 @@ with ``classes = character_classes()`` and ``kind = scanner_kind(pattern)`` made
 
 from __future__ import annotations
 
+import contextlib
+import zipfile
+import zlib
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import regex
+import tokenizers
+from tokenizers import Regex, pre_tokenizers
 
+from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.jit import njit
+from mws_hf.jit import cache_directory, njit
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 
 GPT4_KIND, WORD_KIND = 0, 1
@@ -37,7 +44,32 @@ def scanner_kind(pattern: str) -> int | None:
 
 @lru_cache(maxsize=1)
 def character_classes() -> npt.NDArray[np.uint8]:
-    """The class of every code point: uint8, shape (0x110000,), read-only; about 0.3 s at first use.
+    """The class of every code point: uint8, shape (0x110000,), read-only.
+
+    Made in 0.4 s once for a version of `tokenizers` and `regex`, then kept beside the machine code of the kernels.
+    """
+    path = cache_directory() / f"classes-{tokenizers.__version__}-{regex.__version__}.npz"
+    classes = _stored(path)
+    if classes is None:
+        classes = probe_classes()
+        with contextlib.suppress(OSError, MwSError), atomic_path(path) as temporary, temporary.open("wb") as stream:
+            np.savez_compressed(stream, classes=classes)  # without a folder to keep it in it is made again next time
+    classes.flags.writeable = False
+    return classes
+
+
+def _stored(path: Path) -> npt.NDArray[np.uint8] | None:
+    """The table that an earlier process kept, or None when there is none or it is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:  # reading verifies a checksum
+            classes = stored["classes"]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
+    return classes if classes.dtype == np.uint8 and classes.shape == (0x110000,) else None
+
+
+def probe_classes() -> npt.NDArray[np.uint8]:
+    """`character_classes` made anew, by asking `regex` and `tokenizers` about every code point.
 
     Code points that `regex` counts among letters, numbers, marks or spaces are put to `tokenizers`; all others
     (symbols, unassigned ones) are OTHER. The tables of onig hold nothing beyond those of `regex`; a test checks it.
@@ -54,7 +86,6 @@ def character_classes() -> npt.NDArray[np.uint8]:
                 classes[_points(_matches(other_name, rest))] = other
     for text, code in (("'", APOSTROPHE), ("’", QUOTE), (" ", SPACE), ("\r\n", NEWLINE)):
         classes[_points(text)] = code
-    classes.flags.writeable = False
     return classes
 
 
@@ -64,8 +95,6 @@ def _points(text: str) -> npt.NDArray[np.uint32]:
 
 def _matches(name: str, text: str) -> str:
     """The characters of `text` that `tokenizers` finds to match a one-character expression."""
-    from tokenizers import Regex, pre_tokenizers  # noqa: PLC0415  (other patterns do not need it)
-
     pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str(text)
     return "".join(piece for piece, _ in pieces)
 

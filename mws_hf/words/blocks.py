@@ -43,7 +43,7 @@ from mws_hf.words.readers import (
 )
 from mws_hf.words.utf8 import is_utf8
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 19
 _NEAR = 1 << 10
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 _CUT = regex.compile(

@@ -174,13 +174,15 @@ def _count_entries(
 
 
 def _merged(tables: list[TokenTable]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """The sums over all tables; each of as many threads adds up the words of one range of hashes."""
+    """The sums over all tables, which are let go; each of as many threads adds up the words of one range of hashes."""
     if len(tables) == 1:
         return tables[0].entries()
     n = len(tables)
     with ThreadPoolExecutor(n, thread_name_prefix="mws-merge") as pool:
-        parts = list(pool.map(lambda part: merged_part(tables, part, n).entries(), range(n)))
-    return pa.concat_arrays([strings for strings, _ in parts]), np.concatenate([counts for _, counts in parts])
+        parts = list(pool.map(lambda part: merged_part(tables, part, n), range(n)))
+    tables.clear()
+    entries = [parts.pop().entries() for _ in range(n)]
+    return pa.concat_arrays([strings for strings, _ in entries]), np.concatenate([counts for _, counts in entries])
 
 
 def _adder(count_block: Callable[[TokenTable, Block], None], table: TokenTable) -> Callable[[Block], None]:

@@ -295,7 +295,7 @@ class TokenTable:
         self.clear()
         if room[0] > 0:
             n_slots = 1 << (8 * (room[0] + BATCH) // 5).bit_length()
-            self._slots, self._arena = np.zeros(4 * n_slots, np.uint64), np.empty(room[1], np.uint8)
+            self._slots, self._arena = np.zeros(4 * n_slots, np.uint64), np.empty(room[1] + _FIRST_ARENA, np.uint8)
 
     def clear(self) -> None:
         """Forget everything and give the memory back."""
@@ -336,8 +336,8 @@ class TokenTable:
         _list_slots(self._slots, starts, counts)
         order = np.argsort(starts)
         offsets = np.append(starts[order], end)
-        data = self._arena[:end].copy()
-        return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(data)), counts[order]
+        data = pa.py_buffer(self._arena[:end])  # no copy: what is in an arena never changes
+        return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts[order]
 
     def _make_room(self) -> None:
         more_slots = 32 * (len(self) + BATCH) > 5 * len(self._slots)
@@ -367,9 +367,9 @@ def merged_part(tables: Sequence[TokenTable], part: int, parts: int) -> TokenTab
     >>> sorted(n for part in range(3) for n in merged_part(tables, part, 3).entries()[1].tolist())
     [6, 10]
     """
+    # large enough at once: entries come in the order of their slots, which would crowd a table that grows
     entries, size = sum(map(len, tables)), sum(int(table._used[1]) for table in tables)
-    # made large enough at once: entries come in the order of their slots, which would crowd a table that grows
-    merged = TokenTable(room=(entries * 9 // (8 * parts) + BATCH, size * 9 // (8 * parts) + _FIRST_ARENA))
+    merged = TokenTable(room=(entries // parts, size // parts))
     for table in tables:
         cursor = np.zeros(1, np.int64)
         while not _count_slots(

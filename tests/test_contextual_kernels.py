@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from mws_hf.learn.contextual import reference
-from mws_hf.learn.contextual.contexts import build_contexts
+from mws_hf.learn.contextual.contexts import begin_contexts
 from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
-from mws_hf.learn.contextual.forms import code_points
-from mws_hf.learn.contextual.interning import build_trie, intern_pairs, intern_slices
+from mws_hf.learn.contextual.interning import build_trie, intern_dense, intern_hashed, intern_pairs
 from mws_hf.learn.contextual.kernels import FIXED_POINT, best_splits, drop_arcs, expected_counts, variational_weights
 from mws_hf.learn.contextual.logistic import (
     curvature_of,
@@ -45,7 +44,7 @@ def corpus(words):
 @pytest.fixture(scope="module")
 def contexts(corpus):
     with ThreadPoolExecutor(2) as pool:
-        return build_contexts(corpus, ORDERS, pool)
+        return begin_contexts(corpus, ORDERS, pool)()
 
 
 def entry_strings(corpus, lattice):
@@ -62,6 +61,15 @@ def test_pairs_are_numbered_in_order_of_appearance_beyond_the_first_table_size()
     assert pairs.ids.tolist() == expected
     assert pairs.counts.tolist() == np.bincount(pairs.ids[pairs.ids >= 0]).tolist()
     assert all(pairs.ids[first] == i for i, first in enumerate(pairs.first))
+
+
+def test_pairs_get_the_same_numbers_from_bits_and_from_hashing():
+    random = np.random.default_rng(1)
+    left, right = random.integers(-1, 90, 20_000).astype(np.int32), random.integers(0, 700, 20_000).astype(np.int32)
+    dense, hashed = np.empty(20_000, np.int32), np.empty(20_000, np.int32)
+    found, expected = intern_dense(left, right, 90, 700, dense), intern_hashed(left, right, hashed)
+    assert dense.tolist() == hashed.tolist()
+    assert [a.tolist() for a in found] == [a.tolist() for a in expected]
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -164,19 +172,6 @@ def test_best_splits_equal_going_through_all_segmentations(corpus):
     best_splits(lattice.first, lattice.lengths, lattice.rows, lattice.entries, lattice.spans, logp, split)
     table = dict(zip(names, logp.tolist(), strict=True))
     np.testing.assert_allclose(split, [reference.best_split(name, table) for name in names], rtol=1e-12)
-
-
-def test_slices_are_numbered_by_content_and_tag_beyond_the_first_table_size():
-    words = random_words(5, n=20_000, letters="abcdefgh", longest=6) + ["ab", "", "ab", "b"]
-    tags = np.arange(len(words), dtype=np.int32) % 2
-    points, starts = code_points(words)
-    slices = intern_slices(points, starts, tags)
-    numbers = {}
-    expected = [numbers.setdefault(key, len(numbers)) for key in zip(words, tags.tolist(), strict=True)]
-    assert slices.ids.tolist() == expected
-    assert [(words[i], tags[i]) for i in slices.first] == list(numbers)
-    assert slices.hashes.tolist() == [reference.mixed_hash(*key) for key in numbers]
-    assert len(numbers) > 4096
 
 
 def test_variation_is_the_standardised_rise_of_entropy_from_both_sides(words, corpus, contexts):

@@ -22,7 +22,7 @@ def train(pretokens, n_merges, counts=None, settings=None, **options):
     counts = np.ones(len(pretokens), np.int64) if counts is None else np.array(counts)
     forms = collect_forms(pretokens, counts)
     evidence = collect_evidence(forms, settings)
-    return learn_contextual(forms, alphabet_of(pretokens), n_merges, evidence, **options), evidence
+    return learn_contextual(forms, alphabet_of(pretokens), n_merges, evidence, **options)[0], evidence
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_merges_do_not_depend_on_the_order_of_the_words_nor_on_threads(pretokens
     learnt, _ = train(pretokens, 300)
     forms = collect_forms(pretokens[::-1], np.ones(len(pretokens), np.int64))
     evidence = collect_evidence(forms, n_threads=1)
-    assert learn_contextual(forms, alphabet_of(pretokens), 300, evidence).merges == learnt.merges
+    assert learn_contextual(forms, alphabet_of(pretokens), 300, evidence)[0].merges == learnt.merges
 
 
 def test_cased_forms_and_punctuation_share_the_evidence_of_the_letters(trained):

@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.jit import njit
 from mws_hf.learn.engine import Segmentation
+from mws_hf.learn.spelling import Spelled, numbering, symbol_corpus
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
 
 DEFAULT_COMPOSITION = 0.5
@@ -38,12 +40,13 @@ _SCALE = 256
 
 
 def learn_compositions(
-    words: Sequence[str],
+    words: Sequence[str] | Spelled,
     counts: npt.NDArray[np.int64],
     alphabet: Sequence[str],
     morphs: Sequence[tuple[str, str]],
     n_merges: int,
     *,
+    known: Segmentation | None = None,
     boundaries: npt.NDArray[np.float64] | None = None,
     burial_cost: float = DEFAULT_BURIAL_COST,
     min_frequency: int = 0,
@@ -62,6 +65,7 @@ def learn_compositions(
         alphabet: the characters that are tokens.
         morphs: the merges of the first phase, applied first.
         n_merges: how many merges are wanted.
+        known: words cut by `morphs` already, to be copied instead of cut again; changes nothing but time.
         boundaries: float64, shape (characters of all words,): probability of a boundary after each character; None: 0.
         burial_cost: see `DEFAULT_BURIAL_COST`.
         min_frequency: least score of a pair, in occurrences.
@@ -76,9 +80,15 @@ def learn_compositions(
     >>> learn_compositions(words, counts, sorted(set(" walkedt")), [(" ", "w"), ("e", "d")], 3).merges
     [('a', 'l'), ('al', 'k'), (' w', 'alk')]
     """
-    corpus = SymbolCorpus.from_words(words, counts, alphabet)
-    segmentation = Segmentation(corpus)
-    segmentation.apply(morphs)
+    words = Spelled.of(words)
+    corpus = symbol_corpus(words, counts, alphabet)
+    if boundaries is not None and len(words.points) != len(boundaries):
+        raise MwSError(f"{len(boundaries)} boundary probabilities for {len(words.points)} characters; give one each")
+    if known is None:
+        segmentation = Segmentation(corpus)
+        segmentation.apply(morphs)
+    else:
+        segmentation = Segmentation.continued(corpus, known, morphs)
     found = Learnt([])
     for discount in _DISCOUNTS:
         more = segmentation.learn(
@@ -96,15 +106,24 @@ def learn_compositions(
 
 
 def _values(
-    words: Sequence[str], corpus: SymbolCorpus, boundaries: npt.NDArray[np.float64] | None, burial_cost: float
+    words: Spelled, corpus: SymbolCorpus, boundaries: npt.NDArray[np.float64] | None, burial_cost: float
 ) -> npt.NDArray[np.int64]:
     """Worth of the junction after each symbol, int64, in 1/256 of an occurrence."""
     values = np.repeat(corpus.weights * _SCALE, np.diff(corpus.starts))
-    if boundaries is None or burial_cost == 0 or len(values) == 0:
-        return values
-    points = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
-    if len(points) != len(boundaries):
-        raise MwSError(f"{len(boundaries)} boundary probabilities for {len(points)} characters; give one each")
-    kept = np.isin(points, np.array([ord(c) for c in corpus.alphabet], np.uint32))
-    mean = float(corpus.weights.sum()) / len(corpus)
-    return values - np.rint(burial_cost * mean * _SCALE * boundaries[kept]).astype(np.int64)
+    if boundaries is not None and burial_cost != 0 and len(values) > 0:
+        mean = float(corpus.weights.sum()) / len(corpus)
+        _take_prices(words.points, numbering(corpus.alphabet)[1], boundaries, burial_cost * mean * _SCALE, values)
+    return values
+
+
+@njit(nogil=True)
+def _take_prices(
+    points: npt.NDArray[np.int32], number: npt.NDArray[np.int32], boundaries: npt.NDArray[np.float64], price: float,
+    values: npt.NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Take the price of the boundary after each character of the alphabet off its value."""
+    k = 0
+    for i in range(len(points)):
+        if number[points[i]] >= 0:
+            values[k] -= np.int64(np.rint(price * boundaries[i]))
+            k += 1

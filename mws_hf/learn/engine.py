@@ -7,7 +7,7 @@ Each merge costs what it changes. `engine_reference.py` is the readable twin, eq
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,8 @@ from tqdm import tqdm
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.greedy import ASK, EXHAUSTED, NOT_QUEUED, REACHED, Heap, advance, fill_heap, most_pushes
-from mws_hf.learn.pairs import PAIRS, PairTable, find, lay_out, lay_out_weights, take
+from mws_hf.learn.pairs import PAIRS, PairTable, copy_words, find, lay_out, lay_out_weights, take
+from mws_hf.learn.spelling import Spelled, find_among
 from mws_hf.learn.strings import BYTE_TOKENS, hash_and_power, hash_set
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
 from mws_hf.learn.tables import NO_LIMIT, make_room, open_table, resized
@@ -62,6 +63,27 @@ class Segmentation:
             raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
         self.text = np.empty(cells, np.int32)
         lay_out(corpus.symbols, corpus.starts, self.text)
+
+    @classmethod
+    def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
+        """`corpus` after `apply(merges)`; words that `known`, which has carried out just these, holds too are copied.
+
+        Raises:
+            MwSError: `known` has another alphabet or other tokens.
+        """
+        if known.tokens != [*corpus.alphabet, *(left + right for left, right in merges)]:
+            raise MwSError("the words to continue from have another alphabet or other merges; apply the merges")
+        words, others = Spelled(corpus.symbols, corpus.starts), Spelled(known.corpus.symbols, known.corpus.starts)
+        found = find_among(words, others)
+        here, new = np.nonzero(found >= 0)[0], np.nonzero(found < 0)[0]
+        rest = words.take(new)
+        part = cls(SymbolCorpus(corpus.alphabet, rest.points, rest.starts, corpus.weights[new]))
+        part.apply(merges)
+        whole = cls(corpus)
+        whole.tokens, whole._ids = part.tokens, part._ids
+        copy_words(known.text, others.starts, found[here].astype(np.int64), whole.text, words.starts, here)
+        copy_words(part.text, rest.starts, np.arange(len(rest)), whole.text, words.starts, new)
+        return whole
 
     def pieces(self, word: int) -> list[str]:
         """The tokens of word number `word`, in order."""

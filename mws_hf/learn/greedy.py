@@ -31,7 +31,7 @@ class Heap(NamedTuple):
     size: Array
 
 
-@njit
+@njit(nogil=True)
 def _before(left: Array, right: Array, v: int, p: int, w: int, q: int) -> bool:
     if v != w:
         return v > w
@@ -40,7 +40,7 @@ def _before(left: Array, right: Array, v: int, p: int, w: int, q: int) -> bool:
     return right[p] < right[q]
 
 
-@njit
+@njit(nogil=True)
 def _sift_down(left: Array, right: Array, h: Heap) -> None:
     """Move the top entry down to where it belongs."""
     size, v, p, at = h.size[0], h.value[0], np.int64(h.pair[0]), np.int64(0)
@@ -60,7 +60,7 @@ def _sift_down(left: Array, right: Array, h: Heap) -> None:
     h.value[at], h.pair[at] = v, p
 
 
-@njit
+@njit(nogil=True)
 def _pop(left: Array, right: Array, h: Heap) -> None:
     last = h.size[0] - 1
     h.size[0] = last
@@ -69,7 +69,7 @@ def _pop(left: Array, right: Array, h: Heap) -> None:
         _sift_down(left, right, h)
 
 
-@njit
+@njit(nogil=True)
 def _push(left: Array, right: Array, h: Heap, p: int, v: int) -> None:
     """Queue pair `p` under its value `v`."""
     h.queued[p] = v
@@ -84,7 +84,7 @@ def _push(left: Array, right: Array, h: Heap, p: int, v: int) -> None:
     h.value[at], h.pair[at] = v, p
 
 
-@njit
+@njit(nogil=True)
 def fill_heap(t: PairTable, h: Heap, least: tuple[int, int]) -> None:
     """Queue every pair of the table; `least` is (occurrences, value) of a candidate."""
     for p in range(t.used[PAIRS]):
@@ -92,7 +92,7 @@ def fill_heap(t: PairTable, h: Heap, least: tuple[int, int]) -> None:
             _push(t.left, t.right, h, p, t.value[p])
 
 
-@njit
+@njit(nogil=True)
 def _refresh_top(t: PairTable, h: Heap, least: tuple[int, int]) -> int:
     """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
     while h.size[0] > 0:
@@ -110,13 +110,13 @@ def _refresh_top(t: PairTable, h: Heap, least: tuple[int, int]) -> int:
     return -1
 
 
-@njit
+@njit(nogil=True)
 def most_pushes(t: PairTable, p: int) -> int:
     """Upper bound of the pairs that merging `p` can add to the heap: two lost and two new for each neighbour."""
     return int(4 * min(np.int64(t.listed[p]), t.used[TOKENS] + 1))
 
 
-@njit
+@njit(nogil=True)
 def advance(
     t: PairTable,
     h: Heap,

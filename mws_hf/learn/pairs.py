@@ -73,7 +73,7 @@ TOKEN_FIELDS = ("length", "left_size", "token_left", "token_right", "token_hash"
 PAIR_FIELDS = ("left", "right", "value", "places", "begin", "listed")
 
 
-@njit
+@njit(nogil=True)
 def lay_out(symbols: Array, starts: Array, out: Array) -> None:
     """Copy flat symbols into `out` (n_symbols + n_words + 1 cells) with separators before, between and after."""
     at = 0
@@ -86,14 +86,24 @@ def lay_out(symbols: Array, starts: Array, out: Array) -> None:
     out[at] = SEPARATOR
 
 
-@njit
+@njit(nogil=True)
+def copy_words(text: Array, starts: Array, words: Array, target: Array, target_starts: Array, places: Array) -> None:
+    """Copy the cells of the given words of one text to the given places of another, both in the layout of `lay_out`."""
+    for k in range(len(words)):
+        begin = starts[words[k]] + words[k] + 1
+        shift = target_starts[places[k]] + places[k] + 1 - begin
+        for i in range(begin, starts[words[k] + 1] + words[k] + 1):
+            target[i + shift] = text[i]
+
+
+@njit(nogil=True)
 def lay_out_weights(weights: Array, starts: Array, out: Array) -> None:
     """Write each word's weight into all its cells, in the layout of `lay_out`."""
     for w in range(len(weights)):
         out[starts[w] + w + 1 : starts[w + 1] + w + 1] = weights[w]
 
 
-@njit
+@njit(nogil=True)
 def _slot(keys: Array, left: int, right: int) -> int:
     """Place of a pair in the hash table, or the free place where it belongs."""
     key = (np.int64(left) << 32) | np.int64(right)
@@ -105,14 +115,14 @@ def _slot(keys: Array, left: int, right: int) -> int:
     return int(at)
 
 
-@njit
+@njit(nogil=True)
 def find(keys: Array, ids: Array, left: int, right: int) -> int:
     """Row of the pair (left, right), or -1."""
     at = _slot(keys, left, right)
     return int(ids[at]) if keys[at] != -1 else -1
 
 
-@njit
+@njit(nogil=True)
 def rehash(left: Array, right: Array, n_pairs: int, keys: Array, ids: Array) -> None:
     """Enter the first `n_pairs` pairs into an empty hash table (all keys -1)."""
     for p in range(n_pairs):
@@ -121,7 +131,7 @@ def rehash(left: Array, right: Array, n_pairs: int, keys: Array, ids: Array) -> 
         ids[at] = p
 
 
-@njit
+@njit(nogil=True)
 def _new_pair(t: PairTable, left: int, right: int) -> int:
     p = t.used[PAIRS]
     t.used[PAIRS] = p + 1
@@ -133,12 +143,12 @@ def _new_pair(t: PairTable, left: int, right: int) -> int:
     return p
 
 
-@njit
+@njit(nogil=True)
 def _fits(left_size: Array, length: Array, left: int, right: int, limit: int, longest: int) -> bool:
     return max(1, left_size[left]) + length[right] <= limit and length[left] + length[right] <= longest
 
 
-@njit
+@njit(nogil=True)
 def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
     """Count adjacent pairs from cell `position` on; returns where room ran out, or the end of the text."""
     # handing the whole table to a function costs a reference count for each array: too dear within loops
@@ -166,7 +176,7 @@ def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
     return position
 
 
-@njit
+@njit(nogil=True)
 def list_occurrences(t: PairTable, min_count: int) -> None:
     """Write the occurrences of every counted pair that has `min_count` of them into the arena, in corpus order."""
     at = 0
@@ -193,7 +203,7 @@ def list_occurrences(t: PairTable, min_count: int) -> None:
         position = after
 
 
-@njit
+@njit(nogil=True)
 def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token: int, value: int) -> None:
     """Add one neighbour to the tally of a side."""
     if hits[side, token] == 0:
@@ -203,7 +213,7 @@ def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token
     sums[side, token] += value
 
 
-@njit
+@njit(nogil=True)
 def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours it is taken from.
 
@@ -236,7 +246,7 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     return int(kept - first), int(total)
 
 
-@njit
+@njit(nogil=True)
 def _withdraw(t: PairTable, p: int) -> None:
     """Take the tallied occurrences off the pairs (neighbour, left of p) and (right of p, neighbour); clear it."""
     t.used[TOUCHED] = 0
@@ -254,7 +264,7 @@ def _withdraw(t: PairTable, p: int) -> None:
         t.n_seen[side] = 0
 
 
-@njit
+@njit(nogil=True)
 def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
     """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
     for side in range(2):
@@ -272,7 +282,7 @@ def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
         t.n_seen[side] = 0
 
 
-@njit
+@njit(nogil=True)
 def _add_token(t: PairTable, p: int) -> int:
     new = t.used[TOKENS]
     left, right = t.left[p], t.right[p]
@@ -286,7 +296,7 @@ def _add_token(t: PairTable, p: int) -> int:
     return new
 
 
-@njit
+@njit(nogil=True)
 def take(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
     """Merge pair `p` everywhere: adds the token, updates text, counts and lists. Needs room (see `has_room`).
 
@@ -324,7 +334,7 @@ def take(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
     return total
 
 
-@njit
+@njit(nogil=True)
 def has_room(t: PairTable, p: int) -> bool:
     """Whether `take(t, p)` fits into the arrays as they are."""
     n = np.int64(t.listed[p])

@@ -9,19 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.symbols import Learnt, SymbolCorpus
+from mws_hf.learn.spelling import Spelled, count_points, symbol_corpus
+from mws_hf.learn.symbols import Learnt
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual.learner import Evidence
+    from mws_hf.learn.engine import Segmentation
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.words.counts import WordCounts
 
 logger = logging.getLogger(__name__)
 
+Longs = npt.NDArray[np.int64]
 Criterion = Literal["contextual", "classic"]
 DEFAULT_VOCAB_SIZE = 32_000
 N_BYTE_TOKENS = 256
@@ -200,12 +204,14 @@ class MwSTrainer:
         counts = counts.at_least(self.min_count) if self.min_count > 1 else counts
         if len(counts) == 0:
             raise MwSError(f"no training words are left (min_count={self.min_count}); give text with at least one word")
-        alphabet = choose_alphabet(counts, self.initial_alphabet, self.limit_alphabet)
+        points, starts = counts.code_points()
+        words = Spelled(points.view(np.int32), starts)
+        alphabet = choose_alphabet(words, counts.counts, self.initial_alphabet, self.limit_alphabet)
         budget = self._merge_budget(len(alphabet))
-        morphs = self._learn_morphs(counts, alphabet, self._morph_budget(budget))
+        morphs, known = self._learn_morphs(words, counts.counts, alphabet, self._morph_budget(budget))
         merges = morphs.merges
         if len(merges) < budget and self._composition() != 0:
-            merges = merges + self._compose(counts, alphabet, merges, budget - len(merges)).merges
+            merges = merges + self._compose(words, counts.counts, alphabet, merges, budget - len(merges), known).merges
         if len(merges) < budget:
             advice = "" if self._composition() else "; composition='fill' would fill the rest with frequent neighbours"
             logger.warning(
@@ -249,18 +255,21 @@ class MwSTrainer:
         composition = self._composition()
         return budget if isinstance(composition, str) else round(budget * (1 - composition))
 
-    def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
+    def _learn_morphs(
+        self, words: Spelled, counts: Longs, alphabet: list[str], n_merges: int
+    ) -> tuple[Learnt, Segmentation | None]:
+        """Merges of the criterion's own, and words cut by them where the learner has kept them."""
         if self.criterion == "classic":
-            return self._learn_classic(counts, alphabet, n_merges)
+            return self._learn_classic(words, counts, alphabet, n_merges), None
         self.evidence = None
         if n_merges == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
-            return Learnt([])
+            return Learnt([]), None
         from mws_hf.learn.contextual.forms import collect_forms
         from mws_hf.learn.contextual.learner import collect_evidence, learn_contextual
         from mws_hf.learn.contextual.settings import EvidenceSettings
 
         settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
-        forms = collect_forms(counts.words, counts.counts)
+        forms = collect_forms(words, counts)
         self.evidence = collect_evidence(forms, settings)
         return learn_contextual(
             forms,
@@ -272,7 +281,7 @@ class MwSTrainer:
             **self._limits(),
         )
 
-    def _learn_classic(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
+    def _learn_classic(self, words: Spelled, counts: Longs, alphabet: list[str], n_merges: int) -> Learnt:
         from mws_hf.learn.classic import ClassicScore
         from mws_hf.learn.classic_engine import learn_classic
 
@@ -283,21 +292,23 @@ class MwSTrainer:
             max_len_delta=self.max_len_delta,
             stop_threshold=self.stop_threshold,
         )
-        weights = None if self.types else counts.counts
-        return learn_classic(
-            SymbolCorpus.from_words(counts.words, weights, alphabet), n_merges, score, **self._limits()
-        )
+        weights = np.ones(len(words), np.int64) if self.types else counts
+        return learn_classic(symbol_corpus(words, weights, alphabet), n_merges, score, **self._limits())
 
-    def _compose(self, counts: WordCounts, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int) -> Learnt:
+    def _compose(
+        self, words: Spelled, counts: Longs, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int,
+        known: Segmentation | None,
+    ) -> Learnt:  # fmt: skip
         from mws_hf.learn.composition import learn_compositions
 
         return learn_compositions(
-            counts.words,
-            counts.counts,
+            words,
+            counts,
             alphabet,
             morphs,
             n_merges,
-            boundaries=None if self.evidence is None else self.evidence.boundaries(counts.words),
+            known=known,
+            boundaries=None if self.evidence is None else self.evidence.boundaries(words),
             burial_cost=self.burial_cost,
             min_frequency=self.min_frequency,
             **self._limits(),
@@ -311,17 +322,16 @@ class MwSTrainer:
         }
 
 
-def choose_alphabet(counts: WordCounts, initial: Iterable[str], limit: int | None) -> list[str]:
+def choose_alphabet(words: Spelled, counts: Longs, initial: Iterable[str], limit: int | None) -> list[str]:
     """The characters that become tokens, ascending by code point.
 
     Args:
-        counts: the training words.
+        words: the training words.
+        counts: int64, how often each occurs.
         initial: characters to include in any case.
         limit: how many of the other characters to keep, the most frequent first (ties: lower code point); None: all.
     """
-    points = np.frombuffer("".join(counts.words).encode("utf-32-le"), np.uint32)
-    lengths = np.fromiter(map(len, counts.words), np.int64, len(counts))
-    frequency = np.bincount(points, np.repeat(counts.counts, lengths))
+    frequency = count_points(words, counts)
     kept = set(initial)
     seen = np.nonzero(frequency)[0]
     ordered = seen[np.lexsort((seen, -frequency[seen]))]

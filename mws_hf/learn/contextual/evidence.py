@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.learn.contextual.context_view import context_log_odds
-from mws_hf.learn.contextual.contexts import build_contexts
+from mws_hf.learn.contextual.contexts import begin_contexts
 from mws_hf.learn.contextual.lexicon import LexiconView
 from mws_hf.learn.contextual.logistic import sigmoid
 from mws_hf.learn.contextual.settings import EvidenceSettings
@@ -68,14 +68,16 @@ def _mixed_log_odds(
 ) -> Doubles:
     """Weighted sum of the views at every inner junction; the lexicon's only where it was learnt."""
     learnt = _first_words(corpus, settings.em_types)
-    with ThreadPoolExecutor(n_threads) as pool:
-        contexts = build_contexts(corpus, settings.orders, pool)
+    with ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(n_threads) as aside:
+        finish = begin_contexts(corpus, settings.orders, aside)
         targets, lexicon = _lexicon_view(learnt, settings, pool, n_threads)
+        contexts = finish()
+        variation = aside.submit(normalised_variation, corpus, contexts)
         context = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
     mixed = context.copy()
     known = np.nonzero(inner[: len(targets)])[0]
     mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - context[: len(known)])
-    mixed += settings.variation_weight * normalised_variation(corpus, contexts)
+    mixed += settings.variation_weight * variation.result()
     return mixed
 
 

@@ -85,7 +85,7 @@ def sample_rows(contexts: Contexts, starts: Longs, junctions: Longs) -> Doubles:
     """Raw rows, shape (n, 5 * n_views + 9), of the junctions after the given symbols.
 
     Args:
-        contexts: from `build_contexts`.
+        contexts: from `begin_contexts`.
         starts: word starts of the corpus.
         junctions: ascending symbol indices, none of them the last of its word.
     """

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.learn.contextual.interning import intern_pairs, intern_slices
+from mws_hf.jit import njit
+from mws_hf.learn.contextual.interning import intern_pairs
+from mws_hf.learn.spelling import N_POINTS, Spelled, cut_out, distinct
 from mws_hf.learn.symbols import SymbolCorpus
 from mws_hf.pattern import compiled
 
@@ -22,7 +25,6 @@ Longs = npt.NDArray[np.int64]
 Points = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
-_N_POINTS = 0x110000
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
 
 
@@ -35,26 +37,19 @@ def fold(text: str) -> str:
     return "".join(low if len(low := c.lower()) == 1 else c for c in text)
 
 
-def code_points(words: Sequence[str]) -> tuple[Points, Longs]:
-    """All characters of the words as int32 code points, and int64 word starts (one more than words)."""
-    points = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.int32)
-    lengths = np.fromiter(map(len, words), np.int64, len(words))
-    return points, np.concatenate([[0], np.cumsum(lengths)])
-
-
 class CharacterTable:
     """Class and lower case of the code points that occur in `points`."""
 
     def __init__(self, points: Points) -> None:
-        seen = np.zeros(_N_POINTS, bool)
+        seen = np.zeros(N_POINTS, bool)
         seen[points] = True
         distinct = np.nonzero(seen)[0]
         characters = list(map(chr, distinct.tolist()))
-        self.lower = np.arange(_N_POINTS, dtype=np.int32)
+        self.lower = np.arange(N_POINTS, dtype=np.int32)
         self.lower[distinct] = [ord(fold(c)) for c in characters]
         tables = []
         for pattern in _CLASSES:
-            table = np.zeros(_N_POINTS, bool)
+            table = np.zeros(N_POINTS, bool)
             match = compiled(pattern).match
             table[distinct] = [match(c) is not None for c in characters]
             tables.append(table)
@@ -66,58 +61,69 @@ class WordPlaces:
     """Where the words of a list of pre-tokens lie.
 
     Attributes:
-        points: int32, the code points of all pre-tokens; `starts`: int64, where each begins.
+        text: the pre-tokens.
         begins: int64, shape (n_pretokens,), the first letter of each pre-token's core; its end is the pre-token's.
         is_word: bool, shape (n_pretokens,).
         spaced: bool, shape (n_pretokens,), a word that starts with a space.
         table: classes and lower case of the code points.
     """
 
-    points: Points
-    starts: Longs
+    text: Spelled
     begins: Longs
     is_word: Mask
     spaced: Mask
     table: CharacterTable
 
-    def letters(self, words: Longs) -> tuple[Points, Longs]:
-        """Code points of the cores (not folded) of the given words, and where each begins (one more than words)."""
-        begins, sizes = self.begins[words], self.starts[words + 1] - self.begins[words]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        return self.points[np.arange(starts[-1]) + np.repeat(begins - starts[:-1], sizes)], starts
+    def forms(self, words: Longs) -> Spelled:
+        """The given words with their leading space, without any other leading character."""
+        return cut_out(self.text.points, self.begins[words] - self.spaced[words], self.text.starts[words + 1])
 
-    def cores(self, words: Longs) -> list[str]:
-        """The cores of the given words."""
-        letters, starts = self.letters(words)
-        return _slices(self.table.lower[letters], starts, np.zeros(len(words), bool))
+    def cores(self, words: Longs) -> Spelled:
+        """The folded letters of the given words."""
+        letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
+        return Spelled(self.table.lower[letters.points], letters.starts)
 
 
-def find_words(pretokens: Sequence[str]) -> WordPlaces:
+def find_words(pretokens: Sequence[str] | Spelled) -> WordPlaces:
     """Tell words from other pre-tokens; empty pre-tokens are no words.
 
     >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
-    >>> places.is_word.tolist(), (places.begins - places.starts[:-1])[places.is_word].tolist(), places.spaced.tolist()
-    ([True, False, True, False, False], [1, 1], [True, False, False, False, False])
+    >>> places.is_word.tolist(), (places.begins - places.text.starts[:-1])[places.is_word].tolist()
+    ([True, False, True, False, False], [1, 1])
+    >>> places.spaced.tolist()
+    [True, False, False, False, False]
     """
-    points, starts = code_points(pretokens)
-    table = CharacterTable(points)
-    letter = np.append(table.letter[points], [False, False])
-    good = letter[:-2] | table.mark[points]
-    heads, ends = starts[:-1], starts[1:]
-    full = ends > heads
-    opens = np.zeros(len(points) + 1, bool)
-    opens[starts] = True
-    inner_apostrophe = table.apostrophe[points] & letter[1:-1] & ~opens[1:] & np.append(False, good)[:-1]
-    allowed = np.append(good | inner_apostrophe, True)
-    lead = full & ~letter[heads]
-    lead[lead] &= ~table.number[points[heads[lead]]]
-    allowed[heads[lead]] = True
-    begins = heads + lead
-    bad = np.concatenate([[0], np.cumsum(~allowed[:-1])])
-    is_word = full & (begins < ends) & letter[begins] & (bad[ends] == bad[heads])
-    spaced = is_word & lead
-    spaced[spaced] &= points[heads[spaced]] == ord(" ")
-    return WordPlaces(points, starts, begins, is_word, spaced, table)
+    text = Spelled.of(pretokens)
+    table = CharacterTable(text.points)
+    begins, is_word, spaced = text.starts[:-1].copy(), np.zeros(len(text), bool), np.zeros(len(text), bool)
+    _find_words(
+        text.points, text.starts, table.letter, table.mark, table.number, table.apostrophe, begins, is_word, spaced
+    )
+    return WordPlaces(text, begins, is_word, spaced, table)
+
+
+@njit(nogil=True)
+def _find_words(
+    points: Points, starts: Longs, letter: Mask, mark: Mask, number: Mask, apostrophe: Mask,
+    begins: Longs, is_word: Mask, spaced: Mask,
+) -> None:  # fmt: skip
+    """Write where cores begin and which pre-tokens are words."""
+    for w in range(len(begins)):
+        head, end = starts[w], starts[w + 1]
+        if head == end:
+            continue
+        lead = not letter[points[head]] and not number[points[head]]
+        begins[w] = begin = head + lead
+        if begin == end or not letter[points[begin]]:
+            continue
+        good = True
+        for i in range(begin + 1, end):
+            p = points[i]
+            if not letter[p] and not mark[p]:
+                between = i + 1 < end and letter[points[i + 1]] and (letter[points[i - 1]] or mark[points[i - 1]])
+                good = good and apostrophe[p] and between
+        is_word[w] = good
+        spaced[w] = good and lead and points[head] == 32
 
 
 @dataclass(frozen=True)
@@ -125,22 +131,32 @@ class Forms:
     """Distinct (spaced or bare, cased) forms of the words and the distinct cores they share.
 
     Attributes:
-        forms: the forms as strings, with their leading space if they have one.
+        spelled_forms: the forms, with their leading space if they have one.
         counts: int64, shape (n_forms,), summed over the pre-tokens that hold the form.
-        core_of: int64, shape (n_forms,), index into `cores`.
-        cores: the folded letters; by count, descending, then by a hash, so that the first n of a list without counts
-            are an even sample of it and not one corner of the alphabet.
+        core_of: int64, shape (n_forms,), index into the cores.
+        spelled_cores: the folded letters; by count, descending, then by a hash, so that the first n of a list without
+            counts are an even sample of it and not one corner of the alphabet.
         core_counts: int64, shape (n_cores,).
     """
 
-    forms: list[str]
+    spelled_forms: Spelled
     counts: Longs
     core_of: Longs
-    cores: list[str]
+    spelled_cores: Spelled
     core_counts: Longs
 
+    @cached_property
+    def forms(self) -> list[str]:
+        """The forms as strings."""
+        return self.spelled_forms.strings()
 
-def collect_forms(pretokens: Sequence[str], counts: Longs) -> Forms:
+    @cached_property
+    def cores(self) -> list[str]:
+        """The cores as strings."""
+        return self.spelled_cores.strings()
+
+
+def collect_forms(pretokens: Sequence[str] | Spelled, counts: Longs) -> Forms:
     """Group the words among the pre-tokens by form and by core.
 
     >>> found = collect_forms([" дом", " Дом", "(дом", "12", "дом"], np.array([5, 1, 2, 9, 1]))
@@ -148,38 +164,27 @@ def collect_forms(pretokens: Sequence[str], counts: Longs) -> Forms:
     ([' дом', ' Дом', 'дом'], [5, 1, 3], ['дом'], [9])
     """
     places = find_words(pretokens)
-    chosen = np.nonzero(places.is_word)[0]
-    letters, starts = places.letters(chosen)
-    spaced = places.spaced[chosen]
-    form = intern_slices(letters, starts, spaced.astype(np.int32))
-    core = intern_slices(places.table.lower[letters], starts, np.zeros(len(chosen), np.int32))
-    core_counts = _sums(core.ids, counts[chosen], len(core.first))
+    words = np.nonzero(places.is_word)[0]
+    forms, cores = places.forms(words), places.cores(words)
+    form, core = distinct(forms), distinct(cores)
+    core_counts = _sums(core.ids, counts[words], len(core.first))
     order = np.lexsort((core.hashes, -core_counts))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return Forms(
-        _slices(*places.letters(chosen[form.first]), spaced[form.first]),
-        _sums(form.ids, counts[chosen], len(form.first)),
+        forms.take(form.first),
+        _sums(form.ids, counts[words], len(form.first)),
         rank[core.ids[form.first]],
-        places.cores(chosen[core.first[order]]),
+        cores.take(core.first[order]),
         core_counts[order],
     )
 
 
-def _slices(points: Points, starts: Longs, spaced: Mask) -> list[str]:
-    """The words at `starts` as strings, with a space before where `spaced`."""
-    text = points.tobytes().decode("utf-32-le", "surrogatepass")
-    bounds = starts.tolist()
-    return [
-        " " + text[begin:end] if space else text[begin:end]
-        for begin, end, space in zip(bounds, bounds[1:], spaced.tolist(), strict=False)
-    ]
-
-
-def _sums(ids: Longs, counts: Longs, n: int) -> Longs:
+def _sums(ids: Points, counts: Longs, n: int) -> Longs:
     """Exact integer sums of `counts` by id."""
-    order = np.argsort(ids, kind="stable")
-    return np.add.reduceat(counts[order], np.searchsorted(ids[order], np.arange(n))) if n else np.zeros(0, np.int64)
+    sums = np.zeros(n, np.int64)
+    np.add.at(sums, ids, counts)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -195,28 +200,43 @@ class Graphemes:
     last: Mask
 
 
-def split_graphemes(words: Sequence[str]) -> Graphemes:
+def count_graphemes(words: Spelled) -> Longs:
+    """How many graphemes each word has; marks that begin a word are one of their own.
+
+    >>> count_graphemes(Spelled.of(["ते", "मन", ""])).tolist()
+    [1, 2, 0]
+    """
+    starts = np.concatenate([[0], np.cumsum(_bases(words))])[words.starts]
+    return np.diff(starts)
+
+
+def _bases(words: Spelled) -> Mask:
+    """True at the characters that begin a grapheme."""
+    base = ~CharacterTable(words.points).mark[words.points]
+    base[words.starts[:-1][np.diff(words.starts) > 0]] = True
+    return base
+
+
+def split_graphemes(words: Sequence[str] | Spelled) -> Graphemes:
     """Cut words into graphemes, so that no evidence ever separates a mark from its letter.
 
     >>> found = split_graphemes(["नमस्ते", "मन"])
     >>> [len(found.corpus.word(i)) for i in range(2)], found.corpus.symbols.tolist(), found.corpus.alphabet
     ([6, 2], [0, 1, 2, 3, 1, 0], ('न', 'म', 'स्', 'ते'))
     """
-    points, starts = code_points(words)
-    mark = CharacterTable(points).mark[points]
-    mark[starts[:-1]] = False
-    bases = np.nonzero(~mark)[0]
+    words = Spelled.of(words)
+    points, base = words.points, _bases(words)
+    bases = np.nonzero(base)[0]
     sizes = np.diff(np.append(bases, len(points)))
-    kinds = points[bases].astype(np.int32)
-    offset = np.int32(_N_POINTS)
+    kinds = points[bases]
+    offset = np.int32(N_POINTS)
     for depth in range(1, int(sizes.max(initial=1))):
         more = np.nonzero(sizes > depth)[0]
-        longer = intern_pairs(kinds[more], points[bases[more] + depth].astype(np.int32))
+        longer = intern_pairs(kinds[more], points[bases[more] + depth])
         kinds[more] = longer.ids + offset
         offset += np.int32(len(longer.first))
     symbols = intern_pairs(kinds, np.zeros(len(kinds), np.int32))
-    text = "".join(words)
-    alphabet = tuple(text[bases[i] : bases[i] + sizes[i]] for i in symbols.first)
-    grapheme_starts = np.concatenate([[0], np.cumsum(~mark)])[starts]
-    corpus = SymbolCorpus(alphabet, symbols.ids, grapheme_starts.astype(np.int64), np.ones(len(words), np.int64))
-    return Graphemes(corpus, np.append(~mark, True)[1:])
+    graphemes = cut_out(points, bases[symbols.first], bases[symbols.first] + sizes[symbols.first])
+    grapheme_starts = np.concatenate([[0], np.cumsum(base)])[words.starts]
+    corpus = SymbolCorpus(tuple(graphemes.strings()), symbols.ids, grapheme_starts, np.ones(len(words), np.int64))
+    return Graphemes(corpus, np.append(base, True)[1:])

@@ -1,4 +1,4 @@
-"""Dense ids for pairs of integers, for slices and for trie nodes, by open addressing. It knows nothing of morphs."""
+"""Dense ids for pairs of integers and for trie nodes, by ranked bits or open addressing. It knows nothing of morphs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from mws_hf.jit import njit
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+
+BITS_A_ROW, LEAST_ROWS = 32, 1 << 16
+"""Bits that a row may cost where every possible pair has one; beyond that pairs are hashed."""
 
 
 class Interned(NamedTuple):
@@ -25,20 +28,6 @@ class Interned(NamedTuple):
     ids: Ints
     first: Ints
     counts: Ints
-
-
-class InternedSlices(NamedTuple):
-    """Distinct slices of an array, numbered in order of first appearance.
-
-    Attributes:
-        ids: int64, one a slice: its number.
-        first: int64, the first slice with each number.
-        hashes: int64, a well-mixed hash of each number's content, the same everywhere.
-    """
-
-    ids: Longs
-    first: Longs
-    hashes: Longs
 
 
 class Trie(NamedTuple):
@@ -81,7 +70,8 @@ def doubled(table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 @njit(nogil=True)
-def _intern(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
+def intern_hashed(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
+    """`intern_pairs` for any keys: first appearances and counts; `ids` is written."""
     table = np.zeros(1 << 13, np.int64)
     first = np.zeros(1 << 11, np.int32)
     counts = np.zeros(1 << 11, np.int32)
@@ -108,107 +98,98 @@ def _intern(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
     return first[:size].copy(), counts[:size].copy()
 
 
+@njit(nogil=True)
+def _extent(left: Ints, right: Ints) -> tuple[int, int]:
+    """How many different values there may be on the left and on the right, where `left` is not negative."""
+    lefts, rights = 0, 0
+    for i in range(len(left)):
+        if left[i] >= 0:
+            lefts = max(lefts, np.int64(left[i]) + 1)
+            rights = max(rights, np.int64(right[i]) + 1)
+    return lefts, rights
+
+
+@njit(nogil=True)
+def _ones(x: np.uint64) -> int:
+    """How many bits of `x` are set."""
+    x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(nogil=True)
+def intern_dense(left: Ints, right: Ints, lefts: int, rights: int, ids: Ints) -> tuple[Ints, Ints]:
+    """`intern_hashed` for keys below `lefts` and `rights`: a bit for every possible pair, ranked by the bits before it.
+
+    Its tables are a hundredth of a hash table's where pairs are few values' products, so they stay in the processor's
+    cache; three to ten times faster.
+    """
+    bits = np.zeros((lefts * rights >> 6) + 1, np.uint64)
+    one = np.uint64(1)
+    for i in range(len(left)):
+        if left[i] >= 0:
+            key = np.int64(left[i]) * rights + right[i]
+            bits[key >> 6] |= one << np.uint64(key & 63)
+    before = np.empty(len(bits), np.int32)
+    total = 0
+    for k in range(len(bits)):
+        before[k] = total
+        total += _ones(bits[k])
+    number = np.full(total, -1, np.int32)
+    first = np.empty(total, np.int32)
+    counts = np.zeros(total, np.int32)
+    size = 0
+    for i in range(len(left)):
+        if left[i] < 0:
+            ids[i] = -1
+            continue
+        key = np.int64(left[i]) * rights + right[i]
+        rank = before[key >> 6] + _ones(bits[key >> 6] & ((one << np.uint64(key & 63)) - one))
+        if number[rank] < 0:
+            number[rank] = size
+            first[size] = i
+            size += 1
+        ids[i] = number[rank]
+        counts[number[rank]] += 1
+    return first, counts
+
+
 def intern_pairs(left: Ints, right: Ints) -> Interned:
-    """Number the distinct pairs (left[i], right[i]); rows with a negative `left` get -1.
+    """Number the distinct pairs (left[i], right[i]); rows with a negative `left` get -1, `right` is never negative.
 
     >>> pairs = intern_pairs(np.array([0, 1, 0, -1], np.int32), np.array([5, 5, 5, 5], np.int32))
     >>> pairs.ids.tolist(), pairs.first.tolist(), pairs.counts.tolist()
     ([0, 1, 0, -1], [0, 1], [2, 1])
     """
     ids = np.empty(len(left), np.int32)
-    first, counts = _intern(left, right, ids)
-    return Interned(ids, first, counts)
+    lefts, rights = _extent(left, right)
+    if lefts * rights <= BITS_A_ROW * max(len(left), LEAST_ROWS):
+        return Interned(ids, *intern_dense(left, right, lefts, rights, ids))
+    return Interned(ids, *intern_hashed(left, right, ids))
 
 
-@njit(nogil=True)
-def _intern_slices(points: Ints, starts: Longs, tags: Ints, ids: Longs, first: Longs, hashes: Longs) -> int:
-    table = np.zeros(1 << 12, np.int64)
-    size = 0
-    for w in range(len(starts) - 1):
-        h = np.int64(tags[w] + 1)
-        for i in range(starts[w], starts[w + 1]):
-            h = (h ^ points[i]) * -7046029254386353131
-            h ^= h >> 32
-        if 2 * size >= len(table):
-            table = np.zeros(4 * len(table), np.int64)
-            for number in range(size):
-                slot = hashes[number] & (len(table) - 1)
-                while table[slot] != 0:
-                    slot = (slot + 1) & (len(table) - 1)
-                table[slot] = number + 1
-        slot = h & (len(table) - 1)
-        while table[slot] != 0 and not _same(points, starts, tags, w, first[table[slot] - 1]):
-            slot = (slot + 1) & (len(table) - 1)
-        if table[slot] == 0:
-            first[size] = w
-            hashes[size] = h
-            size += 1
-            table[slot] = size
-        ids[w] = table[slot] - 1
-    return size
+def build_trie(symbols: Ints, starts: Longs, backwards: bool) -> Trie:
+    """The trie of words read forwards (nodes are prefixes) or `backwards` (nodes are suffixes), level by level.
 
-
-@njit(nogil=True)
-def _same(points: Ints, starts: Longs, tags: Ints, a: int, b: int) -> bool:
-    n = starts[a + 1] - starts[a]
-    if tags[a] != tags[b] or n != starts[b + 1] - starts[b]:
-        return False
-    for i in range(n):
-        if points[starts[a] + i] != points[starts[b] + i]:
-            return False
-    return True
-
-
-def intern_slices(points: Ints, starts: Longs, tags: Ints) -> InternedSlices:
-    """Number the distinct (tag, content) of the slices between neighbouring `starts`; tags are not negative.
-
-    >>> slices = intern_slices(np.array([7, 8, 7, 7, 8], np.int32), np.array([0, 2, 3, 5]), np.zeros(3, np.int32))
-    >>> slices.ids.tolist(), slices.first.tolist()
-    ([0, 1, 0], [0, 1])
-    """
-    ids, first, hashes = (np.empty(len(starts) - 1, np.int64) for _ in range(3))
-    size = _intern_slices(points, starts, tags, ids, first, hashes)
-    return InternedSlices(ids, first[:size].copy(), hashes[:size].copy())
-
-
-@njit(nogil=True)
-def _trie(symbols: Ints, starts: npt.NDArray[np.int64], backwards: bool, nodes: Ints) -> tuple[Ints, Ints, Ints]:
-    table = np.zeros(1 << 13, np.int64)
-    parents = np.zeros(1 << 11, np.int32)
-    counts = np.zeros(1 << 11, np.int32)
-    ends = np.zeros(1 << 11, np.int32)
-    size = 0
-    for w in range(len(starts) - 1):
-        node = -1
-        for d in range(starts[w + 1] - starts[w]):
-            i = starts[w + 1] - 1 - d if backwards else starts[w] + d
-            key = (np.int64(node + 1) << 32) | np.int64(symbols[i])
-            slot = find_slot(table, key)
-            if table[slot + 1] == 0:
-                if size == len(parents):
-                    parents = np.append(parents, np.zeros(size, np.int32))
-                    counts = np.append(counts, np.zeros(size, np.int32))
-                    ends = np.append(ends, np.zeros(size, np.int32))
-                    table = doubled(table)
-                    slot = find_slot(table, key)
-                table[slot] = key
-                table[slot + 1] = size + 1
-                parents[size] = node
-                size += 1
-            node = table[slot + 1] - 1
-            nodes[i] = node
-            counts[node] += 1
-        if node >= 0:
-            ends[node] += 1
-    return parents[:size].copy(), counts[:size].copy(), ends[:size].copy()
-
-
-def build_trie(symbols: Ints, starts: npt.NDArray[np.int64], backwards: bool) -> Trie:
-    """The trie of words read forwards (nodes are prefixes) or `backwards` (nodes are suffixes).
+    Nodes are numbered by depth, within a depth in order of first appearance.
 
     >>> trie = build_trie(np.array([7, 8, 7, 9], np.int32), np.array([0, 2, 4]), False)  # words "ab", "ac"
     >>> trie.nodes.tolist(), trie.parents.tolist(), trie.counts.tolist(), trie.ends.tolist()
     ([0, 1, 0, 2], [-1, 0, 0], [2, 1, 1], [0, 1, 1])
     """
     nodes = np.empty(len(symbols), np.int32)
-    return Trie(nodes, *_trie(symbols, starts, backwards, nodes))
+    left = np.diff(starts)
+    place = starts[1:] - 1 if backwards else starts[:-1]
+    above, total = np.zeros(len(left), np.int32), 0
+    parents, counts, ends = ([np.zeros(0, np.int32)] for _ in range(3))
+    while len(place := place[left > 0]):
+        above, left = above[left > 0], left[left > 0] - 1
+        level = intern_pairs(above, symbols[place])
+        nodes[place] = level.ids + np.int32(total)
+        parents.append(above[level.first] + np.int32(total - len(counts[-1])) if total else -1 - above[level.first])
+        counts.append(level.counts)
+        ends.append(np.bincount(level.ids[left == 0], minlength=len(level.first)).astype(np.int32))
+        above, total = level.ids, total + len(level.first)
+        place = place - 1 if backwards else place + 1
+    return Trie(nodes, *map(np.concatenate, (parents, counts, ends)))

@@ -13,13 +13,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.jit import njit
 from mws_hf.learn.contextual.evidence import boundary_probabilities
-from mws_hf.learn.contextual.forms import CharacterTable, Forms, code_points, find_words, fold, split_graphemes
+from mws_hf.learn.contextual.forms import CharacterTable, Forms, count_graphemes, find_words, fold, split_graphemes
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.engine import Segmentation
+from mws_hf.learn.spelling import Spelled, find_among, numbering, symbol_corpus
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
 
+Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 Doubles = npt.NDArray[np.float64]
 
 UNIT = 1 << 16
@@ -32,6 +36,8 @@ this size would overflow, when it is less)."""
 FORM_UNIT = 256
 """Weight of a core, shared out equally among its forms: F1 on lower-case words is the same as with shares by count or a
 weight of one for each form (within .003), on capitalised words .01 better than by count."""
+
+NO_WORD = -2
 
 UNKNOWN = 0.5
 """Boundary probability inside words without evidence."""
@@ -46,26 +52,33 @@ class Evidence:
     """Boundary evidence of the word types it was computed from.
 
     Attributes:
-        cores: the types, case-folded letters, by count.
-        starts: int64, shape (n_cores + 1,), where each core's characters begin in `probabilities`.
-        probabilities: float64, one a character: probability of a boundary after it; 0 at the end of a core and between
-            a letter and its mark.
+        spelled_cores: the types, case-folded letters, by count.
+        probabilities: float64, one a character of the cores: probability of a boundary after it; 0 at the end of a
+            core and between a letter and its mark.
         settings: the constants used.
     """
 
-    cores: list[str]
-    starts: Longs
+    spelled_cores: Spelled
     probabilities: Doubles
     settings: EvidenceSettings = field(default_factory=EvidenceSettings)
+
+    @cached_property
+    def cores(self) -> list[str]:
+        """The types as strings."""
+        return self.spelled_cores.strings()
+
+    @property
+    def starts(self) -> Longs:
+        """int64, shape (n_cores + 1,), where each core's characters begin in `probabilities`."""
+        return self.spelled_cores.starts
 
     @cached_property
     def _index(self) -> dict[str, int]:
         return {core: i for i, core in enumerate(self.cores)}
 
-    def find(self, cores: Sequence[str]) -> Longs:
+    def find(self, cores: Sequence[str] | Spelled) -> Ints:
         """Index of each core among the types, -1 where it is none of them."""
-        index = self._index
-        return np.fromiter((index.get(core, -1) for core in cores), np.int64, len(cores))
+        return find_among(Spelled.of(cores), self.spelled_cores)
 
     def word(self, pretoken: str) -> list[float] | None:
         """Probability of a boundary after each character of a pre-token; None if it is not among the types.
@@ -80,32 +93,42 @@ class Evidence:
         before = [0.0 if places.spaced[0] else 1.0] * lead
         return before + [float(p) for p in self.probabilities[self.starts[core] : self.starts[core + 1]]]
 
-    def boundaries(self, pretokens: Sequence[str]) -> Doubles:
+    def boundaries(self, pretokens: Sequence[str] | Spelled) -> Doubles:
         """`word` of many pre-tokens, one after another.
 
         Where nothing is known of a word it is 0.5 at every junction inside it but those before combining marks; 0 in
         pre-tokens that are no words.
         """
         places = find_words(pretokens)
-        heads, ends = places.starts[:-1], places.starts[1:]
         words = np.nonzero(places.is_word)[0]
-        inside = np.zeros(len(places.points) + 1, np.int64)
-        inside[places.begins[words]] += 1
-        inside[ends[words] - 1] -= 1
-        out = np.where(np.cumsum(inside[:-1]) > 0, UNKNOWN, 0.0)
-        out[np.append(places.table.mark[places.points], False)[1:]] = 0.0
-        out[heads[places.is_word & (places.begins > heads) & ~places.spaced]] = 1.0
-        core = self.find(places.cores(words))
-        known, chosen = core[core >= 0], words[core >= 0]
-        _copy_slices(self.probabilities, self.starts[known], out, places.begins[chosen], ends[chosen])
+        core = np.full(len(places.text), NO_WORD, np.int32)
+        core[words] = self.find(places.cores(words))
+        out = np.zeros(len(places.text.points))
+        text, mark = places.text, places.table.mark
+        _fill_boundaries(
+            text.points, text.starts, places.begins, places.spaced, core, mark, self.starts, self.probabilities, out
+        )
         return out
 
 
-def _copy_slices(source: Doubles, first: Longs, target: Doubles, begins: Longs, ends: Longs) -> None:
-    """target[begins[k]:ends[k]] = source[first[k]:...] for every k."""
-    sizes = ends - begins
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    target[np.repeat(begins, sizes) + within] = source[np.repeat(first, sizes) + within]
+@njit(nogil=True)
+def _fill_boundaries(
+    points: Ints, starts: Longs, begins: Longs, spaced: Mask, core: Ints, mark: Mask,
+    core_starts: Longs, probabilities: Doubles, out: Doubles,
+) -> None:  # fmt: skip
+    """`Evidence.boundaries`, given the core of each pre-token: NO_WORD, or -1 for a word without evidence."""
+    for w in range(len(core)):
+        if core[w] == NO_WORD:
+            continue
+        begin, end = begins[w], starts[w + 1]
+        if begin > starts[w] and not spaced[w]:
+            out[starts[w]] = 1.0
+        if core[w] < 0:
+            for i in range(begin, end - 1):
+                out[i] = 0.0 if mark[points[i + 1]] else UNKNOWN
+        else:
+            for i in range(begin, end):
+                out[i] = probabilities[core_starts[core[w]] + i - begin]
 
 
 def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_threads: int | None = None) -> Evidence:
@@ -117,18 +140,14 @@ def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_t
         n_threads: threads; all cores when absent. The result does not depend on it.
     """
     settings = settings or EvidenceSettings()
-    types: list[str] = []
-    for at in range(0, len(forms.cores), settings.max_types):
-        some = forms.cores[at : at + settings.max_types]
-        sizes = np.diff(split_graphemes(some).corpus.starts)
-        types += [some[i] for i in np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0].tolist()]
-        if len(types) >= settings.max_types:
-            break
-    types = types[: settings.max_types]
+    cores = forms.spelled_cores
+    sizes = count_graphemes(cores)
+    chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
+    types = cores.take(chosen)
     graphemes = split_graphemes(types)
     found = np.zeros(len(graphemes.last))
     found[graphemes.last] = boundary_probabilities(graphemes.corpus, settings, n_threads)
-    return Evidence(types, code_points(types)[1], found, settings)
+    return Evidence(types, found, settings)
 
 
 def learn_contextual(
@@ -142,8 +161,8 @@ def learn_contextual(
     max_token_length: int | None = None,
     forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
-) -> Learnt:
-    """Learn morph merges from words that have evidence.
+) -> tuple[Learnt, Segmentation]:
+    """Learn morph merges from words that have evidence; also the words cut by them, to build on.
 
     First come the merges of the space with each letter of the alphabet, by code point, so that a space is never a token
     before a letter; then letters with their combining marks; then pairs by their worth until none is positive.
@@ -159,20 +178,19 @@ def learn_contextual(
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
     """
-    core = evidence.find(forms.cores)[forms.core_of]
+    core = evidence.find(forms.spelled_cores)[forms.core_of]
     kept = np.nonzero(core >= 0)[0]
-    texts = [forms.forms[i] for i in kept.tolist()]
     weights = forms.counts[kept]
     if types:
         weights = np.maximum(1, FORM_UNIT // np.bincount(forms.core_of)[forms.core_of[kept]])
-    values = _junction_values(texts, core[kept], weights, evidence)
-    corpus = SymbolCorpus.from_words(texts, alphabet=alphabet)
-    known = np.isin(code_points(texts)[0], np.array([ord(c) for c in alphabet], np.int32))
+    words = forms.spelled_forms.take(kept)
+    corpus = symbol_corpus(words, np.ones(len(words), np.int64), alphabet)
+    values = _junction_values(words, core[kept], weights, evidence, alphabet)
     seeds = _seeds(corpus, n_merges, max_token_length, forbidden)
     segmentation = Segmentation(corpus)
     segmentation.apply(seeds)
     learnt = segmentation.learn(
-        values[known],
+        values,
         n_merges - len(seeds),
         min_occurrences=min_occurrences,
         max_token_length=max_token_length,
@@ -181,20 +199,45 @@ def learn_contextual(
     )
     unit = float(UNIT * FORM_UNIT if types else UNIT)
     scores = [0.0] * len(seeds) + [score / unit for score in learnt.scores]
-    return Learnt(seeds + learnt.merges, scores, learnt.exhausted)
+    return Learnt(seeds + learnt.merges, scores, learnt.exhausted), segmentation
 
 
-def _junction_values(forms: list[str], core: Longs, weights: Longs, evidence: Evidence) -> Longs:
-    """Worth of the junction after each character of the forms, int64, in 1 / UNIT of an occurrence times weight."""
-    points, starts = code_points(forms)
-    j = np.zeros(len(points))
-    spaced = (points[starts[:-1]] == ord(" ")) if len(forms) else np.zeros(0, bool)
-    _copy_slices(evidence.probabilities, evidence.starts[core], j, starts[:-1] + spaced, starts[1:])
-    worth = np.rint(UNIT * (1 - (1 + evidence.settings.crossing_penalty) * j)).astype(np.int64)
-    weight = np.repeat(weights, np.diff(starts))
-    before_mark = np.append(CharacterTable(points).mark[points], False)[1:]
-    worth[before_mark] = min(GRAPHEME_VALUE, (1 << 62) // max(1, int(weight[before_mark].sum())))
-    return worth * weight
+def _junction_values(forms: Spelled, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str]) -> Longs:
+    """Worth of the junction after each character of the alphabet, int64, in 1 / UNIT of an occurrence times weight."""
+    mark, number = CharacterTable(forms.points).mark, numbering(alphabet)[1]
+    values = np.empty(len(forms.points), np.int64)
+    size = _fill_values(
+        forms.points, forms.starts, core, weights, evidence.starts, evidence.probabilities,
+        evidence.settings.crossing_penalty, mark, number, values,
+    )  # fmt: skip
+    return values[:size]
+
+
+@njit(nogil=True)
+def _fill_values(
+    points: Ints, starts: Longs, core: Ints, weights: Longs, core_starts: Longs, probabilities: Doubles, penalty: float,
+    mark: Mask, number: Ints, values: Longs,
+) -> int:  # fmt: skip
+    """Write the values of characters that have a number; how many there are."""
+    weight_of_marks = np.int64(0)
+    for w in range(len(core)):
+        for i in range(starts[w] + 1, starts[w + 1]):
+            weight_of_marks += weights[w] if mark[points[i]] else 0
+    grapheme_value = min(GRAPHEME_VALUE, (1 << 62) // max(np.int64(1), weight_of_marks))
+    size = 0
+    for w in range(len(core)):
+        shift = core_starts[core[w] + 1] - starts[w + 1]
+        for i in range(starts[w], starts[w + 1]):
+            if number[points[i]] < 0:
+                continue
+            within = i + shift >= core_starts[core[w]]
+            j = probabilities[i + shift] if within else 0.0
+            worth = np.int64(np.rint(UNIT * (1 - (1 + penalty) * j)))
+            if i + 1 < starts[w + 1] and mark[points[i + 1]]:
+                worth = grapheme_value
+            values[size] = worth * weights[w]
+            size += 1
+    return size
 
 
 def _seeds(

@@ -138,13 +138,13 @@ def expected_counts(
     return dict(uses), moves, posteriors
 
 
-def mixed_hash(text: str, tag: int = 0) -> int:
+def mixed_hash(text: str) -> int:
     """The hash that orders words of equal count, a signed 64-bit number.
 
     >>> mixed_hash("") == 1, mixed_hash("ab") != mixed_hash("ba")
     (True, True)
     """
-    h = tag + 1
+    h = 1
     for character in text:
         h = signed((h ^ ord(character)) * -7046029254386353131)
         h ^= h >> 32

@@ -7,11 +7,14 @@ since tries thin out with depth.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.jit import njit
 from mws_hf.learn.contextual.contexts import Contexts
-from mws_hf.learn.contextual.words import inner_junctions
+from mws_hf.learn.contextual.interning import Ints, Longs
 from mws_hf.learn.symbols import SymbolCorpus
 
 Doubles = npt.NDArray[np.float64]
@@ -20,17 +23,45 @@ LONGEST = 25
 """Longer prefixes and suffixes are compared with each other: there are too few of each length."""
 
 
-def standard_scores(values: Doubles, groups: npt.NDArray[np.int64]) -> Doubles:
-    """(value - mean) / standard deviation within each group.
+@njit(nogil=True)
+def _rises(
+    starts: Longs, nodes: Ints, table: npt.NDArray[np.float32], view: int, rise: Doubles, group: npt.NDArray[np.uint8]
+) -> None:
+    """Rise of a trie's entropy at each inner junction, seen in its direction, and its distance from the word's edge."""
+    k = 0
+    for w in range(len(starts) - 1):
+        for i in range(starts[w], starts[w + 1] - 1):
+            here, distance = (i, i - starts[w]) if view == 0 else (i + 1, starts[w + 1] - 2 - i)
+            last = here - 1 if view == 0 else here + 1
+            rise[k] = np.float64(table[nodes[here, view], 0])
+            if distance > 0:
+                rise[k] -= np.float64(table[nodes[last, view], 0])
+            group[k] = min(distance, LONGEST)
+            k += 1
 
-    >>> standard_scores(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 2])).round(2).tolist()
+
+@njit(nogil=True)
+def add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], scores: Doubles) -> None:
+    """Add (value - mean) / standard deviation within each group to `scores`.
+
+    >>> scores = np.zeros(3)
+    >>> add_standard_scores(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 2], np.uint8), scores)
+    >>> scores.round(2).tolist()
     [-1.0, 1.0, 0.0]
     """
-    sizes = np.maximum(np.bincount(groups), 1)
-    mean = np.bincount(groups, values) / sizes
-    variance = np.bincount(groups, values**2) / sizes - mean**2
-    result: Doubles = (values - mean[groups]) / (np.sqrt(np.maximum(variance, 0)) + 1e-3)[groups]
-    return result
+    size, total, squares = np.zeros(LONGEST + 1), np.zeros(LONGEST + 1), np.zeros(LONGEST + 1)
+    for k in range(len(values)):
+        g = groups[k]
+        size[g] += 1
+        total[g] += values[k]
+        squares[g] += values[k] * values[k]
+    mean, deviation = np.zeros(LONGEST + 1), np.zeros(LONGEST + 1)
+    for g in range(LONGEST + 1):
+        n = max(size[g], 1.0)
+        mean[g] = total[g] / n
+        deviation[g] = math.sqrt(max(squares[g] / n - mean[g] * mean[g], 0.0)) + 1e-3
+    for k in range(len(values)):
+        scores[k] += (values[k] - mean[groups[k]]) / deviation[groups[k]]
 
 
 def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
@@ -43,15 +74,9 @@ def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
     Returns:
         float64, one for each true value of ``inner_junctions(corpus)``, in order.
     """
-    junctions = np.nonzero(inner_junctions(corpus))[0]
-    entropy = contexts.table[:, 0].astype(np.float64)
-    sizes = np.diff(corpus.starts)
-    before = np.arange(len(corpus.symbols)) - np.repeat(corpus.starts[:-1], sizes)
-    after = np.repeat(sizes, sizes) - 1 - before
-    left, right = before[junctions], after[junctions] - 1
-    forward, backward = entropy[contexts.nodes[:, 0]], np.append(entropy[contexts.nodes[:, 1]], 0.0)
-    rise_left = forward[junctions] - np.where(left > 0, forward[junctions - 1], 0.0)
-    rise_right = backward[junctions + 1] - np.where(right > 0, backward[junctions + 2], 0.0)
-    scores: Doubles = standard_scores(rise_left, np.minimum(left, LONGEST))
-    scores += standard_scores(rise_right, np.minimum(right, LONGEST))
+    n = len(corpus.symbols) - len(corpus)
+    scores, rise, group = np.zeros(n), np.empty(n), np.empty(n, np.uint8)
+    for view in range(2):
+        _rises(corpus.starts, contexts.nodes, contexts.table, view, rise, group)
+        add_standard_scores(rise, group, scores)
     return scores

@@ -1,0 +1,253 @@
+"""Words as flat code points, with no Python object a word: distinct ones, look-up, symbols. Nothing is learnt here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.jit import njit
+from mws_hf.learn.symbols import SymbolCorpus
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+N_POINTS = 0x110000
+"""How many code points there may be."""
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """Words one after another.
+
+    Attributes:
+        points: int32, the code points of all words.
+        starts: int64, shape (n_words + 1,); word w is ``points[starts[w]:starts[w + 1]]``.
+
+    >>> words = Spelled.of(["дом", "а"])
+    >>> len(words), words.starts.tolist(), words.take(np.array([1, 0])).strings()
+    (2, [0, 3, 4], ['а', 'дом'])
+    """
+
+    points: Ints
+    starts: Longs
+
+    @classmethod
+    def of(cls, words: Sequence[str] | Spelled) -> Spelled:
+        """The same words as code points; lone surrogates are kept."""
+        if isinstance(words, Spelled):
+            return words
+        points = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.int32)
+        starts = np.zeros(len(words) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=starts[1:])
+        return cls(points, starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def strings(self) -> list[str]:
+        """The words as a list of str."""
+        text = self.points.tobytes().decode("utf-32-le", "surrogatepass")
+        bounds = self.starts.tolist()
+        return [text[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
+
+    def take(self, words: Longs) -> Spelled:
+        """The words with the given numbers, in the order given."""
+        return cut_out(self.points, self.starts[words], self.starts[words + 1])
+
+
+def cut_out(points: Ints, begins: Longs, ends: Longs) -> Spelled:
+    """The slices ``points[begins[k]:ends[k]]`` as words."""
+    starts = np.zeros(len(begins) + 1, np.int64)
+    np.cumsum(ends - begins, out=starts[1:])
+    out = np.empty(starts[-1], np.int32)
+    _copy_slices(points, begins, starts, out)
+    return Spelled(out, starts)
+
+
+@njit(nogil=True)
+def _copy_slices(points: Ints, begins: Longs, starts: Longs, out: Ints) -> None:
+    for k in range(len(begins)):
+        shift = begins[k] - starts[k]
+        for i in range(starts[k], starts[k + 1]):
+            out[i] = points[i + shift]
+
+
+class Distinct(NamedTuple):
+    """Distinct words, numbered in order of first appearance.
+
+    Attributes:
+        ids: int32, one a word: its number.
+        first: int32, the first word with each number.
+        hashes: int64, a well-mixed hash of each number's content, the same everywhere.
+    """
+
+    ids: Ints
+    first: Ints
+    hashes: Longs
+
+
+def distinct(words: Spelled) -> Distinct:
+    """Number the distinct words.
+
+    >>> found = distinct(Spelled.of(["ab", "a", "ab"]))
+    >>> found.ids.tolist(), found.first.tolist()
+    ([0, 1, 0], [0, 1])
+    """
+    ids, first, hashes = np.empty(len(words), np.int32), np.empty(len(words), np.int32), np.empty(len(words), np.int64)
+    size = _number(words.points, words.starts, _table(len(words)), ids, first, hashes)
+    return Distinct(ids, first[:size].copy(), hashes[:size].copy())
+
+
+def find_among(words: Spelled, known: Spelled) -> Ints:
+    """Number of each word in `known` (the last of equal ones); -1 where it is none of them.
+
+    >>> find_among(Spelled.of(["b", "c", "a"]), Spelled.of(["a", "b"])).tolist()
+    [1, -1, 0]
+    """
+    table, found = _table(len(known)), np.empty(len(words), np.int32)
+    _look_up(words.points, words.starts, known.points, known.starts, table, found)
+    return found
+
+
+def _table(n: int) -> Longs:
+    return np.zeros(1 << max(4, (2 * n).bit_length()), np.int64)
+
+
+@njit(nogil=True)
+def _hash(points: Ints, begin: int, end: int) -> int:
+    h = np.int64(1)
+    for i in range(begin, end):
+        h = (h ^ points[i]) * -7046029254386353131
+        h ^= h >> 32
+    return h
+
+
+@njit(nogil=True)
+def _slot(points: Ints, begin: int, end: int, h: int, known: Ints, starts: Longs, rows: Ints, table: Longs) -> int:
+    """Place of a word in the table, or the free place where it belongs.
+
+    An entry is the upper half of the word's hash, then 1 + an index into `rows`, which names words of `known`.
+    """
+    mask = len(table) - 1
+    at = h & mask
+    while table[at] != 0:
+        if table[at] >> 32 == h >> 32:
+            other = rows[(table[at] & 0xFFFFFFFF) - 1]
+            n, i = end - begin, 0
+            if starts[other + 1] - starts[other] == n:
+                while i < n and points[begin + i] == known[starts[other] + i]:
+                    i += 1
+                if i == n:
+                    break
+        at = (at + 1) & mask
+    return at
+
+
+@njit(nogil=True)
+def _entry(h: int, row: int) -> int:
+    return (h >> 32 << 32) | (row + 1)
+
+
+@njit(nogil=True)
+def _number(points: Ints, starts: Longs, table: Longs, ids: Ints, first: Ints, hashes: Longs) -> int:
+    size = 0
+    for w in range(len(starts) - 1):
+        h = _hash(points, starts[w], starts[w + 1])
+        at = _slot(points, starts[w], starts[w + 1], h, points, starts, first, table)
+        if table[at] == 0:
+            first[size], hashes[size] = w, h
+            table[at] = _entry(h, size)
+            size += 1
+        ids[w] = (table[at] & 0xFFFFFFFF) - 1
+    return size
+
+
+@njit(nogil=True)
+def _look_up(points: Ints, starts: Longs, known: Ints, known_starts: Longs, table: Longs, found: Ints) -> None:
+    rows = np.arange(len(known_starts) - 1).astype(np.int32)
+    for w in range(len(rows)):
+        begin, end = known_starts[w], known_starts[w + 1]
+        h = _hash(known, begin, end)
+        table[_slot(known, begin, end, h, known, known_starts, rows, table)] = _entry(h, w)
+    for w in range(len(starts) - 1):
+        begin, end = starts[w], starts[w + 1]
+        h = _hash(points, begin, end)
+        at = _slot(points, begin, end, h, known, known_starts, rows, table)
+        found[w] = (table[at] & 0xFFFFFFFF) - 1
+
+
+def count_points(words: Spelled, weights: Longs) -> Longs:
+    """How often each code point occurs, words weighted; shape (N_POINTS,).
+
+    >>> count_points(Spelled.of(["ab", "b"]), np.array([2, 5]))[[97, 98]].tolist()
+    [2, 7]
+    """
+    found = np.zeros(N_POINTS, np.int64)
+    _add_points(words.points, words.starts, weights, found)
+    return found
+
+
+@njit(nogil=True)
+def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> None:
+    for w in range(len(weights)):
+        for i in range(starts[w], starts[w + 1]):
+            found[points[i]] += weights[w]
+
+
+def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
+    """The characters, ascending and each once, and the number of every code point among them, -1 for the others."""
+    kept = np.array(sorted({ord(c) for c in alphabet}), np.int64)
+    number = np.full(N_POINTS, -1, np.int32)
+    number[kept] = np.arange(len(kept), dtype=np.int32)
+    return tuple(map(chr, kept.tolist())), number
+
+
+def symbol_corpus(words: Spelled, weights: Longs, alphabet: Iterable[str]) -> SymbolCorpus:
+    """`SymbolCorpus.from_words` of spelled words, equal to it.
+
+    >>> corpus = symbol_corpus(Spelled.of(["aba", "cab"]), np.array([2, 1]), "ac")
+    >>> [corpus.word(i) for i in range(len(corpus))], corpus.weights.tolist()
+    (['a', 'a', 'ca'], [2, 2, 1])
+    """
+    characters, number = numbering(alphabet)
+    n_symbols, n_words = _known_size(words.points, words.starts, number)
+    symbols = np.empty(n_symbols, np.int32)
+    starts, owners = np.empty(n_words + 1, np.int64), np.empty(n_words, np.int64)
+    _to_symbols(words.points, words.starts, number, symbols, starts, owners)
+    return SymbolCorpus(characters, symbols, starts, weights[owners])
+
+
+@njit(nogil=True)
+def _known_size(points: Ints, starts: Longs, number: Ints) -> tuple[int, int]:
+    """How many characters have a number, and how many unbroken runs of them there are in words."""
+    symbols, runs = 0, 0
+    for w in range(len(starts) - 1):
+        before = False
+        for i in range(starts[w], starts[w + 1]):
+            known = number[points[i]] >= 0
+            symbols += known
+            runs += known and not before
+            before = known
+    return symbols, runs
+
+
+@njit(nogil=True)
+def _to_symbols(points: Ints, starts: Longs, number: Ints, symbols: Ints, run_starts: Longs, owners: Longs) -> None:
+    size, runs = 0, 0
+    for w in range(len(starts) - 1):
+        before = False
+        for i in range(starts[w], starts[w + 1]):
+            symbol = number[points[i]]
+            known = symbol >= 0
+            if known:
+                if not before:
+                    run_starts[runs], owners[runs] = size, w
+                    runs += 1
+                symbols[size] = symbol
+                size += 1
+            before = known
+    run_starts[runs] = size

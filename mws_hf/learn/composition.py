@@ -89,6 +89,7 @@ def learn_compositions(
         segmentation.apply(morphs)
     else:
         segmentation = Segmentation.continued(corpus, known, morphs)
+        corpus = segmentation.corpus
     plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its junctions
     found = Learnt([])
     for discount in _DISCOUNTS:

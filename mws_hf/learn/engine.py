@@ -76,7 +76,8 @@ class Segmentation:
         if known.tokens != [*corpus.alphabet, *(left + right for left, right in merges)]:
             raise MwSError("the words to continue from have another alphabet or other merges; apply the merges")
         if np.array_equal(corpus.starts, known.corpus.starts) and np.array_equal(corpus.symbols, known.corpus.symbols):
-            known.corpus = corpus
+            same = known.corpus  # whose arrays are kept, so that those of `corpus` can go
+            known.corpus = SymbolCorpus(same.alphabet, same.symbols, same.starts, corpus.weights)
             return known
         words, others = Spelled(corpus.symbols, corpus.starts), Spelled(known.corpus.symbols, known.corpus.starts)
         found = find_among(words, others)

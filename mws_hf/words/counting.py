@@ -145,7 +145,9 @@ def _count(
     memory_cap: int,
 ) -> WordCounts:
     strings, counts = _count_entries(sources, pattern, normalization, workers, memory_cap)
-    return WordCounts.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
+    result = WordCounts.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
+    pa.default_memory_pool().release_unused()  # what sorting took
+    return result
 
 
 def _count_entries(

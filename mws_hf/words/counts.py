@@ -155,7 +155,8 @@ class WordCounts:
             starts: int64, shape (n_words + 1,); word w is ``points[starts[w]:starts[w + 1]]``.
         """
         starts = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(pc.utf8_length(self.strings).to_numpy(), out=starts[1:])
+        lengths = pc.utf8_length(self.strings)  # read through its buffer: `to_numpy` imports pandas
+        np.cumsum(np.frombuffer(lengths.buffers()[1] or b"", np.int64)[: len(self)], out=starts[1:])
         data, offsets = self.utf8()
         text = data[offsets[0] : offsets[-1]].tobytes().decode("utf-8")
         return np.frombuffer(text.encode("utf-32-le"), np.uint32), starts

@@ -257,8 +257,8 @@ def plain_end(data: npt.NDArray[np.uint8], start: int, n: int, pairs: npt.NDArra
     """As `next_pretoken` for nearly all of running text, in half the time; -1 when that one must decide.
 
     Plain are ``" "?`` and letters of one or two bytes before an ASCII character other than an apostrophe, and ``" "?``
-    and ASCII symbols before a space or one line feed; both patterns cut alike there. An ASCII character below "A" must follow in
-    `data` after `start`, with a byte behind it, since the loop looks for no end.
+    and ASCII symbols before a space or one line feed; both patterns cut alike there. An ASCII character below "A" must
+    follow in `data` after `start`, with a byte behind it, since the first loop looks for no end.
     """
     at = np.uint64(start + (data[start] == 0x20))  # unsigned: numba tests signed indices for being negative
     first = at

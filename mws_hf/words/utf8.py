@@ -26,9 +26,9 @@ def _wrong(byte: int, one: int, two: int, three: int) -> bool:
 
 @njit(nogil=True)
 def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
-    """Whether `data` (uint8, any length) is valid UTF-8 as Python's strict decoder sees it.
+    r"""Whether `data` (uint8, any length) is valid UTF-8 as Python's strict decoder sees it.
 
-    >>> is_utf8(np.frombuffer("Ёж 🦔".encode(), np.uint8)), is_utf8(np.frombuffer(b"\\xed\\xa0\\x80", np.uint8))
+    >>> is_utf8(np.frombuffer("Ёж 🦔".encode(), np.uint8)), is_utf8(np.frombuffer(b"\xed\xa0\x80", np.uint8))
     (True, False)
     """
     n, wrong = np.uint64(len(data)), False

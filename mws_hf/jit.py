@@ -36,7 +36,7 @@ def cache_directory() -> Path:
     return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / digest.hexdigest()[:16]
 
 
-class _LightCache(FunctionCache):  # type: ignore[misc]  # numba has no types
+class _LightCache(FunctionCache):
     """numba's cache without its first step at loading, `target_context.refresh()`.
 
     That step makes everything known that a kernel may be compiled with, and imports SciPy for it where there is one:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 _PACKAGE = Path(__file__).resolve().parent
 _KERNEL_FOLDERS = ("learn", "words", "encode")
@@ -34,6 +36,19 @@ def cache_directory() -> Path:
     return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / digest.hexdigest()[:16]
 
 
+class _LightCache(FunctionCache):
+    """numba's cache without its first step at loading, `target_context.refresh()`.
+
+    That step makes everything known that a kernel may be compiled with, and imports SciPy for it where there is one:
+    0.4 s in every process. A loaded kernel is compiled; it needs the runtime alone. Compiling refreshes by itself.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code of a signature, or None when it is not in the cache."""
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)
+
+
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """`numba.njit(cache=True)` into `cache_directory`; without a cache where no folder can be written.
 
@@ -45,11 +60,13 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda decorated: njit(decorated, **options)
+    compiled = numba.njit(**options)(function)
     usual = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_directory())
     try:
-        return numba.njit(cache=True, **options)(function)
+        compiled._cache = _LightCache(function)  # what `enable_caching` does with FunctionCache
     except RuntimeError:  # numba's word for: no folder to cache in
-        return numba.njit(**options)(function)
+        pass
     finally:
         numba.config.CACHE_DIR = usual
+    return compiled

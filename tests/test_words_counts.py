@@ -1,6 +1,7 @@
 """Word counts: canonical order, merging, files, word lists."""
 
 import gzip
+import random
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.words import counts as counts_module
 from mws_hf.words.counts import WordCounts, is_counts_file
 from mws_hf.words.word_list import read_word_list
 
@@ -177,3 +179,15 @@ class TestWordList:
         assert read_word_list(path, encoding="cp1251").words == [" кот"]
         with pytest.raises(MwSError, match="list.tsv:1: byte 0 is not utf-8"):
             read_word_list(path)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("largest", [1, 2, 3000])
+def test_canonical_order_of_many_words(workers, largest, monkeypatch):
+    monkeypatch.setattr(counts_module, "default_workers", lambda: workers)
+    choose = random.Random(5)
+    words = {"".join(choose.choices("ab\0яё😀", k=choose.randint(1, 12))) for _ in range(60_000)}
+    mapping = {word: max(1, int(largest * choose.random() ** 9)) for word in words}
+    assert len(mapping) > counts_module._SORTED_AT_ONCE
+    expected = sorted(mapping.items(), key=lambda item: (-item[1], item[0]))
+    assert list(WordCounts.from_mapping(mapping, pattern="...").items()) == expected

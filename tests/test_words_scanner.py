@@ -119,3 +119,25 @@ def test_unknown_pattern():
     assert scanner.scanner_kind(r"\w+|\W") is None
     with pytest.raises(MwSError, match="use mws_hf.pattern.split"):
         scan("x", r"\w+|\W")
+
+
+@pytest.mark.parametrize("damage", ["none", "absent", "cut off", "a bit", "another shape"])
+def test_class_table_survives_a_damaged_copy_on_disk(damage, tmp_path, monkeypatch):
+    monkeypatch.setattr(scanner, "cache_directory", lambda: tmp_path)
+    expected = scanner.probe_classes()
+    load = scanner.character_classes.__wrapped__
+    assert np.array_equal(load(), expected)
+    (path,) = tmp_path.iterdir()
+    raw = bytearray(path.read_bytes())
+    if damage == "absent":
+        path.unlink()
+    elif damage == "cut off":
+        path.write_bytes(raw[: len(raw) // 2])
+    elif damage == "a bit":
+        raw[len(raw) // 2] ^= 16
+        path.write_bytes(raw)
+    elif damage == "another shape":
+        with path.open("wb") as stream:
+            np.savez_compressed(stream, classes=expected[:100])
+    assert np.array_equal(load(), expected)
+    assert np.array_equal(scanner._stored(path), expected)

@@ -89,18 +89,20 @@ def learn_compositions(
         segmentation.apply(morphs)
     else:
         segmentation = Segmentation.continued(corpus, known, morphs)
+        corpus = segmentation.corpus
+    plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its junctions
     found = Learnt([])
     for discount in _DISCOUNTS:
         more = segmentation.learn(
-            _values(words, corpus, boundaries, burial_cost * discount),
+            None if plain else _values(words, corpus, boundaries, burial_cost * discount),
             n_merges - len(found.merges),
-            min_value=_SCALE * max(1, min_frequency),
+            min_value=max(1, min_frequency) * (1 if plain else _SCALE),
             max_token_length=max_token_length,
             forbidden=forbidden,
             show_progress=show_progress,
         )
         found = Learnt(found.merges + more.merges, found.scores + more.scores, more.exhausted)
-        if len(found.merges) >= n_merges or boundaries is None or burial_cost == 0:
+        if len(found.merges) >= n_merges or plain:
             break
     return found
 

@@ -68,11 +68,17 @@ class Segmentation:
     def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
         """`corpus` after `apply(merges)`; words that `known`, which has carried out just these, holds too are copied.
 
+        When all words are the same, in the same order, `known` itself goes on with the weights of `corpus`.
+
         Raises:
             MwSError: `known` has another alphabet or other tokens.
         """
         if known.tokens != [*corpus.alphabet, *(left + right for left, right in merges)]:
             raise MwSError("the words to continue from have another alphabet or other merges; apply the merges")
+        if np.array_equal(corpus.starts, known.corpus.starts) and np.array_equal(corpus.symbols, known.corpus.symbols):
+            same = known.corpus  # whose arrays are kept, so that those of `corpus` can go
+            known.corpus = SymbolCorpus(same.alphabet, same.symbols, same.starts, corpus.weights)
+            return known
         words, others = Spelled(corpus.symbols, corpus.starts), Spelled(known.corpus.symbols, known.corpus.starts)
         found = find_among(words, others)
         here, new = np.nonzero(found >= 0)[0], np.nonzero(found < 0)[0]

@@ -260,7 +260,7 @@ class MwSTrainer:
     ) -> tuple[Learnt, Segmentation | None]:
         """Merges of the criterion's own, and words cut by them where the learner has kept them."""
         if self.criterion == "classic":
-            return self._learn_classic(words, counts, alphabet, n_merges), None
+            return self._learn_classic(words, counts, alphabet, n_merges)
         self.evidence = None
         if n_merges == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
             return Learnt([]), None
@@ -281,9 +281,12 @@ class MwSTrainer:
             **self._limits(),
         )
 
-    def _learn_classic(self, words: Spelled, counts: Longs, alphabet: list[str], n_merges: int) -> Learnt:
+    def _learn_classic(
+        self, words: Spelled, counts: Longs, alphabet: list[str], n_merges: int
+    ) -> tuple[Learnt, Segmentation]:
         from mws_hf.learn.classic import ClassicScore
         from mws_hf.learn.classic_engine import learn_classic
+        from mws_hf.learn.engine import Segmentation
 
         score = ClassicScore(
             len_norm_factor=self.len_norm_factor,
@@ -293,7 +296,8 @@ class MwSTrainer:
             stop_threshold=self.stop_threshold,
         )
         weights = np.ones(len(words), np.int64) if self.types else counts
-        return learn_classic(symbol_corpus(words, weights, alphabet), n_merges, score, **self._limits())
+        segmentation = Segmentation(symbol_corpus(words, weights, alphabet))
+        return learn_classic(segmentation, n_merges, score, **self._limits()), segmentation
 
     def _compose(
         self, words: Spelled, counts: Longs, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int,

@@ -41,8 +41,10 @@ from mws_hf.words.readers import (
     read_jsonl,
     read_parquet_batches,
 )
+from mws_hf.words.utf8 import is_utf8
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 19
+_NEAR = 1 << 10
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 _CUT = regex.compile(
     rb"(?r)(?:(?<!" + _SPACE + rb")(?<=.)(?= )|(?<=[\r\n])(?!" + _SPACE + rb"))(?=.{4})", regex.DOTALL
@@ -69,17 +71,13 @@ class Block:
 
     def check(self) -> None:
         """Raise MwSError, naming file, line and byte, unless the bytes are valid UTF-8."""
-        if self.checked:
+        if self.checked or is_utf8(self.data):
             return
-        whole = pa.py_buffer(np.array([0, len(self.data)], np.int64))
         try:
-            pa.LargeStringArray.from_buffers(1, whole, pa.py_buffer(self.data)).validate(full=True)
-        except pa.ArrowInvalid:
-            try:
-                self.data.tobytes().decode("utf-8")
-            except UnicodeDecodeError as error:
-                line = self.line + self.data[: error.start].tobytes().count(b"\n") + 1
-                raise decoding_error(self.name, line, self.byte + error.start, "utf-8", error.reason) from error
+            self.data.tobytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = self.line + self.data[: error.start].tobytes().count(b"\n") + 1
+            raise decoding_error(self.name, line, self.byte + error.start, "utf-8", error.reason) from error
 
 
 def last_cut(text: bytes, start: int = 0) -> int:
@@ -142,16 +140,26 @@ def _bounds(piece: bytes, lines: bool) -> npt.NDArray[np.int64]:
 
 def _recut(pieces: Iterable[bytes], find: Callable[[bytes, int], int]) -> Iterator[bytes]:
     """The same bytes, cut at the places that `find` allows instead."""
-    rest: list[bytes] = []
+    rest: list[bytes | memoryview] = []
     for piece in pieces:
-        tail = rest[-1][-4:] if rest else b""
-        cut = find(tail + piece, len(tail)) - len(tail)
+        cut = _cut_near_end(rest, piece, find)
         if cut > 0:
-            yield b"".join([*rest, piece[:cut]])
-            rest, piece = [], piece[cut:]
-        rest.append(piece)
+            yield b"".join([*rest, memoryview(piece)[:cut]])
+            rest = [memoryview(piece)[cut:]] if cut < len(piece) else []
+        else:
+            rest.append(piece)
     if any(rest):
         yield b"".join(rest)
+
+
+def _cut_near_end(rest: list[bytes | memoryview], piece: bytes, find: Callable[[bytes, int], int]) -> int:
+    """The last place to cut in `piece`, which follows `rest`, or 0: nearly always among the last bytes."""
+    end = piece[-_NEAR:]
+    cut = find(end, 4) if len(piece) > _NEAR else 0
+    if cut > 0:
+        return len(piece) - len(end) + cut
+    tail = bytes(rest[-1][-4:]) if rest else b""
+    return max(0, find(tail + piece, len(tail)) - len(tail))
 
 
 def _converted(stream: BinaryIO, name: PathLike, encoding: str, errors: str, size: int) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -26,7 +27,7 @@ from mws_hf.words.parallel import default_workers, share_out
 from mws_hf.words.readers import STDIN, PathLike, expand_paths, iterate_documents
 from mws_hf.words.scanner import character_classes, scanner_kind
 from mws_hf.words.spill import Shards
-from mws_hf.words.table import TokenTable
+from mws_hf.words.table import TokenTable, merged_part
 
 MEMORY_CAP = 2 << 30
 _SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
@@ -144,7 +145,9 @@ def _count(
     memory_cap: int,
 ) -> WordCounts:
     strings, counts = _count_entries(sources, pattern, normalization, workers, memory_cap)
-    return WordCounts.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
+    result = WordCounts.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
+    pa.default_memory_pool().release_unused()  # what sorting took
+    return result
 
 
 def _count_entries(
@@ -164,16 +167,24 @@ def _count_entries(
     with Shards() as shards:
         tables = [TokenTable(max(memory_cap // workers, _SMALLEST_TABLE), shards.add) for _ in range(workers)]
         share_out(sources, [_adder(count_block, table) for table in tables])
-        first, *others = tables
-        for table in others:
-            strings, counts = table.entries()
+        if len(shards) == 0 and (workers == 1 or 2 * sum(table.nbytes for table in tables) <= memory_cap):
+            return _merged(tables)
+        for table in tables:
+            shards.add(table)
             table.clear()
-            first.count_words(*flat_utf8(strings), counts)
-        if len(shards) == 0:
-            return first.entries()
-        shards.add(first)
-        first.clear()
         return shards.merged(max(memory_cap // 4, _SMALLEST_TABLE))
+
+
+def _merged(tables: list[TokenTable]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
+    """The sums over all tables, which are let go; each of as many threads adds up the words of one range of hashes."""
+    if len(tables) == 1:
+        return tables[0].entries()
+    n = len(tables)
+    with ThreadPoolExecutor(n, thread_name_prefix="mws-merge") as pool:
+        parts = list(pool.map(lambda part: merged_part(tables, part, n), range(n)))
+    tables.clear()
+    entries = [parts.pop().entries() for _ in range(n)]
+    return pa.concat_arrays([strings for strings, _ in entries]), np.concatenate([counts for _, counts in entries])
 
 
 def _adder(count_block: Callable[[TokenTable, Block], None], table: TokenTable) -> Callable[[Block], None]:

@@ -1,0 +1,27 @@
+"""What counting loads: neither pandas nor SciPy's linear algebra, which would take longer than the counting."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+COUNT = """
+import sys
+from mws_hf import MwSTrainer
+from mws_hf.words.counting import count_files
+for _ in range(2):
+    counts = count_files(sys.argv[1])
+counts.code_points()
+print(len(counts), [name for name in ("pandas", "scipy.linalg") if name in sys.modules])
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pandas") is None, reason="nothing to import")
+def test_counting_imports_no_large_library(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("кот и кот, и\n" * 3, encoding="utf-8")
+    commands = [sys.executable, "-c", COUNT, str(text)]
+    subprocess.run(commands, check=True, capture_output=True)  # compiles where nothing is in the cache yet
+    result = subprocess.run(commands, check=True, capture_output=True, text=True)
+    assert result.stdout == "5 []\n"

@@ -12,14 +12,19 @@ from mws_hf import baselines
 from mws_hf.compare.cache import Cache
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.evaluate.encoder import Encoder, load_encoder
-from mws_hf.learn.symbols import Learnt
 from mws_hf.learn.trainer import MwSTrainer
 from mws_hf.words.counts import WordCounts
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from mws_hf.learn.contextual.forms import Forms
     from mws_hf.learn.contextual.learner import Evidence
     from mws_hf.learn.contextual.settings import EvidenceSettings
+    from mws_hf.learn.spelling import Spelled
+
+    Longs = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -59,24 +64,10 @@ class _SharingTrainer(MwSTrainer):
     known: KnownEvidence
     saved_seconds: float = field(default=0.0, init=False)
 
-    def _learn_morphs(self, counts: WordCounts, alphabet: list[str], n_merges: int) -> Learnt:
-        if self.criterion == "classic" or n_merges == 0:
-            return super()._learn_morphs(counts, alphabet, n_merges)
-        from mws_hf.learn.contextual.learner import learn_contextual
-        from mws_hf.learn.contextual.settings import EvidenceSettings
-
-        settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
-        forms, self.evidence, was_known = self.known.get(settings)
+    def _collect(self, words: Spelled, counts: Longs, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
+        forms, evidence, was_known = self.known.get(settings)
         self.saved_seconds = self.known.seconds if was_known else 0.0
-        return learn_contextual(
-            forms,
-            alphabet,
-            n_merges,
-            self.evidence,
-            types=self.types,
-            min_occurrences=max(2, self.min_frequency),
-            **self._limits(),
-        )
+        return forms, evidence
 
 
 @dataclass

@@ -59,6 +59,16 @@ class Spelled:
         return cut_out(self.points, self.starts[words], self.starts[words + 1])
 
 
+def joined(first: Spelled, second: Spelled) -> Spelled:
+    """The words of both, one after another.
+
+    >>> joined(Spelled.of(["ab"]), Spelled.of(["c", "d"])).strings()
+    ['ab', 'c', 'd']
+    """
+    starts = np.concatenate([first.starts, first.starts[-1] + second.starts[1:]])
+    return Spelled(np.concatenate([first.points, second.points]), starts)
+
+
 def cut_out(points: Ints, begins: Longs, ends: Longs) -> Spelled:
     """The slices ``points[begins[k]:ends[k]]`` as words."""
     starts = np.zeros(len(begins) + 1, np.int64)

@@ -18,7 +18,9 @@ from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 
 if TYPE_CHECKING:
+    from mws_hf.learn.contextual.forms import Forms
     from mws_hf.learn.contextual.learner import Evidence
+    from mws_hf.learn.contextual.settings import EvidenceSettings
     from mws_hf.learn.engine import Segmentation
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.words.counts import WordCounts
@@ -119,7 +121,7 @@ class MwSTrainer:
     max_merge_len: int = 5
     max_len_delta: float = 2.0
     stop_threshold: float | None = None
-    crossing_penalty: float = 8.0
+    crossing_penalty: float = 16.0
     max_types: int = 400_000
     burial_cost: float = 1.0
     report: LearntVocabulary | None = field(default=None, init=False, repr=False)
@@ -264,13 +266,11 @@ class MwSTrainer:
         self.evidence = None
         if n_merges == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
             return Learnt([]), None
-        from mws_hf.learn.contextual.forms import collect_forms
-        from mws_hf.learn.contextual.learner import collect_evidence, learn_contextual
+        from mws_hf.learn.contextual.learner import learn_contextual
         from mws_hf.learn.contextual.settings import EvidenceSettings
 
         settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
-        forms = collect_forms(words, counts)
-        self.evidence = collect_evidence(forms, settings)
+        forms, self.evidence = self._collect(words, counts, settings)
         return learn_contextual(
             forms,
             alphabet,
@@ -280,6 +280,14 @@ class MwSTrainer:
             min_occurrences=max(2, self.min_frequency),
             **self._limits(),
         )
+
+    def _collect(self, words: Spelled, counts: Longs, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
+        """The words' forms and their boundary evidence."""
+        from mws_hf.learn.contextual.forms import collect_forms
+        from mws_hf.learn.contextual.learner import collect_evidence
+
+        forms = collect_forms(words, counts)
+        return forms, collect_evidence(forms, settings)
 
     def _learn_classic(
         self, words: Spelled, counts: Longs, alphabet: list[str], n_merges: int

@@ -60,7 +60,8 @@ def boundary_probabilities(
     j = np.zeros(len(inner))
     if inner.any():
         mixed = _mixed_log_odds(corpus, inner, settings, n_threads)
-        j[inner] = sigmoid(mixed - np.quantile(mixed, 1 - settings.cut_rate))
+        slope = settings.sharpness / max(float(mixed.std()), 1e-9)
+        j[inner] = sigmoid(slope * (mixed - np.quantile(mixed, 1 - settings.cut_rate)))
     return j
 
 
@@ -81,7 +82,7 @@ def _mixed_log_odds(
     mixed = context.copy()
     known = np.nonzero(inner[: len(targets)])[0]
     mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - context[: len(known)])
-    mixed += settings.variation_weight * variation.result()
+    mixed += settings.variation_weight * max(1.0, settings.full_list / len(corpus)) * variation.result()
     return mixed
 
 

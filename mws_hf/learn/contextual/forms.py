@@ -9,7 +9,7 @@ since the junction after it is certain. Numbers, punctuation, whitespace and mix
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from mws_hf.jit import njit
 from mws_hf.learn.contextual.interning import intern_pairs
-from mws_hf.learn.spelling import N_POINTS, Spelled, cut_out, distinct
+from mws_hf.learn.spelling import N_POINTS, Spelled, cut_out, distinct, find_among, joined
 from mws_hf.learn.symbols import SymbolCorpus
 from mws_hf.pattern import compiled
 
@@ -177,6 +177,30 @@ def collect_forms(pretokens: Sequence[str] | Spelled, counts: Longs) -> Forms:
         rank[core.ids[form.first]],
         cores.take(core.first[order]),
         core_counts[order],
+    )
+
+
+def with_lower_case(forms: Forms) -> Forms:
+    """Also the lower-case twin of every cased form, counted like that form where the text never has it.
+
+    What a dictionary, a query or a sentence puts in another case should not be cut as if it were unknown: German nouns
+    and words seen only at the start of sentences in lower case.
+
+    >>> more = with_lower_case(collect_forms([" Дом", " дома"], np.array([5, 1])))
+    >>> more.forms, more.counts.tolist()
+    ([' Дом', ' дома', ' дом'], [5, 1, 5])
+    """
+    spelled = forms.spelled_forms
+    lower = Spelled(CharacterTable(spelled.points).lower[spelled.points], spelled.starts)
+    absent = np.nonzero(find_among(lower, spelled) < 0)[0]
+    twins = lower.take(absent)
+    twin = distinct(twins)
+    added = twins.take(twin.first)
+    return replace(
+        forms,
+        spelled_forms=joined(spelled, added),
+        counts=np.concatenate([forms.counts, _sums(twin.ids, forms.counts[absent], len(twin.first))]),
+        core_of=np.concatenate([forms.core_of, forms.core_of[absent][twin.first]]),
     )
 
 

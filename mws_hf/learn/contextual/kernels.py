@@ -21,12 +21,13 @@ FIXED_POINT = 2.0**32
 @njit(nogil=True)
 def expected_counts(
     starts: Longs, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles, start: Doubles,
-    counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
+    letters: Doubles, unknown: Doubles, counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
 ) -> None:  # fmt: skip
-    """Forward-backward over all ways to write each word as entries with classes.
+    """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
 
-    A way's weight is the product of `start` of its first class, of the probabilities of its entries in their classes,
-    of `step` from each class to the next and of `stop` of its last class.
+    A way's weight is the product of `start` of its first class, of the probabilities of its pieces in their classes,
+    of `step` from each class to the next and of `stop` of its last class. A stem of n symbols is either an entry,
+    with ``(1 - unknown.sum()) * p``, or spelled out, with ``unknown[n]`` times the product of its `letters`.
 
     Args:
         starts: words of this call; `rows` and `posterior` are indexed by symbols of the whole corpus.
@@ -37,6 +38,8 @@ def expected_counts(
         step: shape (3, 3), probability of the next class (column) after a class (row).
         stop: shape (3,), probability that the word ends after a class.
         start: shape (3,), probability of the first class.
+        letters: shape (n_symbols,), probability of each symbol in a stem that is spelled out.
+        unknown: shape (longest + 1,), probability that a stem is spelled out and has this many symbols.
         counts: int64, shape (n_entries, 3); expected uses in units of 1 / FIXED_POINT are added here.
         moves: int64, shape (5, 3); expected steps (3 rows), stops and starts are added here, in the same unit.
         posterior: probability of a cut after each symbol is written here.
@@ -47,20 +50,24 @@ def expected_counts(
     f = np.empty((longest + 1, 3))
     b = np.empty((longest + 1, 3))
     enter = np.empty((longest + 1, 3))
+    known = 1 - unknown.sum()
     for w in range(len(starts) - 1):
         s = starts[w]
         n = starts[w + 1] - s
-        _forward(s, n, rows, entries, spans, p, step, start, f, enter)
+        _forward(s, n, rows, entries, spans, p, step, start, letters, unknown, known, f, enter)
         total = f[n, 0] * stop[0] + f[n, 1] * stop[1] + f[n, 2] * stop[2]
         posterior[s : s + n] = 0.0
         if total > 0.0:
-            _backward(s, n, rows, entries, spans, p, step, stop, f, enter, b, total, counts, moves, posterior)
+            _backward(
+                s, n, rows, entries, spans, p, step, stop, letters, unknown, known,
+                f, enter, b, total, counts, moves, posterior,
+            )  # fmt: skip
 
 
 @njit(nogil=True)
 def _forward(
     s: int, n: int, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, start: Doubles,
-    f: Doubles, enter: Doubles,
+    letters: Doubles, unknown: Doubles, known: float, f: Doubles, enter: Doubles,
 ) -> None:  # fmt: skip
     """f[i, c]: weight of all ways to write the first i symbols that end with class c; enter: those going on with c."""
     f[1 : n + 1] = 0.0
@@ -69,15 +76,20 @@ def _forward(
             enter[i, c] = f[i, 0] * step[0, c] + f[i, 1] * step[1, c] + f[i, 2] * step[2, c] if i > 0 else start[c]
         for e in range(rows[s + i], rows[s + i + 1]):
             t, end = entries[e], i + spans[e]
-            for c in range(3):
-                f[end, c] += enter[i, c] * p[t, c]
+            f[end, 0] += enter[i, 0] * p[t, 0]
+            f[end, 1] += enter[i, 1] * known * p[t, 1]
+            f[end, 2] += enter[i, 2] * p[t, 2]
+        spelled = enter[i, 1]
+        for size in range(1, min(len(unknown), n - i + 1)):
+            spelled *= letters[s + i + size - 1]
+            f[i + size, 1] += spelled * unknown[size]
 
 
 @njit(nogil=True)
 def _backward(
     s: int, n: int, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles,
-    f: Doubles, enter: Doubles, b: Doubles, total: float, counts: Longs, moves: Longs,
-    posterior: npt.NDArray[np.float32],
+    letters: Doubles, unknown: Doubles, known: float, f: Doubles, enter: Doubles, b: Doubles, total: float,
+    counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
 ) -> None:  # fmt: skip
     """b[i, c]: weight of all ways to write the rest after class c ends at i; adds up what both directions tell."""
     scale = FIXED_POINT / total
@@ -89,11 +101,15 @@ def _backward(
         e0, e1, e2 = enter[i, 0] * scale, enter[i, 1] * scale, enter[i, 2] * scale
         for e in range(rows[s + i], rows[s + i + 1]):
             t, end = entries[e], i + spans[e]
-            y0, y1, y2 = p[t, 0] * b[end, 0], p[t, 1] * b[end, 1], p[t, 2] * b[end, 2]
+            y0, y1, y2 = p[t, 0] * b[end, 0], known * p[t, 1] * b[end, 1], p[t, 2] * b[end, 2]
             x0, x1, x2 = x0 + y0, x1 + y1, x2 + y2
             counts[t, 0] += np.int64(e0 * y0 + 0.5)
             counts[t, 1] += np.int64(e1 * y1 + 0.5)
             counts[t, 2] += np.int64(e2 * y2 + 0.5)
+        spelled = 1.0
+        for size in range(1, min(len(unknown), n - i + 1)):
+            spelled *= letters[s + i + size - 1]
+            x1 += spelled * unknown[size] * b[i + size, 1]
         if i == 0:
             moves[4, 0] += np.int64(e0 * x0 + 0.5)
             moves[4, 1] += np.int64(e1 * x1 + 0.5)
@@ -123,8 +139,8 @@ def digamma(x: float) -> float:
 
 
 @njit(nogil=True)
-def variational_weights(counts: Longs, lengths: Bytes, power: float, single_stem: float, p: Doubles) -> None:
-    """M-step under a sparse prior: p proportional to exp(digamma(expected count)) ** power in each class.
+def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Doubles) -> None:
+    """M-step under a sparse prior: p proportional to exp(digamma(expected count)) in each class.
 
     Entries expected less than a millionth of a time get 0; single symbols have at least a tenth of a use as a prefix or
     suffix and the fixed probability `single_stem` as a stem.
@@ -132,7 +148,6 @@ def variational_weights(counts: Longs, lengths: Bytes, power: float, single_stem
     Args:
         counts: int64, shape (n_entries, 3), in units of 1 / FIXED_POINT.
         lengths: symbols of each entry.
-        power: below 1 flattens the distribution.
         single_stem: probability of each single symbol as a stem.
         p: shape (n_entries, 3), written here.
     """
@@ -140,7 +155,7 @@ def variational_weights(counts: Longs, lengths: Bytes, power: float, single_stem
         total = 0.0
         for t in range(len(p)):
             x = counts[t, c] / FIXED_POINT
-            value = math.exp(power * digamma(x)) if x >= 1e-6 else 0.0
+            value = math.exp(digamma(x)) if x >= 1e-6 else 0.0
             p[t, c] = max(value, 0.1) if lengths[t] == 1 else value
             total += p[t, c]
         for t in range(len(p)):

@@ -9,13 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mws_hf.jit import njit
 from mws_hf.learn.contextual.evidence import boundary_probabilities
-from mws_hf.learn.contextual.forms import CharacterTable, Forms, count_graphemes, find_words, fold, split_graphemes
+from mws_hf.learn.contextual.forms import (
+    CharacterTable,
+    Forms,
+    count_graphemes,
+    find_words,
+    fold,
+    split_graphemes,
+    with_lower_case,
+)
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.engine import Segmentation
 from mws_hf.learn.memory import give_back
@@ -35,8 +44,8 @@ GRAPHEME_VALUE = UNIT << 14
 this size would overflow, when it is less)."""
 
 FORM_UNIT = 256
-"""Weight of a core, shared out equally among its forms: F1 on lower-case words is the same as with shares by count or a
-weight of one for each form (within .003), on capitalised words .01 better than by count."""
+"""Weight of a core, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
+(equal shares cost lower-case English words .008 of F1, Russian ones .002)."""
 
 NO_WORD = -2
 
@@ -167,41 +176,58 @@ def learn_contextual(
     """Learn morph merges from words that have evidence; also the words cut by them, to build on.
 
     First come the merges of the space with each letter of the alphabet, by code point, so that a space is never a token
-    before a letter; then letters with their combining marks; then pairs by their worth until none is positive.
+    before a letter; then letters with their combining marks, also of graphemes seen once; then pairs by their worth
+    until none is positive.
 
     Args:
         forms: from `collect_forms`; those without evidence take no part.
         alphabet: the characters that are tokens.
         n_merges: how many merges are wanted.
         evidence: from `collect_evidence`, usually of the same forms.
-        types: every core weighs the same, shared out equally among its forms; False: forms weigh their counts.
-        min_occurrences: least number of forms' places where a pair must stand.
+        types: every core weighs the same, shared out among its forms and their lower-case twins; False: forms weigh
+            their counts.
+        min_occurrences: least number of forms' places where a pair must stand, marks excepted.
         max_token_length: longest token in characters, a leading space included.
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
     """
+    forms = with_lower_case(forms) if types else forms
     core = evidence.find(forms.spelled_cores)[forms.core_of]
     kept = np.nonzero(core >= 0)[0]
-    weights = forms.counts[kept]
-    if types:
-        weights = np.maximum(1, FORM_UNIT // np.bincount(forms.core_of)[forms.core_of[kept]])
+    weights = _shares(forms)[kept] if types else forms.counts[kept]
     words = forms.spelled_forms.take(kept)
     corpus = symbol_corpus(words, np.ones(len(words), np.int64), alphabet)
     values = _junction_values(words, core[kept], weights, evidence, alphabet)
     seeds = _seeds(corpus, n_merges, max_token_length, forbidden)
     segmentation = Segmentation(corpus)
     segmentation.apply(seeds)
+    limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
+    marks = np.where(_before_marks(corpus), values, 0)
+    graphemes = segmentation.learn(marks, (n_merges - len(seeds)) // 2, **limits) if marks.any() else Learnt([])
     learnt = segmentation.learn(
         values,
-        n_merges - len(seeds),
+        n_merges - len(seeds) - len(graphemes.merges),
         min_occurrences=min_occurrences,
-        max_token_length=max_token_length,
-        forbidden=forbidden,
         show_progress=show_progress,
+        **limits,
     )
     unit = float(UNIT * FORM_UNIT if types else UNIT)
-    scores = [0.0] * len(seeds) + [score / unit for score in learnt.scores]
-    return Learnt(seeds + learnt.merges, scores, learnt.exhausted), segmentation
+    scores = [0.0] * len(seeds) + [score / unit for score in graphemes.scores + learnt.scores]
+    return Learnt(seeds + graphemes.merges + learnt.merges, scores, learnt.exhausted), segmentation
+
+
+def _before_marks(corpus: SymbolCorpus) -> Mask:
+    """True at the symbols that a combining mark follows in their word."""
+    points = np.array([ord(c) for c in corpus.alphabet], np.int32)
+    mark = np.append(CharacterTable(points).mark[points][corpus.symbols], False)[1:]
+    mark[corpus.starts[1:] - 1] = False
+    return mark
+
+
+def _shares(forms: Forms) -> Longs:
+    """What each form weighs of its core's `FORM_UNIT`."""
+    total = np.bincount(forms.core_of, forms.counts)[forms.core_of]
+    return np.maximum(1, np.rint(FORM_UNIT * forms.counts / total)).astype(np.int64)
 
 
 def _junction_values(forms: Spelled, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str]) -> Longs:

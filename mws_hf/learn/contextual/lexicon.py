@@ -2,11 +2,14 @@
 
 EM of a hidden Markov model whose states are the three classes and which emits substrings, as in Morfessor FlatCat
 (Grönroos et al. 2014), with a description-length price on every entry as in Morfessor Baseline (Creutz and Lagus,
-2002), pruned step by step; the M-step is the mean-field one of a sparse Dirichlet prior, flattened by a power.
+2002), pruned step by step; the M-step is the mean-field one of a sparse Dirichlet prior. A stem may also be spelled out
+letter by letter, as by the base distribution of a Dirichlet process (Goldwater et al. 2009), so that a stem seen once
+stays whole where the rest of its word is known.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -58,12 +61,32 @@ class _State:
     start: Doubles
 
 
+def letter_probabilities(corpus: SymbolCorpus) -> Doubles:
+    """Relative frequency of the symbol at each place of the corpus (all symbols counted once more than they occur)."""
+    frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1.0
+    found: Doubles = (frequency / frequency.sum())[corpus.symbols]
+    return found
+
+
+def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
+    """Probability that a stem is spelled out and has 0, 1, ... `longest` symbols.
+
+    They sum to `share`. Lengths follow a Poisson distribution without its first two values: no stem has one letter.
+
+    >>> unknown_stems(0.5, 5.0, 4).round(3).tolist()
+    [0.0, 0.0, 0.104, 0.174, 0.217]
+    """
+    lengths = np.arange(longest + 1)
+    weights = np.exp(lengths * math.log(mean_length) - np.array([math.lgamma(n + 1) for n in lengths.tolist()]))
+    weights[:2] = 0
+    found: Doubles = share * weights / max(weights.sum(), 1e-300)
+    return found
+
+
 def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -> Doubles:
     """Nats to spell each entry: its symbols by their frequency, its length geometrically (`mean_length`)."""
-    frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1.0
     stop = 1 / mean_length
-    letter = -np.log(frequency / frequency.sum()) - np.log(1 - stop)
-    upto = np.concatenate([[0.0], np.cumsum(letter[corpus.symbols])])
+    upto = np.concatenate([[0.0], np.cumsum(-np.log(letter_probabilities(corpus)) - np.log(1 - stop))])
     return upto[lattice.first + lattice.lengths.astype(np.int64)] - upto[lattice.first] - np.log(stop / (1 - stop))
 
 
@@ -115,6 +138,8 @@ class LexiconView:
     ) -> None:
         self._corpus, self._lattice, self._settings, self._pool = corpus, lattice, settings, pool
         self._ranges = word_ranges(corpus, n_threads)
+        self._letters = letter_probabilities(corpus)
+        self._unknown = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
         self._buffers = [np.empty((len(lattice.first), 3), np.int64) for _ in self._ranges]
 
     def posteriors(self) -> Iterator[Floats]:
@@ -153,7 +178,7 @@ class LexiconView:
             counts[:] = 0
             expected_counts(
                 starts, state.rows, state.entries, state.spans, state.p, state.step, state.stop, state.start,
-                counts, moved, posterior,
+                self._letters, self._unknown, counts, moved, posterior,
             )  # fmt: skip
 
         list(self._pool.map(work, self._ranges, buffers, moves))
@@ -164,7 +189,7 @@ class LexiconView:
     def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
         """The model that explains the expected counts."""
         settings = self._settings
-        variational_weights(counts, state.lengths, settings.flattening, settings.single_stem, state.p)
+        variational_weights(counts, state.lengths, settings.single_stem, state.p)
         step, stop, start = moves[:3] / FIXED_POINT, moves[3] / FIXED_POINT, moves[4] / FIXED_POINT
         leave = step.sum(1) + stop + 1e-9
         state.step, state.stop, state.start = step / leave[:, None], stop / leave, start / max(start.sum(), 1e-9)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 
 BOUNDARY = "\0"
+STEM, SPELLED = 1, 3
 Matrix = Sequence[Sequence[float]]
 
 
@@ -96,9 +97,17 @@ def segmentations(word: str, p: Collection[str]) -> Iterator[tuple[str, ...]]:
 
 
 def expected_counts(
-    words: Sequence[str], p: Mapping[str, Sequence[float]], step: Matrix, stop: Sequence[float], start: Sequence[float]
+    words: Sequence[str],
+    p: Mapping[str, Sequence[float]],
+    step: Matrix,
+    stop: Sequence[float],
+    start: Sequence[float],
+    letters: Mapping[str, float],
+    unknown: Sequence[float],
 ) -> tuple[dict[tuple[str, int], float], list[list[float]], list[list[float]]]:
     """Expected uses of the entries by class, of the moves, and cut probabilities, by going through all ways to write.
+
+    A stem is an entry or spelled out; being an entry, its probability is (1 - sum of `unknown`) times that in `p`.
 
     Args:
         words: the words, short ones.
@@ -106,28 +115,39 @@ def expected_counts(
         step: probability of the next class (column) after a class (row).
         stop: probability that the word ends after a class.
         start: probability of the first class.
+        letters: probability of each character in a stem that is spelled out.
+        unknown: probability that a stem is spelled out and has 0, 1, ... characters.
 
     Returns:
         Uses of (entry, class); moves, five rows: steps from each class, stops, starts; for each word, the probability
         of a cut after each character.
     """
+
+    def piece_probability(piece: str, source: int) -> float:
+        if source == SPELLED:
+            return unknown[len(piece)] * math.prod(letters[c] for c in piece) if len(piece) < len(unknown) else 0.0
+        known = 1 - sum(unknown) if source == STEM else 1.0
+        return known * p[piece][source] if piece in p else 0.0
+
     uses: dict[tuple[str, int], float] = defaultdict(float)
     moves = [[0.0] * 3 for _ in range(5)]
     posteriors = []
     for word in words:
         ways = []
-        for pieces in segmentations(word, p):
-            for classes in product(range(3), repeat=len(pieces)):
-                weight = start[classes[0]] * stop[classes[-1]]
-                weight *= math.prod(step[a][b] for a, b in pairwise(classes))
+        for pieces in segmentations(word, {word[i:j] for j in range(len(word) + 1) for i in range(j)}):
+            for sources in product((*range(3), SPELLED), repeat=len(pieces)):
+                weight = math.prod(map(piece_probability, pieces, sources))
+                classes = [STEM if source == SPELLED else source for source in sources]
+                weight *= start[classes[0]] * stop[classes[-1]] * math.prod(step[a][b] for a, b in pairwise(classes))
                 if weight > 0:
-                    ways.append((pieces, classes, weight * math.prod(map(lambda x, c: p[x][c], pieces, classes))))
-        total = sum(weight for _, _, weight in ways)
+                    ways.append((pieces, sources, classes, weight))
+        total = sum(weight for *_, weight in ways)
         posterior = [0.0] * len(word)
-        for pieces, classes, weight in ways:
+        for pieces, sources, classes, weight in ways:
             share = weight / total
-            for piece, c in zip(pieces, classes, strict=True):
-                uses[piece, c] += share
+            for piece, source in zip(pieces, sources, strict=True):
+                if source != SPELLED:
+                    uses[piece, source] += share
             for a, b in pairwise(classes):
                 moves[a][b] += share
             moves[3][classes[-1]] += share

@@ -14,9 +14,8 @@ class EvidenceSettings:
     Attributes:
         max_types: evidence is given for this many most frequent word types; from 150,000 to 400,000 Hungarian gains
             .008, Russian lemmas .010 and Czech .047, Finnish nothing.
-        em_types: the lexicon is learnt from this many most frequent ones; rarer types (names, typing errors, loans)
-            spoil it, and long lists let it memorise chains of suffixes as one (from 60,000 to 150,000 Russian lemmas
-            lose .03, Finnish gains .02).
+        em_types: the lexicon is learnt from this many most frequent ones; more takes time and spoils it with names,
+            typing errors and loans (400,000: Russian lemmas lose .005 to .03), fewer miss stems (60,000: Finnish .01).
         max_word_length: longer words (in graphemes) are URLs, concatenations and noise rather than morphology.
         max_substring: longest lexicon entry in graphemes; stems longer than this are compounds or loans.
         max_prefix: longest entry that may serve as a prefix.
@@ -29,21 +28,29 @@ class EvidenceSettings:
             the lexicon suits all languages.
         em_steps: expectation steps at each price; two let the counts settle after a pruning.
         mean_entry_length: mean of the geometric length prior in an entry's spelling cost, about a morph's length.
-        flattening: power of the lexicon's probabilities; below 1 frequent entries crowd out rare ones less.
         single_stem: probability of a single grapheme as a stem: only where nothing else explains a word.
+        unknown_stems: probability that a stem is spelled out instead of taken from the lexicon; without it a stem seen
+            once is cut into pieces that happen to be known (F1 up to .05 less on lists of 8,000 to 25,000 types, .00
+            to .01 on longer ones); .3 to .9 are alike.
+        unknown_stem_length: mean of the Poisson prior on such a stem's graphemes; 5 and 7 are alike.
         fit_sample: junctions on which the logistic is fitted; F1 from 40,000 on is the same within a tie.
         ridge: L2 penalty of the logistic, only there to keep collinear features apart.
         context_weight: share of the context view in the mixture of its log-odds with the lexicon's, which are the
-            sharper and noisier of the two.
-        variation_weight: weight of the normalised variation (standard scores) beside them; .25 to .5 are ties.
-        cut_rate: share of junctions with evidence above one half. Together with `crossing_penalty` it sets how much is
-            cut: .09 to .12 with 8 and .15 with 4 are alike on the mean, not on single languages.
+            sharper and noisier of the two; .5 favours English, .875 Turkish, by .005 to .02.
+        variation_weight: weight of the normalised variation (standard scores) beside them, in a full list.
+        full_list: types from which on a list is full. In shorter ones the lexicon is poor and `variation_weight` grows
+            in inverse proportion to their number: at 8,000 types this gains .05 to .12 on Latin, Czech and Russian and
+            loses .02 to .05 on Finnish and Turkish.
+        sharpness: slope of the calibration, in log-odds of the evidence for each standard deviation of the mixture;
+            3 to 5 are ties, at half of it unseen Finnish stems lose .02.
+        cut_rate: share of junctions with evidence above one half. Together with `sharpness` and `crossing_penalty` it
+            sets how much is cut; from .09 to .11 English falls from .663 to .654, Turkish rises from .664 to .676.
         crossing_penalty: lambda of the merge score, the price of merging across a boundary against the reward of
-            merging within a morph.
+            merging within a morph; 8 with a `cut_rate` .02 higher is a tie on the mean.
     """
 
     max_types: int = 400_000
-    em_types: int = 100_000
+    em_types: int = 150_000
     max_word_length: int = 29
     max_substring: int = 12
     max_prefix: int = 6
@@ -54,20 +61,25 @@ class EvidenceSettings:
     price_ends: tuple[float, ...] = (0.3, 1.0, 2.0)
     em_steps: int = 2
     mean_entry_length: float = 4.0
-    flattening: float = 0.8
     single_stem: float = 1e-7
+    unknown_stems: float = 0.5
+    unknown_stem_length: float = 5.0
     fit_sample: int = 60_000
     ridge: float = 3.0
-    context_weight: float = 7 / 8
-    variation_weight: float = 0.35
-    cut_rate: float = 0.1
-    crossing_penalty: float = 8.0
+    context_weight: float = 0.75
+    variation_weight: float = 0.5
+    full_list: int = 70_000
+    sharpness: float = 4.0
+    cut_rate: float = 0.095
+    crossing_penalty: float = 16.0
 
     def __post_init__(self) -> None:
         if not 0 < self.cut_rate < 1:
             raise MwSError(f"cut_rate={self.cut_rate} is not between 0 and 1; give the share of junctions to cut")
         if self.crossing_penalty <= 0:
-            raise MwSError(f"crossing_penalty={self.crossing_penalty} must be positive; 4 to 8 work for all languages")
+            raise MwSError(f"crossing_penalty={self.crossing_penalty} must be positive; 8 to 20 work for all languages")
+        if not 0 <= self.unknown_stems < 1:
+            raise MwSError(f"unknown_stems={self.unknown_stems} is not in [0, 1); give the share of stems spelled out")
         for name in ("max_types", "em_types"):
             if getattr(self, name) < 1:
                 raise MwSError(f"{name}={getattr(self, name)}; at least one word type is needed")

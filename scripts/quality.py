@@ -3,7 +3,8 @@
     python scripts/quality.py --data ../shared/data --output out/quality [--languages rus fin] [--sizes 8000 32000]
 
 Text is split by line: every 50th line is held out for fertility, the rest trains. Gold is read to score alone. A second
-run trains only what changed. Writes scripts/results/quality.json and quality.md.
+run trains only what changed. Writes scripts/results/quality.json and quality.md; what a run does not measure again
+(other languages, `--systems`, `--sizes`) stays as it was.
 """
 
 from __future__ import annotations
@@ -83,6 +84,11 @@ def run(language: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     return [{"language": language, **row} for row in result.to_dict()["rows"]]
 
 
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What a row is a measurement of."""
+    return row["language"], row["gold"], row["system"], row["vocab_size"]
+
+
 def best_rivals(rows: list[dict[str, Any]], size: int) -> str:
     """Markdown: MwS beside the best rival of each gold set at one size."""
     table = []
@@ -137,11 +143,13 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("scripts/results/quality.json"))
     arguments = parser.parse_args()
     old = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
-    rows = [row for row in old if row["language"] not in arguments.languages]
+    rows = old
     for language in arguments.languages:
-        rows += run(language, arguments)
+        new = run(language, arguments)
+        measured = {key(row) for row in new}
+        rows = [row for row in rows if key(row) not in measured] + new
         arguments.results.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"python": platform.python_version(), "sizes": arguments.sizes, "rows": rows}
+        facts = {"python": platform.python_version(), "rows": rows}
         arguments.results.write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]})
     text = "\n\n".join(

@@ -46,7 +46,8 @@ class _LightCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code of a signature, or None when it is not in the cache."""
         rtsys.initialize(target_context)
-        return self._load_overload(sig, target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -82,7 +82,8 @@ def _mixed_log_odds(
     mixed = context.copy()
     known = np.nonzero(inner[: len(targets)])[0]
     mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - context[: len(known)])
-    mixed += settings.variation_weight * max(1.0, settings.full_list / len(corpus)) * variation.result()
+    size = min(max(len(corpus), settings.short_list), settings.full_list)
+    mixed += settings.variation_weight * settings.full_list / size * variation.result()
     return mixed
 
 

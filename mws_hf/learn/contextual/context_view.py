@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.learn.contextual.contexts import Contexts
-from mws_hf.learn.contextual.features import N_FLAGS, sample_rows, score
+from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.contextual.logistic import fit_logistic
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.contextual.words import inner_junctions, word_ranges
@@ -42,25 +42,32 @@ def context_log_odds(
     junctions = np.nonzero(inner_junctions(corpus)[: len(targets)])[0]
     size = min(settings.fit_sample, len(junctions))
     sample = junctions[np.arange(size) * len(junctions) // max(size, 1)]
-    raw = sample_rows(contexts, corpus.starts, sample)
-    numbers = raw[:, :-N_FLAGS]
-    mean, scale = numbers.mean(0), numbers.std(0) + 1e-6
-    n = len(mean)
-    rows = np.empty((size, 2 * n + N_FLAGS))
-    np.divide(np.subtract(numbers, mean, out=rows[:, :n]), scale, out=rows[:, :n])
+    n = PER_VIEW * len(contexts.views)
+    rows = np.empty((size, 2 * n + N_FLAGS))  # numbers, their squares, flags
+    sample_rows(contexts, corpus.starts, sample, rows[:, :n], rows[:, 2 * n :])
+    mean, scale = _standardise(rows[:, :n])
     np.square(rows[:, :n], out=rows[:, n : 2 * n])
-    rows[:, 2 * n :] = raw[:, -N_FLAGS:]
-    del raw, numbers
     weights = fit_logistic(rows, targets[sample].astype(np.float64), settings.ridge)
     del rows
     linear, square = _raw_coefficients(weights, mean, scale)
-    out = np.zeros(len(corpus.symbols), np.float32)
+    out = np.zeros(len(corpus.symbols))
 
     def work(starts: npt.NDArray[np.int64]) -> None:
-        score(starts, contexts.nodes, contexts.table, contexts.is_word, linear, square, out)
+        score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
 
     list(pool.map(work, word_ranges(corpus, n_threads)))
-    return out
+    return out.astype(np.float32)
+
+
+def _standardise(numbers: Doubles) -> tuple[Doubles, Doubles]:
+    """Bring each column to mean 0 and deviation 1, in place; the means and deviations there were."""
+    mean, scale = numbers.mean(0), np.empty(numbers.shape[1])
+    for begin in range(0, len(mean), PER_VIEW):  # a few at a time, for numpy copies them
+        part = slice(begin, begin + PER_VIEW)
+        scale[part] = numbers[:, part].std(0) + 1e-6
+    numbers -= mean
+    numbers /= scale
+    return mean, scale
 
 
 def _raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[Doubles, Doubles]:

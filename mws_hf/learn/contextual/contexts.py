@@ -15,29 +15,54 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.jit import njit
-from mws_hf.learn.contextual.interning import Ints, Longs, Trie, build_trie, intern_pairs
+from mws_hf.learn.contextual.interning import Ints, Longs, build_trie, intern_pairs
 from mws_hf.learn.symbols import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Contexts:
-    """Context nodes of every symbol and what is known about each node.
+class View(NamedTuple):
+    """The contexts of all symbols in one view.
 
-    Views come in pairs (forward, backward): first the tries, then one pair a context order. A forward view's node of
-    symbol i is the context that ends with i; a backward view's node is the context that begins with i.
+    Symbol i of word w has the context ``up[ids[i + pad * (w + 1) + shift]]``, or that without `up` when `up` is empty.
 
     Attributes:
-        nodes: int32, shape (n_symbols, n_views), rows of `table`.
-        table: float32, shape (n_nodes, 3): entropy of the next symbol in bits, log2 of the number of words that
+        ids: int32; those of the n-gram views are one array, of the longest contexts.
+        up: int32, the context each of `ids` begins with.
+        pad: cells between words in `ids`.
+        shift: where a symbol's id stands.
+        table: float32, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of words that
             continue (the end of a word counts as a symbol), log2 of the number of distinct continuations.
-        is_word: bool, shape (n_trie_nodes,): the prefix or suffix of a node of the first two views is itself a word.
     """
 
-    nodes: Ints
+    ids: Ints
+    up: Ints
+    pad: int
+    shift: int
     table: Floats
-    is_word: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """All views of the contexts of a corpus.
+
+    Attributes:
+        views: in pairs (forward, backward): first the tries, then one pair a context order. A forward view's context
+            of symbol i ends with i; a backward view's begins with i.
+        is_word: bool, for each trie one a context: the prefix or suffix is itself a word, and begins longer ones.
+    """
+
+    views: list[View]
+    is_word: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+
+
+@njit(nogil=True)
+def read_contexts(ids: Ints, up: Ints, pad: int, shift: int, w: int, begin: int, end: int, out: Ints) -> None:
+    """Write the contexts of the symbols of word `w`, which is [begin, end), into the first cells of `out`."""
+    shift += pad * (w + 1)
+    for i in range(begin, end):
+        node = ids[i + shift]
+        out[i - begin] = up[node] if len(up) else node
 
 
 def continuation_table(n_contexts: int, context: npt.NDArray[np.int32], counts: npt.NDArray[np.int32]) -> Floats:
@@ -54,32 +79,76 @@ def continuation_table(n_contexts: int, context: npt.NDArray[np.int32], counts: 
     >>> continuation_table(2, np.array([0, 0, 1], np.int32), np.array([1, 1, 4], np.int32)).tolist()
     [[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]
     """
-    sums = np.zeros((n_contexts, 3))
-    _add_up(context, counts, counts * np.log2(counts, dtype=np.float64), sums)
-    support = np.maximum(sums[:, 0], 1)
-    table = np.empty((n_contexts, 3), np.float32)
-    log_support = np.log2(support)
+    support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
+    _add_up(context, counts, support, variety)
+    return _table_of(support, variety, context, counts)
+
+
+def _table_of(support: Longs, variety: Longs, context: Ints, counts: Ints) -> Floats:
+    """`continuation_table`, given sums; of the pairs, those that occur once may be left out."""
+    terms = np.zeros(len(support))
+    _add_terms(context, counts * np.log2(counts, dtype=np.float64), terms)
+    table = np.empty((len(support), 3), np.float32)
+    log_support = np.log2(np.maximum(support, 1), dtype=np.float64)
     table[:, 1] = log_support
-    table[:, 0] = log_support - sums[:, 2] / support
-    table[:, 2] = np.log2(np.maximum(sums[:, 1], 1))
+    terms /= np.maximum(support, 1)
+    table[:, 0] = np.subtract(log_support, terms, out=terms)
+    table[:, 2] = np.log2(np.maximum(variety, 1), dtype=np.float64)
     return table
 
 
 @njit(nogil=True)
-def _add_up(context: Ints, counts: Ints, terms: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -> None:
-    """Sums of the counts, the number and the terms of each context's pairs, in order."""
+def _add_up(context: Ints, counts: Ints, support: Longs, variety: Longs) -> None:
+    """Sums of the counts and the number of each context's pairs."""
     for k in range(len(context)):
-        row = context[k]
-        sums[row, 0] += counts[k]
-        sums[row, 1] += 1
-        sums[row, 2] += terms[k]
+        support[context[k]] += counts[k]
+        variety[context[k]] += 1
 
 
-def _trie_table(trie: Trie) -> Floats:
-    """Continuations of trie nodes: their children, and the end of the word where words end."""
-    inner, final = np.nonzero(trie.parents >= 0)[0], np.nonzero(trie.ends)[0].astype(np.int32)
-    context = np.concatenate([trie.parents[inner], final])
-    return continuation_table(len(trie.parents), context, np.concatenate([trie.counts[inner], trie.ends[final]]))
+@njit(nogil=True)
+def _add_terms(context: Ints, terms: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -> None:
+    for k in range(len(context)):
+        sums[context[k]] += terms[k]
+
+
+def _next_symbols(n_contexts: int, context: Ints, symbols: Ints, n_symbols: int) -> Floats:
+    """`continuation_table` of (context, symbol) pairs that are not counted yet, one a place; no pair is hashed.
+
+    >>> context, symbols = np.array([0, 1, 1, 0, 1, 1], np.int32), np.array([3, 5, 5, 4, 5, 5], np.int32)
+    >>> _next_symbols(2, context, symbols, 6).tolist()
+    [[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]
+    """
+    support, variety = np.bincount(context, minlength=n_contexts), np.zeros(n_contexts, np.int64)
+    repeated = np.empty((2, len(context) // 2), np.int32)
+    size = _repeated_pairs(context, symbols, support, np.zeros(n_symbols, np.int32), variety, repeated)
+    return _table_of(support, variety, repeated[0, :size], repeated[1, :size])
+
+
+@njit(nogil=True)
+def _repeated_pairs(context: Ints, symbols: Ints, support: Longs, times: Ints, variety: Longs, repeated: Ints) -> int:
+    """Count each context's distinct symbols; write (context, count) of the pairs seen twice or more, by appearance."""
+    begins = np.zeros(len(support) + 1, np.int32)
+    for c in range(len(support)):
+        begins[c + 1] = begins[c] + support[c]
+    sorted_symbols = np.empty(len(symbols), np.int32)
+    for k in range(len(context)):
+        sorted_symbols[begins[context[k]]] = symbols[k]
+        begins[context[k]] += 1
+    size, begin = 0, 0
+    for c in range(len(support)):
+        end = begins[c]  # moved there by the loop above
+        for k in range(begin, end):
+            times[sorted_symbols[k]] += 1
+        for k in range(begin, end):
+            symbol = sorted_symbols[k]
+            if times[symbol] > 0:
+                variety[c] += 1
+                if times[symbol] > 1:
+                    repeated[0, size], repeated[1, size] = c, times[symbol]
+                    size += 1
+                times[symbol] = 0
+        begin = end
+    return size
 
 
 def _padded(corpus: SymbolCorpus, pad: int) -> Ints:
@@ -96,45 +165,53 @@ def _spread(symbols: Ints, starts: Longs, pad: int, padded: Ints) -> None:
             padded[i + pad * (w + 1)] = symbols[i] + 1
 
 
-class _View(NamedTuple):
-    """A view before its nodes are brought together: symbol i of word w has node ``ids[i + pad * (w + 1) + shift]``."""
-
-    ids: Ints
-    pad: int
-    shift: int
-    table: Floats
-
-
-@njit(nogil=True)
-def _write_nodes(starts: Longs, ids: Ints, pad: int, shift: int, offset: int, nodes: Ints, view: int) -> None:
-    for w in range(len(starts) - 1):
-        for i in range(starts[w], starts[w + 1]):
-            nodes[i, view] = ids[i + pad * (w + 1) + shift] + offset
-
-
-def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[_View]:
+def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
     """The forward and the backward view of each order.
 
-    An n-gram is the context (order n - 1) of its last symbol forwards and of its first symbol backwards, so one set of
-    n-gram counts, over words padded with zeros, serves both.
+    An n-gram is the context (order n) that ends with its last symbol and the one that begins with its first, so one
+    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest.
     """
-    pad = max(orders)
+    pad, n_symbols = max(orders), len(corpus.alphabet) + 1
     grams = padded = _padded(corpus, pad)
-    views: list[_View] = []
+    shorter: dict[int, Ints] = {}
+    tables: dict[int, tuple[Floats, Floats]] = {}
     for order in range(1, pad + 1):
-        longer = intern_pairs(grams[: len(grams) - 1], padded[order:])
+        n_grams = int(grams.max()) + 1
         if order in orders:
-            n_grams = int(grams.max()) + 1
-            views.append(_View(grams, pad, 1 - order, continuation_table(n_grams, grams[longer.first], longer.counts)))
-            backward = continuation_table(n_grams, grams[longer.first + 1], longer.counts)
-            views.append(_View(grams, pad, 0, backward))
-        grams = longer.ids
-    return views
+            forward = _next_symbols(n_grams, grams[:-1], padded[order:], n_symbols)
+            tables[order] = forward, _next_symbols(n_grams, grams[1:], padded[: len(grams) - 1], n_symbols)
+        if order < pad:
+            longer = intern_pairs(grams[:-1], padded[order:])
+            begins_with = grams[longer.first]
+            shorter = {n: up[begins_with] for n, up in shorter.items()}
+            if order in orders:
+                shorter[order] = begins_with
+            grams = longer.ids
+            del longer
+    nothing = np.zeros(0, np.int32)
+    return [
+        View(grams, shorter.get(order, nothing), pad, 0 if backwards else 1 - order, tables[order][backwards])
+        for order in orders
+        for backwards in (False, True)
+    ]
 
 
-def _trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[_View, npt.NDArray[np.bool_]]:
+def _trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, npt.NDArray[np.bool_]]:
+    """A trie's view; all nodes with one word are context 0, for nothing is known of what follows them.
+
+    What follows a node are its children, and the end of the word where words end.
+    """
     trie = build_trie(corpus.symbols, corpus.starts, backwards)
-    return _View(trie.nodes, 0, 0, _trie_table(trie)), trie.ends > 0
+    shared = trie.counts > 1
+    number = np.where(shared, np.cumsum(shared, dtype=np.int32), np.int32(0))
+    inner, final = np.nonzero((trie.parents >= 0))[0], np.nonzero(trie.ends)[0]
+    inner, final = inner[shared[trie.parents[inner]]], final[shared[final]]
+    context = number[np.concatenate([trie.parents[inner], final])]
+    n_contexts = int(number.max(initial=0)) + 1
+    table = continuation_table(n_contexts, context, np.concatenate([trie.counts[inner], trie.ends[final]]))
+    is_word = np.append(False, trie.ends[shared] > 0)
+    np.take(number, trie.nodes, out=trie.nodes)
+    return View(trie.nodes, np.zeros(0, np.int32), 0, 0, table), is_word
 
 
 def begin_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> Callable[[], Contexts]:
@@ -152,18 +229,7 @@ def begin_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor
     grams = pool.submit(_gram_views, corpus, orders)
 
     def finish() -> Contexts:
-        return _joined(corpus, [trie.result() for trie in tries], grams.result())
+        (prefixes, left_is_word), (suffixes, right_is_word) = (trie.result() for trie in tries)
+        return Contexts([prefixes, suffixes, *grams.result()], (left_is_word, right_is_word))
 
     return finish
-
-
-def _joined(corpus: SymbolCorpus, tries: list[tuple[_View, npt.NDArray[np.bool_]]], grams: list[_View]) -> Contexts:
-    """All views with their nodes side by side."""
-    views = [*(view for view, _ in tries), *grams]
-    nodes = np.empty((len(corpus.symbols), len(views)), np.int32)
-    offset = 0
-    for v, view in enumerate(views):
-        _write_nodes(corpus.starts, view.ids, view.pad, view.shift, offset, nodes, v)
-        offset += len(view.table)
-    table = np.concatenate([view.table for view in views])
-    return Contexts(nodes, table, np.concatenate([is_word for _, is_word in tries]))

@@ -25,17 +25,18 @@ LONGEST = 25
 
 @njit(nogil=True)
 def _rises(
-    starts: Longs, nodes: Ints, table: npt.NDArray[np.float32], view: int, rise: Doubles, group: npt.NDArray[np.uint8]
-) -> None:
+    starts: Longs, nodes: Ints, table: npt.NDArray[np.float32], backwards: bool, rise: Doubles,
+    group: npt.NDArray[np.uint8],
+) -> None:  # fmt: skip
     """Rise of a trie's entropy at each inner junction, seen in its direction, and its distance from the word's edge."""
     k = 0
     for w in range(len(starts) - 1):
         for i in range(starts[w], starts[w + 1] - 1):
-            here, distance = (i, i - starts[w]) if view == 0 else (i + 1, starts[w + 1] - 2 - i)
-            last = here - 1 if view == 0 else here + 1
-            rise[k] = np.float64(table[nodes[here, view], 0])
+            here, distance = (i + 1, starts[w + 1] - 2 - i) if backwards else (i, i - starts[w])
+            last = here + 1 if backwards else here - 1
+            rise[k] = np.float64(table[nodes[here], 0])
             if distance > 0:
-                rise[k] -= np.float64(table[nodes[last, view], 0])
+                rise[k] -= np.float64(table[nodes[last], 0])
             group[k] = min(distance, LONGEST)
             k += 1
 
@@ -76,7 +77,7 @@ def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
     """
     n = len(corpus.symbols) - len(corpus)
     scores, rise, group = np.zeros(n), np.empty(n), np.empty(n, np.uint8)
-    for view in range(2):
-        _rises(corpus.starts, contexts.nodes, contexts.table, view, rise, group)
+    for backwards, trie in enumerate(contexts.views[:2]):
+        _rises(corpus.starts, trie.ids, trie.table, bool(backwards), rise, group)
         add_standard_scores(rise, group, scores)
     return scores

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.learn.memory import mapped_arrays
 from mws_hf.learn.spelling import Spelled, count_points, symbol_corpus
 from mws_hf.learn.symbols import Learnt
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
@@ -196,6 +197,7 @@ class MwSTrainer:
             roles["additional_special_tokens"] = extra
         return MwSTokenizerFast(tokenizer_object=backend, **roles)
 
+    @mapped_arrays()
     def learn(self, counts: WordCounts) -> LearntVocabulary:
         """Learn alphabet and merges without building a tokenizer; the result is also kept as `report`.
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.jit import njit
 from mws_hf.learn.contextual.kernels import (
     FIXED_POINT,
     best_splits,
@@ -86,7 +87,11 @@ def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
 def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -> Doubles:
     """Nats to spell each entry: its symbols by their frequency, its length geometrically (`mean_length`)."""
     stop = 1 / mean_length
-    upto = np.concatenate([[0.0], np.cumsum(-np.log(letter_probabilities(corpus)) - np.log(1 - stop))])
+    upto = np.zeros(len(corpus.symbols) + 1)
+    costs = upto[1:]
+    np.negative(np.log(letter_probabilities(corpus), out=costs), out=costs)
+    costs -= np.log(1 - stop)
+    np.cumsum(costs, out=costs)
     return upto[lattice.first + lattice.lengths.astype(np.int64)] - upto[lattice.first] - np.log(stop / (1 - stop))
 
 
@@ -100,21 +105,30 @@ def first_weights(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSett
     >>> first_weights(corpus, build_lattice(corpus, 12, 2), EvidenceSettings()).round(2).tolist()
     [[0.67, 0.21, 0.0], [0.0, 0.21, 0.5], [0.0, 0.11, 0.5], [0.33, 0.47, 0.0]]
     """
-    n = len(lattice.first)
-    heads, ends = corpus.starts[:-1], corpus.starts[1:]
-    begin = np.repeat(np.arange(len(corpus.symbols)), np.diff(lattice.rows))
-    end = begin + lattice.spans
-    is_head, is_end = np.zeros(len(corpus.symbols) + 1, bool), np.zeros(len(corpus.symbols) + 1, bool)
-    is_head[heads], is_end[ends] = True, True
-    opens, closes = is_head[begin], is_end[end]
-    weights = np.empty((n, 3))
-    weights[:, PREFIX] = np.bincount(lattice.entries[opens & ~closes], minlength=n) + 1e-3
+    weights = np.zeros((len(lattice.first), 3))
+    _count_edges(corpus.starts, lattice.rows, lattice.entries, lattice.spans, weights)
+    weights[:, [PREFIX, SUFFIX]] += 1e-3
     weights[:, STEM] = lattice.counts / (1 + np.exp(TYPICAL_STEM - lattice.lengths))
-    weights[:, SUFFIX] = np.bincount(lattice.entries[closes & ~opens], minlength=n) + 1e-3
     weights[lattice.lengths > settings.max_prefix, PREFIX] = 0
     weights[lattice.lengths > settings.max_suffix, SUFFIX] = 0
-    result: Doubles = weights / weights.sum(0)
-    return result
+    weights /= weights.sum(0)
+    return weights
+
+
+@njit(nogil=True)
+def _count_edges(
+    starts: Longs, rows: Longs, entries: npt.NDArray[np.int32], spans: npt.NDArray[np.uint8], weights: Doubles
+) -> None:
+    """Add up how many words each entry begins, and how many it ends, without being the word."""
+    for w in range(len(starts) - 1):
+        end = starts[w + 1]
+        for i in range(starts[w], end):
+            for e in range(rows[i], rows[i + 1]):
+                opens, closes = i == starts[w], i + spans[e] == end
+                if opens and not closes:
+                    weights[entries[e], PREFIX] += 1
+                if closes and not opens:
+                    weights[entries[e], SUFFIX] += 1
 
 
 class LexiconView:
@@ -122,7 +136,7 @@ class LexiconView:
 
     Args:
         corpus: distinct words.
-        lattice: candidates from `build_lattice`.
+        lattice: candidates from `build_lattice`; used up by `posteriors`, which shortens its arrays in place.
         settings: price ramp, steps, spelling.
         pool: threads; the result does not depend on their number.
         n_threads: word ranges worked on side by side.
@@ -143,14 +157,14 @@ class LexiconView:
         self._buffers = [np.empty((len(lattice.first), 3), np.int64) for _ in self._ranges]
 
     def posteriors(self) -> Iterator[Floats]:
-        """Cut probability after each symbol, once for each end price, cheapest first.
+        """Cut probability after each symbol, once for each end price, cheapest first; to be called once.
 
         Yields:
             float32, one a symbol; 0 after the last symbol of a word. The array is reused by the next step.
         """
         settings, source = self._settings, self._lattice
         state = _State(
-            source.rows.copy(), source.entries.copy(), source.spans.copy(), source.first, source.lengths,
+            source.rows, source.entries, source.spans, source.first, source.lengths,
             spelling_costs(self._corpus, source, settings.mean_entry_length),
             first_weights(self._corpus, source, settings),
             np.array(FIRST_STEP), np.array(FIRST_STOP), np.array(FIRST_START),

@@ -47,21 +47,32 @@ def _extensible(
 
 
 @njit(nogil=True)
-def _scatter(
-    levels: Ints, offsets: npt.NDArray[np.int64], masks: npt.NDArray[np.uint16], fill: npt.NDArray[np.int64],
-    rows: npt.NDArray[np.int64], entries: Ints, spans: npt.NDArray[np.uint8],
-) -> None:  # fmt: skip
-    """Bring the arcs from level order (all of length 1, all of length 2, ...) into the order of their start."""
+def _fill_rows(masks: npt.NDArray[np.uint16], rows: npt.NDArray[np.int64]) -> int:
+    """Where the arcs of each symbol begin: after one arc for each bit of the masks before it; how many there are."""
     arc = 0
     for i in range(len(masks)):
         rows[i] = arc
-        for k in range(len(offsets)):
-            if masks[i] >> k & 1:
-                entries[arc] = levels[offsets[k] + fill[k]]
-                spans[arc] = k + 1
-                fill[k] += 1
-                arc += 1
+        mask = masks[i]
+        while mask != 0:
+            mask &= mask - 1
+            arc += 1
     rows[len(masks)] = arc
+    return arc
+
+
+@njit(nogil=True)
+def _scatter(
+    level: Ints, length: int, masks: npt.NDArray[np.uint16], free: npt.NDArray[np.uint8],
+    rows: npt.NDArray[np.int64], entries: Ints, spans: npt.NDArray[np.uint8],
+) -> None:  # fmt: skip
+    """Bring the arcs of one length into the order of their start, behind the shorter ones; `free` counts those."""
+    at = 0
+    for i in range(len(masks)):
+        if masks[i] >> (length - 1) & 1:
+            arc = rows[i] + free[i]
+            free[i] += 1
+            entries[arc], spans[arc] = level[at], length
+            at += 1
 
 
 def _frequent(current: Ints, first: Ints, counts: Ints, least: int, offset: int) -> tuple[Ints, Ints, Ints]:
@@ -94,16 +105,19 @@ def build_lattice(corpus: SymbolCorpus, longest: int, min_count: int) -> Lattice
         _extensible(current, symbols, corpus.starts, length, left, right)
         longer = intern_pairs(left, right)
         current, first, count = _frequent(longer.ids, longer.first, longer.counts, min_count, total)
+        del longer
         here = current >= 0
         masks |= here.astype(np.uint16) << np.uint16(length - 1)
         levels.append(current[here])
         firsts.append(first)
         counts.append(count)
         total += len(first)
-    sizes = np.array([len(level) for level in levels])
+    del current, left, right
     rows = np.empty(n + 1, np.int64)
-    entries, spans = np.empty(sizes.sum(), np.int32), np.empty(sizes.sum(), np.uint8)
-    offsets = np.cumsum(sizes) - sizes
-    _scatter(np.concatenate(levels), offsets, masks, np.zeros(len(sizes), np.int64), rows, entries, spans)
+    arcs = _fill_rows(masks, rows)
+    entries, spans, free = np.empty(arcs, np.int32), np.empty(arcs, np.uint8), np.zeros(n, np.uint8)
+    for length in range(1, len(firsts) + 1):
+        _scatter(levels[length - 1], length, masks, free, rows, entries, spans)
+        levels[length - 1] = symbols  # each is let go once it is copied
     lengths = np.repeat(np.arange(1, len(firsts) + 1), [len(f) for f in firsts]).astype(np.uint8)
     return Lattice(rows, entries, spans, np.concatenate(firsts), lengths, np.concatenate(counts))

@@ -1,12 +1,13 @@
 """The compiled steps of the evidence against their readable twins and against numpy."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from mws_hf.learn.contextual import reference
-from mws_hf.learn.contextual.contexts import begin_contexts
+from mws_hf.learn.contextual.contexts import begin_contexts, read_contexts
 from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.contextual.interning import build_trie, intern_dense, intern_hashed, intern_pairs
 from mws_hf.learn.contextual.kernels import FIXED_POINT, best_splits, drop_arcs, expected_counts, variational_weights
@@ -72,6 +73,20 @@ def test_pairs_get_the_same_numbers_from_bits_and_from_hashing():
     assert [a.tolist() for a in found] == [a.tolist() for a in expected]
 
 
+def contexts_of(corpus, view):
+    out = np.empty(len(corpus.symbols), np.int32)
+    for w, (begin, end) in enumerate(pairwise(corpus.starts)):
+        read_contexts(view.ids, view.up, view.pad, view.shift, w, begin, end, out[begin:end])
+    return out
+
+
+def rows_of(corpus, contexts, junctions):
+    n = PER_VIEW * len(contexts.views)
+    rows = np.empty((len(junctions), n + N_FLAGS))
+    sample_rows(contexts, corpus.starts, junctions, rows[:, :n], rows[:, n:])
+    return rows
+
+
 @pytest.mark.parametrize("backwards", [False, True])
 def test_trie_nodes_are_the_distinct_prefixes_or_suffixes(words, corpus, backwards):
     trie = build_trie(corpus.symbols, corpus.starts, backwards)
@@ -85,13 +100,13 @@ def test_trie_nodes_are_the_distinct_prefixes_or_suffixes(words, corpus, backwar
 def test_branching_equals_the_reference_in_every_view(words, corpus, contexts):
     for v, (order, backwards) in enumerate((o, b) for o in (None, *ORDERS) for b in (False, True)):
         expected = [row for word in reference.branching(words, order, backwards=backwards) for row in word]
-        found = contexts.table[contexts.nodes[:, v]]
+        found = contexts.views[v].table[contexts_of(corpus, contexts.views[v])]
         np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=f"order {order}, backwards {backwards}")
 
 
 def test_rows_hold_rises_distances_and_word_flags(words, corpus, contexts):
     junctions = np.nonzero(inner_junctions(corpus))[0]
-    rows = sample_rows(contexts, corpus.starts, junctions)
+    rows = rows_of(corpus, contexts, junctions)
     forward, backward = (reference.branching(words, 2, backwards=b) for b in (False, True))
     at = 0
     for word, f, b in zip(words, forward, backward, strict=True):
@@ -111,11 +126,13 @@ def test_rows_hold_rises_distances_and_word_flags(words, corpus, contexts):
 def test_scores_are_the_weighted_rows(corpus, contexts):
     random = np.random.default_rng(3)
     junctions = np.nonzero(inner_junctions(corpus))[0]
-    rows = sample_rows(contexts, corpus.starts, junctions)
+    rows = rows_of(corpus, contexts, junctions)
     linear, square = random.normal(size=(2, rows.shape[1]))
-    out = np.zeros(len(corpus.symbols), np.float32)
-    score(corpus.starts, contexts.nodes, contexts.table, contexts.is_word, linear, square, out)
-    np.testing.assert_allclose(out[junctions], rows @ linear + rows**2 @ square, rtol=1e-4, atol=1e-3)
+    out = np.zeros(len(corpus.symbols))
+    score(contexts, 0, corpus.starts[:6], linear, square, out)
+    score(contexts, 5, corpus.starts[5:], linear, square, out)
+    np.testing.assert_allclose(out[junctions], rows @ linear + rows**2 @ square, rtol=1e-9, atol=1e-9)
+    assert not np.delete(out, junctions).any()
 
 
 @pytest.mark.parametrize(("longest", "least"), [(12, 2), (3, 4)])

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mws_hf.learn.contextual.forms import Forms
     from mws_hf.learn.contextual.learner import Evidence
     from mws_hf.learn.contextual.settings import EvidenceSettings
-    from mws_hf.learn.spelling import Spelled
 
     Longs = npt.NDArray[np.int64]
 
@@ -64,7 +63,7 @@ class _SharingTrainer(MwSTrainer):
     known: KnownEvidence
     saved_seconds: float = field(default=0.0, init=False)
 
-    def _collect(self, words: Spelled, counts: Longs, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
+    def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
         forms, evidence, was_known = self.known.get(settings)
         self.saved_seconds = self.known.seconds if was_known else 0.0
         return forms, evidence

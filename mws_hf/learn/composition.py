@@ -93,8 +93,10 @@ def learn_compositions(
     plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its junctions
     found = Learnt([])
     for discount in _DISCOUNTS:
+        values = None if plain else _values(words, corpus, boundaries, burial_cost * discount)
+        values = segmentation.cell_values(values)  # those by symbol can go
         more = segmentation.learn(
-            None if plain else _values(words, corpus, boundaries, burial_cost * discount),
+            values,
             n_merges - len(found.merges),
             min_value=max(1, min_frequency) * (1 if plain else _SCALE),
             max_token_length=max_token_length,

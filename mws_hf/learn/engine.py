@@ -166,7 +166,12 @@ class Segmentation:
         return learnt(table, self.tokens, first, status == EXHAUSTED)
 
     def cell_values(self, values: Array | None) -> Array:
-        """Junction values by cell (see pairs.py); None stands for each word's weight at all its junctions."""
+        """Junction values by cell (see pairs.py); None stands for each word's weight at all its junctions.
+
+        Values that are by cell already, one for each of `text`, stay as they are.
+        """
+        if values is not None and len(values) == len(self.text):
+            return values
         cells = np.zeros(len(self.text), np.int64)
         if values is None:
             lay_out_weights(self.corpus.weights, self.corpus.starts, cells)

@@ -109,7 +109,7 @@ def _more_tokens(table: PairTable, size: int) -> PairTable:
 
 def _more_pairs(table: PairTable, size: int) -> PairTable:
     table = table._replace(**{name: resized(getattr(table, name), size) for name in PAIR_FIELDS})
-    slots = 1 << (2 * size).bit_length()
+    slots = 1 << (2 * size - 1).bit_length()
     keys, ids = np.full(slots, -1, np.int64), np.zeros(slots, np.int32)
     rehash(table.left, table.right, int(table.used[PAIRS]), keys, ids)
     return table._replace(keys=keys, ids=ids)

@@ -208,14 +208,12 @@ class MwSTrainer:
         counts = counts.at_least(self.min_count) if self.min_count > 1 else counts
         if len(counts) == 0:
             raise MwSError(f"no training words are left (min_count={self.min_count}); give text with at least one word")
-        points, starts = counts.code_points()
-        words = Spelled(points.view(np.int32), starts)
-        alphabet = choose_alphabet(words, counts.counts, self.initial_alphabet, self.limit_alphabet)
+        alphabet = choose_alphabet(spelled(counts), counts.counts, self.initial_alphabet, self.limit_alphabet)
         budget = self._merge_budget(len(alphabet))
-        morphs, known = self._learn_morphs(words, counts.counts, alphabet, self._morph_budget(budget))
+        morphs, known = self._learn_morphs(counts, alphabet, self._morph_budget(budget))
         merges = morphs.merges
         if len(merges) < budget and self._composition() != 0:
-            merges = merges + self._compose(words, counts.counts, alphabet, merges, budget - len(merges), known).merges
+            merges = merges + self._compose(counts, alphabet, merges, budget - len(merges), known).merges
         if len(merges) < budget:
             advice = "" if self._composition() else "; composition='fill' would fill the rest with frequent neighbours"
             logger.warning(
@@ -260,11 +258,11 @@ class MwSTrainer:
         return budget if isinstance(composition, str) else round(budget * (1 - composition))
 
     def _learn_morphs(
-        self, words: Spelled, counts: Longs, alphabet: list[str], n_merges: int
+        self, counts: WordCounts, alphabet: list[str], n_merges: int
     ) -> tuple[Learnt, Segmentation | None]:
         """Merges of the criterion's own, and words cut by them where the learner has kept them."""
         if self.criterion == "classic":
-            return self._learn_classic(words, counts, alphabet, n_merges)
+            return self._learn_classic(spelled(counts), counts.counts, alphabet, n_merges)
         self.evidence = None
         if n_merges == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
             return Learnt([]), None
@@ -272,7 +270,7 @@ class MwSTrainer:
         from mws_hf.learn.contextual.settings import EvidenceSettings
 
         settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
-        forms, self.evidence = self._collect(words, counts, settings)
+        forms, self.evidence = self._collect(counts, settings)
         return learn_contextual(
             forms,
             alphabet,
@@ -283,12 +281,12 @@ class MwSTrainer:
             **self._limits(),
         )
 
-    def _collect(self, words: Spelled, counts: Longs, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
+    def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
         """The words' forms and their boundary evidence."""
         from mws_hf.learn.contextual.forms import collect_forms
         from mws_hf.learn.contextual.learner import collect_evidence
 
-        forms = collect_forms(words, counts)
+        forms = collect_forms(spelled(counts), counts.counts)
         return forms, collect_evidence(forms, settings)
 
     def _learn_classic(
@@ -310,14 +308,15 @@ class MwSTrainer:
         return learn_classic(segmentation, n_merges, score, **self._limits()), segmentation
 
     def _compose(
-        self, words: Spelled, counts: Longs, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int,
+        self, counts: WordCounts, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int,
         known: Segmentation | None,
     ) -> Learnt:  # fmt: skip
         from mws_hf.learn.composition import learn_compositions
 
+        words = spelled(counts)
         return learn_compositions(
             words,
-            counts,
+            counts.counts,
             alphabet,
             morphs,
             n_merges,
@@ -334,6 +333,12 @@ class MwSTrainer:
             "forbidden": frozenset(self.special_tokens),
             "show_progress": self.show_progress,
         }
+
+
+def spelled(counts: WordCounts) -> Spelled:
+    """The words as code points; made anew for each use, in a few hundredths of a second, rather than kept."""
+    points, starts = counts.code_points()
+    return Spelled(points.view(np.int32), starts)
 
 
 def choose_alphabet(words: Spelled, counts: Longs, initial: Iterable[str], limit: int | None) -> list[str]:

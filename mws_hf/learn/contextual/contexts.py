@@ -118,7 +118,7 @@ def _next_symbols(n_contexts: int, context: Ints, symbols: Ints, n_symbols: int)
     >>> _next_symbols(2, context, symbols, 6).tolist()
     [[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]
     """
-    support, variety = np.bincount(context, minlength=n_contexts), np.zeros(n_contexts, np.int64)
+    support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
     repeated = np.empty((2, len(context) // 2), np.int32)
     size = _repeated_pairs(context, symbols, support, np.zeros(n_symbols, np.int32), variety, repeated)
     return _table_of(support, variety, repeated[0, :size], repeated[1, :size])
@@ -127,6 +127,8 @@ def _next_symbols(n_contexts: int, context: Ints, symbols: Ints, n_symbols: int)
 @njit(nogil=True)
 def _repeated_pairs(context: Ints, symbols: Ints, support: Longs, times: Ints, variety: Longs, repeated: Ints) -> int:
     """Count each context's distinct symbols; write (context, count) of the pairs seen twice or more, by appearance."""
+    for k in range(len(context)):
+        support[context[k]] += 1
     begins = np.zeros(len(support) + 1, np.int32)
     for c in range(len(support)):
         begins[c + 1] = begins[c] + support[c]
@@ -204,14 +206,20 @@ def _trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, npt.NDArray
     trie = build_trie(corpus.symbols, corpus.starts, backwards)
     shared = trie.counts > 1
     number = np.where(shared, np.cumsum(shared, dtype=np.int32), np.int32(0))
-    inner, final = np.nonzero((trie.parents >= 0))[0], np.nonzero(trie.ends)[0]
+    inner, final = np.nonzero(trie.parents >= 0)[0], np.nonzero(trie.ends)[0]
     inner, final = inner[shared[trie.parents[inner]]], final[shared[final]]
     context = number[np.concatenate([trie.parents[inner], final])]
     n_contexts = int(number.max(initial=0)) + 1
     table = continuation_table(n_contexts, context, np.concatenate([trie.counts[inner], trie.ends[final]]))
     is_word = np.append(False, trie.ends[shared] > 0)
-    np.take(number, trie.nodes, out=trie.nodes)
+    _renumber(trie.nodes, number)
     return View(trie.nodes, np.zeros(0, np.int32), 0, 0, table), is_word
+
+
+@njit(nogil=True)
+def _renumber(ids: Ints, number: Ints) -> None:
+    for k in range(len(ids)):
+        ids[k] = number[ids[k]]
 
 
 def begin_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> Callable[[], Contexts]:

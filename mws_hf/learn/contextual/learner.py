@@ -197,15 +197,17 @@ def learn_contextual(
     weights = _shares(forms)[kept] if types else forms.counts[kept]
     words = forms.spelled_forms.take(kept)
     corpus = symbol_corpus(words, np.ones(len(words), np.int64), alphabet)
-    values = _junction_values(words, core[kept], weights, evidence, alphabet)
+    segmentation = Segmentation(corpus)
+    values = segmentation.cell_values(_junction_values(words, core[kept], weights, evidence, alphabet))
     del forms, words, core, weights
     seeds = _seeds(corpus, n_merges, max_token_length, forbidden)
-    segmentation = Segmentation(corpus)
     segmentation.apply(seeds)
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
     before_marks, graphemes = _before_marks(corpus), Learnt([])
     if before_marks.any():
-        graphemes = segmentation.learn(np.where(before_marks, values, 0), (n_merges - len(seeds)) // 2, **limits)
+        marks = np.where(segmentation.cell_values(before_marks), values, 0)
+        graphemes = segmentation.learn(marks, (n_merges - len(seeds)) // 2, **limits)
+        del marks
     learnt = segmentation.learn(
         values,
         n_merges - len(seeds) - len(graphemes.merges),

@@ -75,7 +75,7 @@ def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
     They sum to `share`. Lengths follow a Poisson distribution without its first two values: no stem has one letter.
 
     >>> unknown_stems(0.5, 5.0, 4).round(3).tolist()
-    [0.0, 0.0, 0.104, 0.174, 0.217]
+    [0.0, 0.0, 0.105, 0.175, 0.219]
     """
     lengths = np.arange(longest + 1)
     weights = np.exp(lengths * math.log(mean_length) - np.array([math.lgamma(n + 1) for n in lengths.tolist()]))

@@ -133,7 +133,9 @@ def sort_rows(
         np.empty(256, np.int64),
     )
     groups = np.empty((n // 2 + 1, 4), np.int64)  # from, to, first byte of the chunk (below 0: the count), shift
-    largest = counts[rows].max()
+    largest = counts[rows[0]]  # a method of arrays would make every process import SciPy for loading this kernel
+    for k in range(n):
+        largest = max(largest, counts[rows[k]])
     for k in range(n):
         chunks[k] = _U(largest - counts[rows[k]])
     shift = 56

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mws_hf.encode.cache import (
-    INLINE_KEY,
     LONGEST_KEY,
     SLOTS_USED,
     add,
@@ -24,6 +23,7 @@ from mws_hf.encode.cache import (
 )
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
 from mws_hf.encode.tables import NO_RANK, find_rank, pair_table
+from mws_hf.words.keys import INLINE_KEY
 
 SYMBOLS = 4
 

@@ -84,22 +84,6 @@ def test_readable_twin_agrees_with_the_kernel():
                 i = end
 
 
-@given(nasty_text, st.integers(0, 60))
-@settings(max_examples=1000, deadline=None)
-def test_fast_path_agrees_with_the_general_one_or_abstains(text, cut):
-    raw = text.encode()
-    while cut and (len(text.encode()[:cut].decode(errors="ignore").encode()) != cut):
-        cut -= 1
-    data = np.frombuffer(raw + b" .", np.uint8)
-    n = cut or len(raw)
-    for kind in (scanner.GPT4_KIND, scanner.WORD_KIND):
-        i = 0
-        while i < n:
-            end = scanner.next_pretoken(data, i, n, character_classes(), kind)
-            assert scanner.plain_end(data, i, n, scanner.letter_pairs()) in (-1, end)
-            i = end
-
-
 def test_end_of_text_is_respected_inside_a_longer_buffer():
     data = np.frombuffer("слово'и ещё".encode(), np.uint8)
     n = len("слово".encode())

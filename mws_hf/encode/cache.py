@@ -1,9 +1,8 @@
 """A bounded map from pre-tokens (UTF-8 bytes) to their ids, for one thread. It never evicts, and is always right.
 
-A slot is four uint64 words: three hold the key, one the ids. Keys of up to 23 bytes lie in the slot itself,
-zero-padded, with their length in the top byte, so a hit costs one cache line and no comparison of strings; longer keys
-leave their hash, their place in a byte pool and their length. Up to three ids lie in the slot too, more in an id pool.
-Words are read little-endian, which every platform numba supports is.
+A slot is four uint64 words: three hold the key (`words.keys`), one the ids. Keys of up to 23 bytes lie in the slot
+itself; longer ones leave their hash, their place in a byte pool and their length. Up to three ids lie in the slot too,
+more in an id pool.
 """
 
 from __future__ import annotations
@@ -12,21 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.instructions import load_word, prefetch
 from mws_hf.encode.tables import ID_BITS
 from mws_hf.jit import njit
+from mws_hf.words.instructions import prefetch
+from mws_hf.words.keys import LONG, empty_slots, home_of, key_of, same_bytes
 
-INLINE_KEY = 23
 LONGEST_KEY = 512
 """Pre-tokens of more bytes are merged each time: they are rare and seldom repeat."""
 
 _U: Any = np.uint64
 _I: Any = np.int64
-_KEY_MASKS = np.array(
-    [[(1 << 8 * min(max(n - 8 * word, 0), 8)) - 1 for word in range(3)] for n in range(INLINE_KEY + 1)], np.uint64
-)
-_LONG = _U(0xFF << 56)
-_MULTIPLIERS = (_U(0x9E3779B97F4A7C15), _U(0xC2B2AE3D27D4EB4F), _U(0x165667B19E3779F9), _U(0xD6E8FEB86659FD93))
 _INLINE_IDS = 3
 _ID_MASK = (1 << ID_BITS) - 1
 
@@ -51,30 +45,7 @@ class Cache(NamedTuple):
 
 def empty_cache(slots: int = 1 << 18) -> Cache:
     """A cache of `slots` slots (a power of two), with pools in proportion."""
-    memory = np.zeros(4 * slots + 8, np.uint64)
-    first = -(memory.ctypes.data >> 3) % 8  # so that no slot lies across two cache lines
-    return Cache(
-        memory[first : first + 4 * slots].reshape(-1, 4),
-        np.empty(slots, np.int32),
-        np.empty(4 * slots, np.uint8),
-        np.zeros(5, np.int64),
-    )
-
-
-@njit
-def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
-    """The three key words of the pre-token of `size` bytes at byte `start`; `add` sets the second of a long one."""
-    if size <= INLINE_KEY:
-        first = load_word(text, start) & _KEY_MASKS[size, 0]
-        second = load_word(text, start + 8) & _KEY_MASKS[size, 1]
-        third = load_word(text, start + 16) & _KEY_MASKS[size, 2]
-        return first, second, third | (_U(size) << _U(56))
-    mixed = _U(size)
-    for at in range(start, start + size - 7, 8):
-        mixed = (mixed ^ load_word(text, at)) * _MULTIPLIERS[0]
-        mixed ^= mixed >> _U(32)
-    mixed = (mixed ^ load_word(text, start + size - 8)) * _MULTIPLIERS[1]
-    return mixed, _U(0), _LONG | _U(size)
+    return Cache(empty_slots(slots), np.empty(slots, np.int32), np.empty(4 * slots, np.uint8), np.zeros(5, np.int64))
 
 
 @njit
@@ -86,23 +57,6 @@ def look_ahead(text: np.ndarray, starts: np.ndarray, n: int, cache: Cache, keys:
         home = home_of(first, second, third)
         keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3] = first, second, third, home
         prefetch(cache.slots, _I(home) & mask)
-
-
-@njit(inline="always")
-def home_of(first: int, second: int, third: int) -> int:
-    """Hash of a key; the second word of a long one must be 0."""
-    mixed = first * _MULTIPLIERS[0] + second * _MULTIPLIERS[1] + third * _MULTIPLIERS[2]
-    mixed = (mixed ^ (mixed >> _U(32))) * _MULTIPLIERS[3]
-    return mixed ^ (mixed >> _U(29))
-
-
-@njit
-def _same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
-    """Whether `size` bytes, 8 or more, are the same."""
-    for k in range(0, size - 7, 8):
-        if load_word(pool, at + k) != load_word(text, start + k):
-            return False
-    return load_word(pool, at + size - 8) == load_word(text, start + size - 8)
 
 
 @njit(inline="always")
@@ -120,13 +74,13 @@ def find(cache: Cache, text: np.ndarray, start: int, size: int, key: np.ndarray)
     first, second, third = key[0], key[1], key[2]
     slots = cache.slots
     mask = slots.shape[0] - 1
-    long = third >= _LONG
+    long = third >= LONG
     slot = _I(key[3]) & mask
     while True:
         found = slots[slot, 2]
         if found == third and slots[slot, 0] == first:
             if long:
-                if _same_bytes(cache.text, _I(slots[slot, 1]), text, start, size):
+                if same_bytes(cache.text, _I(slots[slot, 1]), text, start, size):
                     return slot
             elif slots[slot, 1] == second:
                 return slot
@@ -144,7 +98,7 @@ def add(
     first, second, third = key[0], key[1], key[2]
     if 4 * counters[SLOTS_USED] >= 3 * cache.slots.shape[0]:
         return
-    if third >= _LONG:
+    if third >= LONG:
         at = counters[BYTES_USED]
         if at + size > cache.text.shape[0]:
             return
@@ -154,7 +108,7 @@ def add(
     value = _pack(cache, ids, n)
     if value < 0:
         return
-    if third >= _LONG:
+    if third >= LONG:
         counters[BYTES_USED] += size
     cache.slots[slot, 0], cache.slots[slot, 1], cache.slots[slot, 2] = first, second, third
     cache.slots[slot, 3] = _U(value)
@@ -203,7 +157,7 @@ def _refill(old: Cache, new: Cache) -> None:
         third = old.slots[k, 2]
         if third == _U(0):
             continue
-        second = _U(0) if third >= _LONG else old.slots[k, 1]
+        second = _U(0) if third >= LONG else old.slots[k, 1]
         slot = _I(home_of(old.slots[k, 0], second, third)) & mask
         while new.slots[slot, 2] != _U(0):
             slot = (slot + 1) & mask

@@ -24,13 +24,13 @@ from mws_hf.encode.cache import (
     home_slot,
     look_ahead,
 )
-from mws_hf.encode.instructions import WINDOW, trailing_zeros
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
 from mws_hf.encode.tables import BpeTables
-from mws_hf.encode.windows import plain_boundaries
 from mws_hf.jit import njit
 from mws_hf.pattern import split
+from mws_hf.words.instructions import WINDOW, trailing_zeros
 from mws_hf.words.scanner import next_pretoken
+from mws_hf.words.windows import plain_boundaries
 
 _I: Any = np.int64
 _U: Any = np.uint64

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.encode.instructions import leading_zeros, trailing_zeros
 from mws_hf.encode.tables import NO_RANK, find_rank
 from mws_hf.jit import njit
+from mws_hf.words.instructions import leading_zeros, trailing_zeros
 
 _I: Any = np.int64
 _U: Any = np.uint64

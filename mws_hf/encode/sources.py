@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.encode.kernel import PADDING
 from mws_hf.errors import MwSError
 from mws_hf.jit import njit
+from mws_hf.words.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.words.readers import (
     expand_paths,
     file_kind,

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
+from mws_hf.words.order import sort_rows
 from mws_hf.words.parallel import default_workers
 from mws_hf.words.table import TokenTable
 
@@ -110,12 +111,8 @@ class WordCounts:
     def _frozen(
         cls, strings: Any, counts: npt.NDArray[np.int64], pattern: str, normalization: str | None
     ) -> WordCounts:
-        if not isinstance(strings, pa.LargeStringArray):
-            strings = pc.cast(strings, pa.large_string())
-        if isinstance(strings, pa.ChunkedArray):
-            strings = strings.combine_chunks()
         counts.flags.writeable = False
-        return cls(strings, counts, pattern, normalization)
+        return cls(_flat(strings), counts, pattern, normalization)
 
     @cached_property
     def words(self) -> list[str]:
@@ -242,28 +239,24 @@ class WordCounts:
         return result
 
 
+def _flat(strings: Any) -> pa.LargeStringArray:
+    if not isinstance(strings, pa.LargeStringArray):
+        strings = pc.cast(strings, pa.large_string())
+    return strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings
+
+
 def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:
     """The words in canonical order, and their counts; ranges of counts are sorted side by side."""
-    n = len(counts)
+    strings, n = _flat(strings), len(counts)
     steps = [k * n // default_workers() for k in range(1, default_workers())] if n >= _SORTED_AT_ONCE else []
     bounds = sorted({*np.partition(counts, steps)[steps].tolist()}) if steps else []
     shares = np.searchsorted(np.array(bounds, np.int64), counts, side="right")
     parts = [np.flatnonzero(shares == share) for share in range(len(bounds), -1, -1)]
+    data, offsets = flat_utf8(strings)
     with ThreadPoolExecutor(len(parts), thread_name_prefix="mws-sort") as pool:
-        sorted_parts = list(pool.map(lambda part: _sorted_part(strings, counts, part), parts))
-    return pa.chunked_array([words for words, _ in sorted_parts]), np.concatenate([sums for _, sums in sorted_parts])
-
-
-def _sorted_part(
-    strings: Any, counts: npt.NDArray[np.int64], part: npt.NDArray[np.int64]
-) -> tuple[Any, npt.NDArray[np.int64]]:
-    words, sums = strings.take(arrow_integers(part)), counts[part]
-    table = pa.Table.from_arrays([words, arrow_integers(sums)], ["word", "count"])
-    alike = len(sums) == 0 or sums.min() == sums.max()
-    order = pc.sort_indices(
-        table, sort_keys=[("word", "ascending")] if alike else [("count", "descending"), ("word", "ascending")]
-    )
-    return words.take(order), sums[np.frombuffer(order.buffers()[1], np.uint64)]
+        list(pool.map(lambda part: sort_rows(data, offsets, counts, part), parts))
+    order = np.concatenate(parts)
+    return strings.take(arrow_integers(order)), counts[order]
 
 
 def arrow_integers(values: npt.NDArray[np.int64]) -> pa.Int64Array:

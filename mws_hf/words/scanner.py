@@ -231,56 +231,6 @@ def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDAr
     return _blank_end(data, i, n, classes) if code >= SPACE else _symbols_end(data, i, n, classes)
 
 
-@lru_cache(maxsize=1)
-def letter_pairs() -> npt.NDArray[np.uint8]:
-    """What any two bytes, the first the low one, mean to `plain_end`: uint8, shape (65536,), read-only.
-
-    2 when both belong to letters, 1 when only the first is one; for an ASCII symbol (no apostrophe) 3 before a space, 4
-    before a line feed, 5 before another; 0 for all else. Only letters of one or two bytes count.
-    """
-    classes, byte = character_classes(), np.arange(256)
-    ascii_letter = (byte < 0x80) & (classes[:256] == LETTER)
-    ascii_symbol = (byte < 0x80) & (classes[:256] == OTHER)
-    first, second = byte[None, :], byte[:, None]
-    double = (first >= 0xC2) & (first < 0xE0) & (second >> 6 == 2)
-    double &= classes[(first & 0x1F) << 6 | second & 0x3F] == LETTER
-    pairs = np.where(double, 2, ascii_letter[None, :] * (1 + ascii_letter[:, None])).astype(np.uint8)
-    pairs[0x20, ascii_symbol], pairs[0x0A, ascii_symbol] = 3, 4
-    pairs[np.ix_(ascii_symbol, ascii_symbol)] = 5
-    pairs = pairs.reshape(-1)
-    pairs.flags.writeable = False
-    return pairs
-
-
-@njit(inline="always")
-def plain_end(data: npt.NDArray[np.uint8], start: int, n: int, pairs: npt.NDArray[np.uint8]) -> int | np.int64:
-    """As `next_pretoken` for nearly all of running text, in half the time; -1 when that one must decide.
-
-    Plain are ``" "?`` and letters of one or two bytes before an ASCII character other than an apostrophe, and ``" "?``
-    and ASCII symbols before a space or one line feed; both patterns cut alike there. An ASCII character below "A" must
-    follow in `data` after `start`, with a byte behind it, since the first loop looks for no end.
-    """
-    at = np.uint64(start + (data[start] == 0x20))  # unsigned: numba tests signed indices for being negative
-    first = at
-    while True:
-        step = pairs[data[at] | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)]
-        while step == 2:
-            at += np.uint64(2)
-            step = pairs[data[at] | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)]
-        if step != 1:
-            break
-        at += np.uint64(1)
-    end = np.int64(at)
-    if at > first:
-        return end if end < n and data[at] < 0x80 and data[at] != 0x27 else -1
-    while step == 5 and end + 2 < n:
-        end += 1
-        step = pairs[data[end] | np.uint64(data[end + 1]) << np.uint64(8)]
-    if step == 4 and end + 2 < n and data[end + 2] != 0x0A and data[end + 2] != 0x0D:
-        return end + 2
-    return end + 1 if step == 3 and end < n else -1
-
-
 @njit(nogil=True)
 def pretoken_ends(
     data: npt.NDArray[np.uint8], start: int, n: int, classes: npt.NDArray[np.uint8], kind: int

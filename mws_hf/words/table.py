@@ -1,8 +1,7 @@
 """An exact hash table from byte strings to 64-bit counts: no Python object per token. It knows no order and no files.
 
-A slot holds four numbers: two of key, count, start in the arena. The key of a string of at most 15 bytes is the string
-itself with its length on top; that of a longer one is a 64-bit hash and the length, and its bytes are compared in the
-arena, which holds the distinct strings one after another in order of arrival. Tokens go in by batches whose slots are
+A slot is four numbers: three of key (`words.keys`) and a count. The arena holds the distinct strings one after another
+in order of arrival, and the third word of a long string's key says where. Tokens go in by batches whose slots are
 touched ahead of their use, so that waiting for memory overlaps. The kernels stop when a batch might not fit; Python
 then makes room and calls again.
 """
@@ -15,149 +14,126 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from mws_hf.jit import njit
-from mws_hf.words.scanner import character_classes, letter_pairs, next_pretoken, plain_end
+from mws_hf.words.instructions import WINDOW, prefetch, store_word, trailing_zeros
+from mws_hf.words.keys import LONG, empty_slots, home_of, key_at_end, key_of, same_bytes, size_of
+from mws_hf.words.scanner import character_classes, next_pretoken
+from mws_hf.words.windows import plain_boundaries
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 BATCH = 256
+_MOST = BATCH + WINDOW  # tokens a batch may have
 _FIRST_SLOTS, _FIRST_ARENA = 1 << 12, 1 << 16
-_SMALL = 1 << 20  # numbers in slots, below which a table grows by 4 at once
-_MULTIPLY, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-_S20, _S29, _S32, _S52, _S56 = np.uint64(20), np.uint64(29), np.uint64(32), np.uint64(52), np.uint64(56)
-_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-_SHORT, _LONG, _REST = 15, np.uint64(0xFF << 56), np.uint64((1 << 56) - 1)
-_MASKS = np.array([(1 << (8 * k)) - 1 for k in range(9)], np.uint64)
-
-
-@intrinsic
-def _load64(typingctx: Any, data: Any, i: Any) -> Any:
-    """The 8 bytes from ``data[i]`` on as one little-endian uint64, unaligned; numba has no such load of its own."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        pointer = builder.gep(array.data, [args[1]])
-        return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
-
-    return types.uint64(data, types.int64), codegen
-
-
-@intrinsic
-def _prefetch(typingctx: Any, data: Any, i: Any) -> Any:
-    """Have the memory of ``data[i]`` fetched while other work goes on."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        integer, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, integer, integer, integer])
-        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        address = builder.bitcast(builder.gep(array.data, [args[1]]), pointer)
-        builder.call(prefetch, [address, integer(1), integer(3), integer(1)])  # to write, keep near, data
-        return context.get_dummy_value()
-
-    return types.void(data, types.int64), codegen
+_SMALL = 1 << 18  # slots, below which a table grows by 4 at once
+_KEY_BYTES = 24
+_U: Any = np.uint64
+_I: Any = np.int64
 
 
 @njit(inline="always")
-def _block(data: Bytes, i: int, size: int) -> np.uint64:
-    """The first `size` (at most 8; 0 when negative) bytes from `i` on, as a uint64 padded with zeros."""
-    size = min(max(size, 0), 8)
-    if i + 8 <= len(data):
-        return _load64(data, i) & _MASKS[size]
-    block = np.uint64(0)
-    for k in range(size):
-        block |= np.uint64(data[i + k]) << np.uint64(8 * k)
-    return block
+def _file(keys: Words, q: int, first: int, second: int, third: int, slots: Words) -> None:
+    """Put down a key and its hash as row `q` of `keys`, and have its slot fetched early."""
+    home = home_of(first, second, third)
+    keys[q, 0], keys[q, 1], keys[q, 2], keys[q, 3] = first, second, third, home
+    prefetch(slots, _I(home & _U(len(slots) - 1)))
 
 
-@njit(inline="always")
-def _mixed(low: int, high: int) -> np.uint64:
-    """A well-spread 64-bit hash of two uint64."""
-    value = (low * _MULTIPLY) ^ ((high + _MIX) * _MIX)
-    value = (value ^ (value >> _S32)) * _MULTIPLY
-    return value ^ (value >> _S29)
+@njit
+def _file_texts(data: Bytes, bounds: Ints, n: int, keys: Words, slots: Words) -> None:
+    """`_file` for the strings ``data[bounds[q]:bounds[q + 1]]``, q < n."""
+    safe = len(data) - _KEY_BYTES
+    for q in range(n):
+        start, size = bounds[q], bounds[q + 1] - bounds[q]
+        first, second, third = key_of(data, start, size) if start <= safe else key_at_end(data, start, size)
+        _file(keys, q, first, second, third, slots)
 
 
-@njit(inline="always")
-def _key(data: Bytes, start: int, size: int) -> tuple[np.uint64, np.uint64]:
-    if size <= _SHORT:
-        return _block(data, start, size), _block(data, start + 8, size - 8) | np.uint64(size) << _S56
-    value = _mixed(_block(data, start, 8), _block(data, start + 8, 8))
-    for k in range(16, size, 8):
-        value = _mixed(value, _block(data, start + k, size - k))
-    return value, _LONG | np.uint64(size)
-
-
-@njit(inline="always")
-def _size(high: int) -> np.int64:
-    """The length of the string that has the second key number `high`."""
-    return np.int64(high & _REST) if high >= _LONG else np.int64(high >> _S56)
-
-
-@njit(inline="always")
-def _same(data: Bytes, start: int, size: int, arena: Bytes, at: int) -> bool:
-    differ = np.uint64(0)
-    for k in range(0, size, 8):
-        differ |= _block(data, start + k, size - k) ^ _block(arena, at + k, size - k)
-    return differ == 0
-
-
-@njit(inline="always")
-def _file(keys: Words, q: int, low: int, high: int, slots: Words) -> None:
-    """Put down two numbers of key and the first slot to look at as row `q` of `keys`, and fetch that slot early."""
-    slot = (_mixed(low, high) >> _S20 << _TWO) & np.uint64(len(slots) - 1)
-    row = np.uint64(3 * q)
-    keys[row], keys[row + _ONE], keys[row + _TWO] = low, high, slot
-    _prefetch(slots, np.int64(slot))
+@njit
+def _put(data: Bytes, start: int, keys: Words, q: int, arena: Bytes, at: int) -> None:
+    """Copy a string to the arena, which has room for a whole key."""
+    size = size_of(keys[q, 2])
+    if keys[q, 2] >= LONG:
+        for k in range(size):
+            arena[at + k] = data[start + k]
+        return
+    for word in range(3):
+        store_word(arena, at + 8 * word, keys[q, word])  # what is beyond the string is overwritten by the next one
 
 
 @njit
 def _add_batch(
-    data: Bytes, starts: Ints, ends: Ints, keys: Words, amounts: Ints, n: int, slots: Words, arena: Bytes, used: Ints
+    data: Bytes,
+    starts: Ints,
+    keys: Words,
+    amounts: Ints,
+    n: int,
+    size: int,
+    slots: Words,
+    arena: Bytes,
+    entries: Ints,
+    used: Ints,
 ) -> bool:
-    """Add `amounts[q]` to the count of ``data[starts[q]:ends[q]]`` for q < n <= BATCH; False when room may not do.
+    """Add `amounts[q]` to the count of the string with key ``keys[q]`` for q < n; False when room may not do.
 
-    `keys` holds what `_file` put there; `used` the number of entries, of arena bytes, and (out) the arena bytes that
-    the batch may need.
+    `data` and `starts` tell the bytes of long strings, `keys` is what `_file` put down, `size` the bytes of all
+    strings. `entries` holds, for each entry, where it ends in the arena, and its slot; `used` the number of entries, of
+    arena bytes, and (out) the arena bytes that the batch may need.
     """
-    mask = np.uint64(len(slots) - 1)
-    used[2] = 0
-    for q in range(n):
-        used[2] += ends[q] - starts[q]
-    if 32 * (used[0] + n) > 5 * len(slots) or used[1] + used[2] > len(arena):
+    mask = _U(len(slots) - 1)
+    used[2] = size + _KEY_BYTES
+    if used[0] + n > len(entries) or used[1] + used[2] > len(arena):
         return False
     for q in range(n):
-        row, size = np.uint64(3 * q), ends[q] - starts[q]
-        low, high, slot = keys[row], keys[row + _ONE], keys[row + _TWO]
-        while slots[slot + _ONE] != 0:
-            if slots[slot] == low and slots[slot + _ONE] == high:
-                if size <= _SHORT or _same(data, starts[q], size, arena, np.int64(slots[slot + _THREE])):
+        first, second, third = keys[q, 0], keys[q, 1], keys[q, 2]
+        slot = keys[q, 3] & mask
+        while slots[slot, 2] != _U(0):
+            if slots[slot, 0] == first and slots[slot, 2] == third:
+                if third >= LONG:
+                    if same_bytes(arena, _I(slots[slot, 1]), data, starts[q], size_of(third)):
+                        break
+                elif slots[slot, 1] == second:
                     break
-            slot = (slot + _FOUR) & mask
-        if slots[slot + _ONE] == 0:
-            slots[slot], slots[slot + _ONE], slots[slot + _THREE] = low, high, np.uint64(used[1])
-            for k in range(size):
-                arena[used[1] + k] = data[starts[q] + k]
+            slot = (slot + _U(1)) & mask
+        if slots[slot, 2] == _U(0):
+            slots[slot, 0], slots[slot, 1], slots[slot, 2] = first, second, third
+            if third >= LONG:
+                slots[slot, 1] = _U(used[1])
+            _put(data, starts[q], keys, q, arena, used[1])
+            used[1] += size_of(third)
+            entries[used[0], 0], entries[used[0], 1] = used[1], _I(slot)
             used[0] += 1
-            used[1] += size
-        slots[slot + _TWO] += np.uint64(amounts[q])
+        slots[slot, 3] += _U(amounts[q])
     return True
 
 
 @njit
-def _plain_limit(data: Bytes) -> int:
-    """Before this byte `plain_end` is safe: an ASCII character below "A" is there, with one byte behind it."""
-    limit = len(data) - 2
-    while limit >= 0 and data[limit] >= 0x41:
-        limit -= 1
-    return limit
+def _cut(data: Bytes, offsets: Ints, cursor: Ints, classes: Bytes, kind: int, bounds: Ints) -> int:
+    """Cut a batch of pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on.
+
+    Pre-token q is ``bounds[q:q + 2]``; `cursor` is moved on.
+    """
+    d, i, n = cursor[0], max(cursor[1], offsets[cursor[0]]), 0
+    bounds[0] = i
+    while d < len(offsets) - 1 and n < BATCH:
+        end = offsets[d + 1]
+        while i < end and n < BATCH:
+            found = plain_boundaries(data, i, end) if i + WINDOW <= len(data) else _U(0)
+            if found == _U(0):
+                n += 1
+                bounds[n] = next_pretoken(data, i, end, classes, kind)
+            while found != _U(0):
+                n += 1
+                bounds[n] = i + trailing_zeros(found)
+                found &= found - _U(1)
+            i = bounds[n]
+        if i >= end:
+            d += 1
+    cursor[0], cursor[1] = d, i
+    return n
 
 
 @njit(nogil=True)
@@ -166,49 +142,36 @@ def _count_texts(
     offsets: Ints,
     cursor: Ints,
     classes: Bytes,
-    pairs: Bytes,
     kind: int,
     slots: Words,
     arena: Bytes,
+    entries: Ints,
     used: Ints,
 ) -> bool:
     """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on."""
-    starts, ends, ones = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), np.ones(BATCH, np.int64)
-    keys = np.empty(3 * BATCH, np.uint64)
-    d, i, limit = cursor[0], max(cursor[1], offsets[cursor[0]]), _plain_limit(data)
-    while d < len(offsets) - 1:
-        found = 0
-        while d < len(offsets) - 1 and found < BATCH:
-            n = offsets[d + 1]
-            while i < n and found < BATCH:
-                starts[found] = i
-                end = plain_end(data, i, n, pairs) if i < limit else -1
-                i = end if end >= 0 else next_pretoken(data, i, n, classes, kind)
-                ends[found] = i
-                low, high = _key(data, starts[found], i - starts[found])
-                _file(keys, found, low, high, slots)
-                found += 1
-            if i >= n:
-                d += 1
-        if not _add_batch(data, starts, ends, keys, ones, found, slots, arena, used):
+    bounds, ones = np.empty(_MOST + 1, np.int64), np.ones(_MOST, np.int64)
+    keys = np.empty((_MOST, 4), np.uint64)
+    while cursor[0] < len(offsets) - 1:
+        d, i = cursor
+        n = _cut(data, offsets, cursor, classes, kind, bounds)
+        _file_texts(data, bounds, n, keys, slots)
+        if not _add_batch(data, bounds, keys, ones, n, bounds[n] - bounds[0], slots, arena, entries, used):
+            cursor[0], cursor[1] = d, i
             return False
-        cursor[0], cursor[1] = d, i
     return True
 
 
 @njit(nogil=True)
 def _count_words(
-    data: Bytes, offsets: Ints, counts: Ints, cursor: Ints, slots: Words, arena: Bytes, used: Ints
+    data: Bytes, offsets: Ints, counts: Ints, cursor: Ints, slots: Words, arena: Bytes, entries: Ints, used: Ints
 ) -> bool:
     """Add the counts of the words ``data[offsets[w]:offsets[w + 1]]`` from word `cursor` on."""
-    keys = np.empty(3 * BATCH, np.uint64)
+    keys = np.empty((BATCH, 4), np.uint64)
     while cursor[0] < len(offsets) - 1:
         first, last = cursor[0], min(cursor[0] + BATCH, len(offsets) - 1)
-        starts, ends = offsets[first:last], offsets[first + 1 : last + 1]
-        for q in range(last - first):
-            low, high = _key(data, starts[q], ends[q] - starts[q])
-            _file(keys, q, low, high, slots)
-        if not _add_batch(data, starts, ends, keys, counts[first:last], last - first, slots, arena, used):
+        bounds, size = offsets[first : last + 1], offsets[last] - offsets[first]
+        _file_texts(data, bounds, last - first, keys, slots)
+        if not _add_batch(data, bounds, keys, counts[first:last], last - first, size, slots, arena, entries, used):
             return False
         cursor[0] = last
     return True
@@ -216,48 +179,50 @@ def _count_words(
 
 @njit(nogil=True)
 def _count_slots(
-    old: Words, old_arena: Bytes, part: int, parts: int, cursor: Ints, slots: Words, arena: Bytes, used: Ints
+    old: Words,
+    old_arena: Bytes,
+    part: int,
+    parts: int,
+    cursor: Ints,
+    slots: Words,
+    arena: Bytes,
+    entries: Ints,
+    used: Ints,
 ) -> bool:
     """Add the entries of another table whose hash falls to `part` of `parts`, from its slot `cursor` on."""
-    starts, ends, amounts = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
-    keys = np.empty(3 * BATCH, np.uint64)
+    starts, amounts = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
+    keys = np.empty((BATCH, 4), np.uint64)
     s = cursor[0]
     while s < len(old):
-        found = 0
-        while s < len(old) and found < BATCH:
-            low, high = old[s], old[s + 1]
-            if high != 0 and np.int64(_mixed(low, high) >> _S52) * parts >> 12 == part:
-                starts[found], amounts[found] = old[s + 3], old[s + 2]
-                ends[found] = starts[found] + _size(high)
-                _file(keys, found, low, high, slots)
-                found += 1
-            s += 4
-        if not _add_batch(old_arena, starts, ends, keys, amounts, found, slots, arena, used):
+        n = size = 0
+        while s < len(old) and n < BATCH:
+            first, third = old[s, 0], old[s, 2]
+            second = _U(0) if third >= LONG else old[s, 1]
+            if third != _U(0) and _I(home_of(first, second, third) >> _U(52)) * parts >> 12 == part:
+                starts[n], amounts[n] = _I(old[s, 1]), _I(old[s, 3])
+                size += size_of(third)
+                _file(keys, n, first, second, third, slots)
+                n += 1
+            s += 1
+        if not _add_batch(old_arena, starts, keys, amounts, n, size, slots, arena, entries, used):
             return False
         cursor[0] = s
     return True
 
 
 @njit(nogil=True)
-def _rehash(old: Words, new: Words) -> None:
-    mask = np.uint64(len(new) - 1)
-    for s in range(0, len(old), 4):
-        if old[s + 1] != 0:
-            slot = (_mixed(old[s], old[s + 1]) >> _S20 << _TWO) & mask
-            while new[slot + _ONE] != 0:
-                slot = (slot + _FOUR) & mask
-            for k in range(4):
-                new[slot + np.uint64(k)] = old[s + k]
-
-
-@njit(nogil=True)
-def _list_slots(slots: Words, starts: Ints, counts: Ints) -> None:
-    """Where in the arena each entry starts, and its count, in the order of the slots."""
-    n = 0
-    for s in range(0, len(slots), 4):
-        if slots[s + 1] != 0:
-            starts[n], counts[n] = slots[s + 3], slots[s + 2]
-            n += 1
+def _rehash(old: Words, entries: Ints, n: int, new: Words) -> None:
+    """Move the first `n` entries to new slots."""
+    mask = _U(len(new) - 1)
+    for e in range(n):
+        s = _U(entries[e, 1])
+        second = _U(0) if old[s, 2] >= LONG else old[s, 1]
+        slot = home_of(old[s, 0], second, old[s, 2]) & mask
+        while new[slot, 2] != _U(0):
+            slot = (slot + _U(1)) & mask
+        for k in range(4):
+            new[slot, k] = old[s, k]
+        entries[e, 1] = _I(slot)
 
 
 @njit(nogil=True)
@@ -265,8 +230,10 @@ def hash_words(data: Bytes, offsets: Ints) -> Words:
     """A 64-bit hash of every word, equal on every machine: uint64, shape (n_words,)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     for w in range(len(hashes)):
-        low, high = _key(data, offsets[w], offsets[w + 1] - offsets[w])
-        hashes[w] = _mixed(low, high)
+        start, size = offsets[w], offsets[w + 1] - offsets[w]
+        safe = start + _KEY_BYTES <= len(data)
+        first, second, third = key_of(data, start, size) if safe else key_at_end(data, start, size)
+        hashes[w] = home_of(first, second, third)
     return hashes
 
 
@@ -294,19 +261,21 @@ class TokenTable:
         self._max_bytes, self._spill = max_bytes, spill
         self.clear()
         if room[0] > 0:
-            n_slots = 1 << (8 * (room[0] + BATCH) // 5).bit_length()
-            self._slots, self._arena = np.zeros(4 * n_slots, np.uint64), np.empty(room[1] + _FIRST_ARENA, np.uint8)
+            self._empty(1 << (8 * (room[0] + BATCH) // 5).bit_length(), room[1] + _FIRST_ARENA)
 
     def clear(self) -> None:
         """Forget everything and give the memory back."""
-        self._slots = np.zeros(4 * _FIRST_SLOTS, np.uint64)
-        self._arena = np.empty(_FIRST_ARENA, np.uint8)
+        self._empty(_FIRST_SLOTS, _FIRST_ARENA)
+
+    def _empty(self, n_slots: int, arena_bytes: int) -> None:
+        self._slots, self._arena = empty_slots(n_slots), np.empty(arena_bytes, np.uint8)
+        self._entries = np.empty((_most_entries(n_slots), 2), np.int64)
         self._used = np.zeros(3, np.int64)
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory the table takes."""
-        return int(self._slots.nbytes + self._arena.nbytes)
+        return int(self._slots.nbytes + self._entries.nbytes + self._arena.nbytes)
 
     def __len__(self) -> int:
         return int(self._used[0])
@@ -319,43 +288,53 @@ class TokenTable:
             offsets: int64, shape (n_texts + 1,).
             kind: `scanner_kind` of the split pattern.
         """
-        cursor, classes, pairs = np.zeros(2, np.int64), character_classes(), letter_pairs()
-        while not _count_texts(data, offsets, cursor, classes, pairs, kind, self._slots, self._arena, self._used):
+        cursor, classes = np.zeros(2, np.int64), character_classes()
+        while not _count_texts(data, offsets, cursor, classes, kind, *self._arrays()):
             self._make_room()
 
     def count_words(self, data: Bytes, offsets: Ints, counts: Ints) -> None:
         """Add ``counts[w]`` for each word ``data[offsets[w]:offsets[w + 1]]``."""
         cursor = np.zeros(1, np.int64)
-        while not _count_words(data, offsets, counts, cursor, self._slots, self._arena, self._used):
+        while not _count_words(data, offsets, counts, cursor, *self._arrays()):
             self._make_room()
 
     def entries(self) -> tuple[pa.LargeStringArray, Ints]:
         """The distinct strings in order of arrival, and their counts."""
         n, end = len(self), self._used[1]
-        starts, counts = np.empty(n, np.int64), np.empty(n, np.int64)
-        _list_slots(self._slots, starts, counts)
-        order = np.argsort(starts)
-        offsets = np.append(starts[order], end)
+        offsets, places = np.zeros(n + 1, np.int64), self._entries[:n]
+        offsets[1:] = places[:, 0]
         data = pa.py_buffer(self._arena[:end])  # no copy: what is in an arena never changes
-        return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts[order]
+        counts = self._slots[places[:, 1], 3].view(np.int64)
+        return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts
+
+    def _arrays(self) -> tuple[Words, Bytes, Ints, Ints]:
+        return self._slots, self._arena, self._entries, self._used
 
     def _make_room(self) -> None:
-        more_slots = 32 * (len(self) + BATCH) > 5 * len(self._slots)
+        more_slots = len(self) + _MOST > len(self._entries)
         arena_bytes = int(self._used[1] + self._used[2])
         factor = 4 if len(self._slots) < _SMALL else 2
-        peak = self._slots.nbytes * (1 + factor if more_slots else 1) + len(self._arena) + 2 * arena_bytes
+        growing = self._slots.nbytes + self._entries.nbytes
+        peak = growing * (1 + factor if more_slots else 1) + len(self._arena) + 2 * arena_bytes
         if self._spill is not None and self._max_bytes is not None and peak > self._max_bytes and len(self) > 0:
             self._spill(self)
             self.clear()
             return
         if more_slots:
-            slots = np.zeros(factor * len(self._slots), np.uint64)
-            _rehash(self._slots, slots)
-            self._slots = slots
+            slots = empty_slots(factor * len(self._slots))
+            entries = np.empty((_most_entries(len(slots)), 2), np.int64)
+            entries[: len(self)] = self._entries[: len(self)]
+            _rehash(self._slots, entries, len(self), slots)
+            self._slots, self._entries = slots, entries
         if arena_bytes > len(self._arena):
             arena = np.empty(2 * arena_bytes, np.uint8)
             arena[: self._used[1]] = self._arena[: self._used[1]]
             self._arena = arena
+
+
+def _most_entries(n_slots: int) -> int:
+    """How full a table may get: more would make strings stray far from the slots that their hashes point to."""
+    return 5 * n_slots // 8
 
 
 def merged_part(tables: Sequence[TokenTable], part: int, parts: int) -> TokenTable:
@@ -372,8 +351,6 @@ def merged_part(tables: Sequence[TokenTable], part: int, parts: int) -> TokenTab
     merged = TokenTable(room=(entries // parts, size // parts))
     for table in tables:
         cursor = np.zeros(1, np.int64)
-        while not _count_slots(
-            table._slots, table._arena, part, parts, cursor, merged._slots, merged._arena, merged._used
-        ):
+        while not _count_slots(table._slots, table._arena, part, parts, cursor, *merged._arrays()):
             merged._make_room()
     return merged

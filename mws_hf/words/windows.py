@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.encode.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.jit import njit
+from mws_hf.words.instructions import WINDOW, range_mask, trailing_zeros
 
 _U: Any = np.uint64
 _ONE = _U(1)

@@ -1,18 +1,23 @@
-"""windows.py: what it cuts must be what the patterns cut, with anything behind the document."""
+"""windows.py: what it cuts, and what is counted by it, must be what the patterns cut, with anything behind a text."""
 
 from __future__ import annotations
+
+import random
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Regex, pre_tokenizers
 
-from mws_hf.encode.instructions import WINDOW, leading_zeros, load_word, range_mask, trailing_zeros
 from mws_hf.encode.kernel import PADDING
-from mws_hf.encode.windows import find_short, plain_boundaries
 from mws_hf.jit import njit
 from mws_hf.pattern import split
+from mws_hf.words.counting import count_documents
+from mws_hf.words.instructions import WINDOW, leading_zeros, load_word, range_mask, store_word, swapped, trailing_zeros
 from mws_hf.words.scanner import LETTER, character_classes, next_pretoken, scanner_kind
+from mws_hf.words.windows import find_short, plain_boundaries
 from tests.encode_cases import ALPHABET, PATTERNS
 
 PLAIN = st.text(
@@ -33,7 +38,12 @@ def boundaries(text, at, end):
 @njit
 def instructions(text, at, first, count):
     mask = range_mask(text, at, first, count)
-    return mask, trailing_zeros(mask), leading_zeros(mask), load_word(text, at)
+    return mask, trailing_zeros(mask), leading_zeros(mask), load_word(text, at), swapped(load_word(text, at))
+
+
+@njit
+def stored(text, at, word):
+    store_word(text, at, np.uint64(word))
 
 
 def cut(raw: bytes, end: int, kind: int) -> list[str]:
@@ -53,6 +63,28 @@ def cut(raw: bytes, end: int, kind: int) -> list[str]:
 def test_windows_cut_as_the_patterns_do(pattern, text, behind):
     raw = text.encode()
     assert cut(raw + behind, len(raw), scanner_kind(pattern)) == split(text, pattern)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@settings(max_examples=400, deadline=None)
+@given(st.lists(PLAIN, max_size=6))
+def test_documents_that_lie_end_to_end_are_counted_each_on_its_own(pattern, documents):
+    expected = Counter(piece for text in documents for piece in split(text, pattern))
+    assert dict(count_documents(documents, pattern=pattern, workers=1).items()) == expected
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_code_point_between_plain_words(pattern, seed):
+    """More than a batch, with windows that begin and end anywhere; against the backend's own splitter."""
+    choose = random.Random(seed)
+    points = [chr(c) for c in (*range(0xD800), *range(0xE000, 0x110000))]
+    choose.shuffle(points)
+    between = ["слово", " и", ", ", "Wort'", " ", ".", "1", "\n"]
+    text = "".join(choose.choice(between) + point for point in points[seed::4])
+    rust = pre_tokenizers.Split(Regex(pattern), "isolated")
+    expected = Counter(piece for piece, _ in rust.pre_tokenize_str(text))
+    assert dict(count_documents([text], pattern=pattern).items()) == expected
 
 
 @settings(max_examples=200, deadline=None)
@@ -86,10 +118,14 @@ def test_leads_make_letters_with_every_continuation():
 @settings(max_examples=200, deadline=None)
 @given(st.binary(min_size=80, max_size=80), st.integers(0, 16), st.integers(0, 255), st.integers(1, 255))
 def test_instructions_by_definition(raw, at, first, count):
-    mask, behind, ahead, word = map(int, instructions(np.frombuffer(raw, np.uint8), at, first, count))
+    mask, behind, ahead, word, reverse = map(int, instructions(np.frombuffer(raw, np.uint8), at, first, count))
     assert mask == sum(1 << k for k in range(WINDOW) if (raw[at + k] - first) % 256 < count)
     assert (behind, ahead) == ((mask & -mask).bit_length() - 1 if mask else 64, 64 - mask.bit_length())
     assert word == int.from_bytes(raw[at : at + 8], "little")
+    assert reverse == int.from_bytes(raw[at : at + 8], "big")
+    copy = np.zeros(80, np.uint8)
+    stored(copy, at, np.uint64(word))
+    assert copy.tobytes() == bytes(at) + raw[at : at + 8] + bytes(72 - at)
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,4 +1,4 @@
-"""Processor instructions that numba has no word for, for kernels. None checks an index or changes memory."""
+"""Processor instructions that numba has no word for, for kernels. None checks an index."""
 
 from __future__ import annotations
 
@@ -53,6 +53,18 @@ def load_word(_typing: Any, text: Any, at: Any) -> Any:
 
 
 @intrinsic
+def store_word(_typing: Any, text: Any, at: Any, word: Any) -> Any:
+    """Write the 8 bytes of a uint64 (little-endian) to a uint8 array from byte `at` on."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _address(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], builder.bitcast(place, _I64.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(text, types.int64, types.uint64), codegen
+
+
+@intrinsic
 def range_mask(_typing: Any, text: Any, at: Any, first: Any, count: Any) -> Any:
     """Which of the `WINDOW` bytes from byte `at` on are `first` or up to ``count - 1`` more: uint64, first byte lowest.
 
@@ -72,6 +84,16 @@ def _repeated(builder: Any, byte: Any) -> Any:
     empty = ir.Constant(_LANES, ir.Undefined)
     one = builder.insert_element(empty, byte, ir.Constant(_I32, 0))
     return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(_I32, WINDOW), [0] * WINDOW))
+
+
+@intrinsic
+def swapped(_typing: Any, word: Any) -> Any:
+    """A uint64 with its bytes in reverse order."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), codegen
 
 
 @intrinsic

@@ -33,7 +33,7 @@ def write_report(results: Any, folder: Path, stem: str) -> None:
         f"{host['processor']}, {host['cores']} cores, {host['memory_gb']} GB, {host['system']}; "
         f"Python {host['python']}, {versions}; commit {host['commit']}.",
         f"Text: {results.settings['corpus']}; vocabulary {results.settings['vocab_size']:,}; "
-        f"{results.settings['repeats']} repeats. Load of the machine before measurements: {_loads(records)}.",
+        f"repeats in column n. Load of the machine before measurements: {_loads(records)}.",
         _NOTES,
         "## Validated first",
         "\n".join(f"- {line}" for line in facts.get("validated", ["nothing"])),

@@ -41,7 +41,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--tasks", nargs="+", default=["*"], help=f"names or globs of: {', '.join(MEASURED)}")
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--timeout", type=float, default=1800, help="seconds that one measurement may take")
-    parser.add_argument("--resume", action="store_true", help="keep what the output file holds already; tasks and repeats may differ")
+    parser.add_argument("--resume", action="store_true", help="keep what the output file holds; tasks may differ")
     parser.add_argument("--quick", action="store_true", help="small vocabularies and lists, two sizes, one repeat")
     options = parser.parse_args(arguments)
     if bool(options.corpus) == bool(options.generate):

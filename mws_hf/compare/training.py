@@ -16,14 +16,9 @@ from mws_hf.learn.trainer import MwSTrainer
 from mws_hf.words.counts import WordCounts
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from mws_hf.learn.contextual.forms import Forms
     from mws_hf.learn.contextual.learner import Evidence
     from mws_hf.learn.contextual.settings import EvidenceSettings
-
-    Longs = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -31,42 +26,32 @@ class KnownEvidence:
     """Contextual evidence of one word list, kept: it depends neither on the vocabulary size nor on the composition.
 
     Attributes:
-        counts: the word list.
-        seconds: what the evidence that is kept took.
+        found: forms and evidence, once there are some.
+        seconds: what they took.
     """
 
-    counts: WordCounts
+    found: tuple[Forms, Evidence] | None = None
     seconds: float = 0.0
-    _found: tuple[Forms, Evidence] | None = field(default=None, init=False, repr=False)
-
-    def get(self, settings: EvidenceSettings) -> tuple[Forms, Evidence, bool]:
-        """Forms and evidence, and whether they were known; other settings than the last time make them anew."""
-        from mws_hf.learn.contextual.forms import collect_forms
-        from mws_hf.learn.contextual.learner import collect_evidence
-
-        if self._found is not None and self._found[1].settings == settings:
-            return *self._found, True
-        started = time.perf_counter()
-        forms = collect_forms(self.counts.words, self.counts.counts)
-        self._found = forms, collect_evidence(forms, settings)
-        self.seconds = time.perf_counter() - started
-        return *self._found, False
 
 
 @dataclass(kw_only=True)
 class _SharingTrainer(MwSTrainer):
-    """MwSTrainer that takes contextual evidence from `known`; its merges are the same, token for token.
+    """MwSTrainer that keeps its contextual evidence in `known`, or takes it from there; its merges are the same.
 
-    It must be trained on the counts of `known`. Tests hold its tokenizers to those of MwSTrainer.
+    All trainers that share a `known` must be given the same counts. Tests hold their tokenizers to those of MwSTrainer.
     """
 
     known: KnownEvidence
     saved_seconds: float = field(default=0.0, init=False)
 
     def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
-        forms, evidence, was_known = self.known.get(settings)
-        self.saved_seconds = self.known.seconds if was_known else 0.0
-        return forms, evidence
+        if self.known.found is not None and self.known.found[1].settings == settings:
+            self.saved_seconds = self.known.seconds
+            return self.known.found
+        started = time.perf_counter()
+        self.known.found = super()._collect(counts, settings)
+        self.known.seconds = time.perf_counter() - started
+        return self.known.found
 
 
 @dataclass
@@ -82,10 +67,7 @@ class Training:
     counts: WordCounts
     cache: Cache
     fallback_size: int
-    _known: KnownEvidence = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._known = KnownEvidence(self.counts)
+    _known: KnownEvidence = field(default_factory=KnownEvidence, init=False, repr=False)
 
     def train(self, job: Job) -> None:
         """Train and save, unless the cache has it; the seconds kept are those it takes when trained alone.

@@ -52,8 +52,8 @@ def empty_cache(slots: int = 1 << 18) -> Cache:
 def look_ahead(text: np.ndarray, starts: np.ndarray, n: int, cache: Cache, keys: np.ndarray) -> None:
     """Keys and hashes of `n` pre-tokens into uint64 ``keys[:n, :4]``, and their slots on the way to the processor."""
     mask = cache.slots.shape[0] - 1
-    for k in range(n):
-        first, second, third = key_of(text, starts[k], starts[k + 1] - starts[k])
+    for k in range(_U(n)):  # numba tests signed indices for being negative
+        first, second, third = key_of(text, starts[k], starts[k + _U(1)] - starts[k])
         home = home_of(first, second, third)
         keys[k, 0], keys[k, 1], keys[k, 2], keys[k, 3] = first, second, third, home
         prefetch(cache.slots, _I(home) & mask)

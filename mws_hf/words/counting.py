@@ -11,7 +11,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -27,7 +27,7 @@ from mws_hf.words.parallel import default_workers, share_out
 from mws_hf.words.readers import STDIN, PathLike, expand_paths, iterate_documents
 from mws_hf.words.scanner import character_classes, scanner_kind
 from mws_hf.words.spill import Shards
-from mws_hf.words.table import TokenTable, merged_part
+from mws_hf.words.table import TokenTable, merge_tables
 
 MEMORY_CAP = 2 << 30
 _SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
@@ -70,8 +70,8 @@ def count_files(
     names = expand_paths(paths)
     lines = scanner_kind(pattern) is None
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
-    with _bar(show_progress, total=size or None, unit="B", unit_scale=True) as bar:
-        advance = _locked(bar.update) if show_progress else None
+    with _bar(total=size or None, unit="B", unit_scale=True) if show_progress else nullcontext() as bar:
+        advance = None if bar is None else _locked(bar.update)
         sources = [
             file_blocks(
                 name, lines=lines, field=field, column=column, encoding=encoding, errors=errors, advance=advance
@@ -110,8 +110,10 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
-    bar = _bar(show_progress, total=length, unit=" documents", iterable=iterate_documents(documents, column))
-    return _count([document_blocks(bar)], pattern, normalization, workers, memory_cap)
+    texts = iterate_documents(documents, column)
+    if show_progress:
+        texts = _bar(total=length, unit=" documents", iterable=texts)
+    return _count([document_blocks(texts)], pattern, normalization, workers, memory_cap)
 
 
 def pretokens(
@@ -168,23 +170,11 @@ def _count_entries(
         tables = [TokenTable(max(memory_cap // workers, _SMALLEST_TABLE), shards.add) for _ in range(workers)]
         share_out(sources, [_adder(count_block, table) for table in tables])
         if len(shards) == 0 and (workers == 1 or 2 * sum(table.nbytes for table in tables) <= memory_cap):
-            return _merged(tables)
+            return merge_tables(tables)
         for table in tables:
             shards.add(table)
             table.clear()
         return shards.merged(max(memory_cap // 4, _SMALLEST_TABLE))
-
-
-def _merged(tables: list[TokenTable]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """The sums over all tables, which are let go; each of as many threads adds up the words of one range of hashes."""
-    if len(tables) == 1:
-        return tables[0].entries()
-    n = len(tables)
-    with ThreadPoolExecutor(n, thread_name_prefix="mws-merge") as pool:
-        parts = list(pool.map(lambda part: merged_part(tables, part, n), range(n)))
-    tables.clear()
-    entries = [parts.pop().entries() for _ in range(n)]
-    return pa.concat_arrays([strings for strings, _ in entries]), np.concatenate([counts for _, counts in entries])
 
 
 def _adder(count_block: Callable[[TokenTable, Block], None], table: TokenTable) -> Callable[[Block], None]:
@@ -227,9 +217,8 @@ def _texts(block: Block) -> Iterator[str]:
     return (raw[a:b].decode("utf-8") for a, b in zip(bounds, bounds[1:], strict=False))
 
 
-def _bar(show_progress: bool, **options: Any) -> Any:
-    # disable=None: tqdm stays silent unless stderr is a terminal
-    return tqdm(desc="counting words", disable=None if show_progress else True, **options)
+def _bar(**options: Any) -> Any:
+    return tqdm(desc="counting words", disable=None, **options)  # None: silent unless stderr is a terminal
 
 
 def _locked(update: Callable[[int], Any]) -> Callable[[int], None]:

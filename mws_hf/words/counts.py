@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.words.order import sort_rows
+from mws_hf.words.order import copy_rows, sort_rows
 from mws_hf.words.parallel import default_workers
 from mws_hf.words.table import TokenTable
 
@@ -245,18 +245,27 @@ def _flat(strings: Any) -> pa.LargeStringArray:
     return strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings
 
 
-def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.int64]]:
+def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
     """The words in canonical order, and their counts; ranges of counts are sorted side by side."""
-    strings, n = _flat(strings), len(counts)
+    data, offsets = flat_utf8(_flat(strings))
+    n, sizes = len(counts), np.diff(offsets)
     steps = [k * n // default_workers() for k in range(1, default_workers())] if n >= _SORTED_AT_ONCE else []
     bounds = sorted({*np.partition(counts, steps)[steps].tolist()}) if steps else []
-    shares = np.searchsorted(np.array(bounds, np.int64), counts, side="right")
+    shares = np.searchsorted(np.array(bounds, np.int64), counts)
     parts = [np.flatnonzero(shares == share) for share in range(len(bounds), -1, -1)]
-    data, offsets = flat_utf8(strings)
+    firsts = np.cumsum([0, *map(len, parts)])
+    begins = np.cumsum([0, *(int(sizes[part].sum()) for part in parts)])
+    out, out_offsets, out_counts = np.empty(begins[-1], np.uint8), np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+    out_offsets[firsts] = begins
+
+    def put(part: npt.NDArray[np.int64], first: int, after: int) -> None:
+        sort_rows(data, offsets, counts, part)
+        copy_rows(data, offsets, part, out, out_offsets[first : after + 1])
+        np.take(counts, part, out=out_counts[first:after])
+
     with ThreadPoolExecutor(len(parts), thread_name_prefix="mws-sort") as pool:
-        list(pool.map(lambda part: sort_rows(data, offsets, counts, part), parts))
-    order = np.concatenate(parts)
-    return strings.take(arrow_integers(order)), counts[order]
+        list(pool.map(put, parts, firsts[:-1], firsts[1:]))
+    return pa.LargeStringArray.from_buffers(n, pa.py_buffer(out_offsets), pa.py_buffer(out)), out_counts
 
 
 def arrow_integers(values: npt.NDArray[np.int64]) -> pa.Int64Array:

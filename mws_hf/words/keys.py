@@ -34,14 +34,15 @@ def empty_slots(n: int) -> np.ndarray:
     return memory[first : first + 4 * n].reshape(-1, 4)
 
 
-@njit
+@njit(inline="always")
 def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     """The three key words of the string of `size` bytes at byte `start`; 24 bytes from there on are read."""
     if size <= INLINE_KEY:
-        first = load_word(text, start) & _KEY_MASKS[size, 0]
-        second = load_word(text, start + 8) & _KEY_MASKS[size, 1]
-        third = load_word(text, start + 16) & _KEY_MASKS[size, 2]
-        return first, second, third | (_U(size) << _U(56))
+        length = _U(size)
+        first = load_word(text, start) & _KEY_MASKS[length, _U(0)]
+        second = load_word(text, start + 8) & _KEY_MASKS[length, _U(1)]
+        third = load_word(text, start + 16) & _KEY_MASKS[length, _U(2)]
+        return first, second, third | (length << _U(56))
     return long_key(text, start, size)
 
 
@@ -61,10 +62,16 @@ def key_at_end(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     """`key_of` where fewer than 24 bytes may follow `start` in `text`; slower."""
     if size > INLINE_KEY:
         return long_key(text, start, size)
-    words = np.zeros(3, np.uint64)
+    first, second, third = _U(0), _U(0), _U(size) << _U(56)
     for k in range(size):
-        words[k >> 3] |= _U(text[start + k]) << _U(8 * (k & 7))
-    return words[0], words[1], words[2] | (_U(size) << _U(56))
+        byte = _U(text[start + k]) << _U(8 * (k & 7))
+        if k < 8:
+            first |= byte
+        elif k < 16:
+            second |= byte
+        else:
+            third |= byte
+    return first, second, third
 
 
 @njit(inline="always")

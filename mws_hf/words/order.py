@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.jit import njit
-from mws_hf.words.instructions import load_word, swapped
+from mws_hf.words.instructions import load_word, prefetch, store_word, swapped
 
 _U: Any = np.uint64
 _FEW = 32
 _STEP = 7
+_AHEAD = 16  # words, whose bytes are fetched while those before them are worked on
 
 
 @njit(inline="always")
@@ -105,35 +106,21 @@ def _push_alike(
 
 
 @njit(nogil=True)
-def sort_rows(
+def _sort_rows(
     data: npt.NDArray[np.uint8],
     offsets: npt.NDArray[np.int64],
     counts: npt.NDArray[np.int64],
     rows: npt.NDArray[np.int64],
+    chunks: npt.NDArray[np.uint64],
+    spare: tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]],
+    places: npt.NDArray[np.int64],
+    groups: npt.NDArray[np.int64],
 ) -> None:
-    """Sort `rows`, numbers of words, in place.
+    """`sort_rows` of two rows at least, with room for the work: `groups` has (n // 2 + 1, 4) cells.
 
-    Args:
-        data: uint8, the bytes of all words.
-        offsets: int64, shape (n_words + 1,); word w is ``data[offsets[w]:offsets[w + 1]]``. No two are equal.
-        counts: int64, shape (n_words,), not negative.
-        rows: int64, shape (n,).
-
-    >>> data, rows = np.frombuffer(b"abcab", np.uint8), np.arange(3)
-    >>> sort_rows(data, np.array([0, 2, 3, 5]), np.array([1, 7, 7]), rows)
-    >>> rows.tolist()
-    [2, 1, 0]
+    A group is: from, to, first byte of the chunk (below 0: the count), shift.
     """
-    n = len(rows)
-    if n < 2:
-        return
-    chunks, spare, places = (
-        np.empty(n, np.uint64),
-        (np.empty(n, np.uint64), np.empty(n, np.int64)),
-        np.empty(256, np.int64),
-    )
-    groups = np.empty((n // 2 + 1, 4), np.int64)  # from, to, first byte of the chunk (below 0: the count), shift
-    largest = counts[rows[0]]  # a method of arrays would make every process import SciPy for loading this kernel
+    n, largest = len(rows), counts[rows[0]]  # a method of arrays would make every process import SciPy
     for k in range(n):
         largest = max(largest, counts[rows[k]])
     for k in range(n):
@@ -155,3 +142,67 @@ def sort_rows(
             _sort_few(chunks, rows, low, high)
             shift = 0
         waiting = _push_alike(chunks, low, high, first, shift, groups, waiting)
+
+
+def sort_rows(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+) -> None:
+    """Sort `rows`, numbers of words, in place; other threads run meanwhile.
+
+    Args:
+        data: uint8, the bytes of all words.
+        offsets: int64, shape (n_words + 1,); word w is ``data[offsets[w]:offsets[w + 1]]``. No two are equal.
+        counts: int64, shape (n_words,), not negative.
+        rows: int64, shape (n,).
+
+    >>> data, rows = np.frombuffer(b"abcab", np.uint8), np.arange(3)
+    >>> sort_rows(data, np.array([0, 2, 3, 5]), np.array([1, 7, 7]), rows)
+    >>> rows.tolist()
+    [2, 1, 0]
+    """
+    n = len(rows)
+    if n < 2:
+        return
+    # room is made here, since a kernel that makes arrays takes 25 ms more to load
+    chunks, spare = np.empty(n, np.uint64), (np.empty(n, np.uint64), np.empty(n, np.int64))
+    _sort_rows(data, offsets, counts, rows, chunks, spare, np.empty(256, np.int64), np.empty((n // 2 + 1, 4), np.int64))
+
+
+@njit(nogil=True)
+def copy_rows(
+    data: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    out: npt.NDArray[np.uint8],
+    out_offsets: npt.NDArray[np.int64],
+) -> None:
+    """Write the words `rows` one after another.
+
+    Args:
+        data: uint8, the bytes of all words.
+        offsets: int64, shape (n_words + 1,); word w is ``data[offsets[w]:offsets[w + 1]]``.
+        rows: int64, shape (n,).
+        out: uint8; word k goes to ``out[out_offsets[k]:out_offsets[k + 1]]``.
+        out_offsets: int64, shape (n + 1,); the first and the last are given, the others are written.
+
+    >>> out, out_offsets = np.frombuffer(b"....", np.uint8).copy(), np.array([1, 0, 4])
+    >>> copy_rows(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 0]), out, out_offsets)
+    >>> out.tobytes(), out_offsets.tolist()
+    (b'.cab', [1, 2, 4])
+    """
+    n, at, last, safe = len(rows), out_offsets[0], out_offsets[-1] - 24, len(data) - 24
+    for k in range(n):
+        prefetch(offsets, rows[min(k + 2 * _AHEAD, n - 1)])
+        prefetch(data, offsets[rows[min(k + _AHEAD, n - 1)]])
+        start, end = offsets[rows[k]], offsets[rows[k] + 1]
+        if end - start <= 24 and at <= last and start <= safe:  # what is too much is overwritten by the next word
+            for word in range(0, 24, 8):
+                store_word(out, at + word, load_word(data, start + word))
+        else:
+            for i in range(end - start):
+                out[at + i] = data[start + i]
+        at += end - start
+        out_offsets[k + 1] = at

@@ -53,7 +53,7 @@ def character_classes() -> npt.NDArray[np.uint8]:
     if classes is None:
         classes = probe_classes()
         with contextlib.suppress(OSError, MwSError), atomic_path(path) as temporary, temporary.open("wb") as stream:
-            np.savez_compressed(stream, classes=classes)  # without a folder to keep it in it is made again next time
+            np.savez(stream, classes=classes)  # without a folder to keep it in it is made again next time
     classes.flags.writeable = False
     return classes
 

@@ -9,6 +9,7 @@ then makes room and calls again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -27,41 +28,43 @@ Words = npt.NDArray[np.uint64]
 
 BATCH = 256
 _MOST = BATCH + WINDOW  # tokens a batch may have
-_FIRST_SLOTS, _FIRST_ARENA = 1 << 12, 1 << 16
+_FIRST_SLOTS, _FIRST_ARENA = 1 << 17, 1 << 21
 _SMALL = 1 << 18  # slots, below which a table grows by 4 at once
 _KEY_BYTES = 24
+_AHEAD = 32  # entries, whose slots are fetched while those before them are worked on
 _U: Any = np.uint64
 _I: Any = np.int64
 
 
 @njit(inline="always")
-def _file(keys: Words, q: int, first: int, second: int, third: int, slots: Words) -> None:
-    """Put down a key and its hash as row `q` of `keys`, and have its slot fetched early."""
+def _file(keys: Words, q: int, first: int, second: int, third: int, slots: Words) -> int:
+    """Put down a key and its hash as row `q` of `keys`, have its slot fetched early, and return the hash."""
     home = home_of(first, second, third)
     keys[q, 0], keys[q, 1], keys[q, 2], keys[q, 3] = first, second, third, home
     prefetch(slots, _I(home & _U(len(slots) - 1)))
+    return home
 
 
 @njit
 def _file_texts(data: Bytes, bounds: Ints, n: int, keys: Words, slots: Words) -> None:
     """`_file` for the strings ``data[bounds[q]:bounds[q + 1]]``, q < n."""
     safe = len(data) - _KEY_BYTES
-    for q in range(n):
-        start, size = bounds[q], bounds[q + 1] - bounds[q]
+    for q in range(_U(n)):  # unsigned, as numba tests signed indices for being negative: a quarter of the time
+        start, size = bounds[q], bounds[q + _U(1)] - bounds[q]
         first, second, third = key_of(data, start, size) if start <= safe else key_at_end(data, start, size)
         _file(keys, q, first, second, third, slots)
 
 
-@njit
-def _put(data: Bytes, start: int, keys: Words, q: int, arena: Bytes, at: int) -> None:
-    """Copy a string to the arena, which has room for a whole key."""
-    size = size_of(keys[q, 2])
-    if keys[q, 2] >= LONG:
-        for k in range(size):
-            arena[at + k] = data[start + k]
+@njit(inline="always")
+def _put(data: Bytes, start: int, first: int, second: int, third: int, out: Bytes, at: int) -> None:
+    """Copy the string with this key, ``data[start:]``, to `out`, which has room for a whole key."""
+    if third >= LONG:
+        for k in range(size_of(third)):
+            out[at + k] = data[start + k]
         return
-    for word in range(3):
-        store_word(arena, at + 8 * word, keys[q, word])  # what is beyond the string is overwritten by the next one
+    store_word(out, at, first)  # what is beyond the string is overwritten by the next one
+    store_word(out, at + 8, second)
+    store_word(out, at + 16, third)
 
 
 @njit
@@ -102,7 +105,7 @@ def _add_batch(
             slots[slot, 0], slots[slot, 1], slots[slot, 2] = first, second, third
             if third >= LONG:
                 slots[slot, 1] = _U(used[1])
-            _put(data, starts[q], keys, q, arena, used[1])
+            _put(data, starts[q], first, second, third, arena, used[1])
             used[1] += size_of(third)
             entries[used[0], 0], entries[used[0], 1] = used[1], _I(slot)
             used[0] += 1
@@ -147,10 +150,11 @@ def _count_texts(
     arena: Bytes,
     entries: Ints,
     used: Ints,
+    keys: Words,
+    bounds: Ints,
+    ones: Ints,
 ) -> bool:
     """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on."""
-    bounds, ones = np.empty(_MOST + 1, np.int64), np.ones(_MOST, np.int64)
-    keys = np.empty((_MOST, 4), np.uint64)
     while cursor[0] < len(offsets) - 1:
         d, i = cursor
         n = _cut(data, offsets, cursor, classes, kind, bounds)
@@ -163,10 +167,17 @@ def _count_texts(
 
 @njit(nogil=True)
 def _count_words(
-    data: Bytes, offsets: Ints, counts: Ints, cursor: Ints, slots: Words, arena: Bytes, entries: Ints, used: Ints
+    data: Bytes,
+    offsets: Ints,
+    counts: Ints,
+    cursor: Ints,
+    slots: Words,
+    arena: Bytes,
+    entries: Ints,
+    used: Ints,
+    keys: Words,
 ) -> bool:
     """Add the counts of the words ``data[offsets[w]:offsets[w + 1]]`` from word `cursor` on."""
-    keys = np.empty((BATCH, 4), np.uint64)
     while cursor[0] < len(offsets) - 1:
         first, last = cursor[0], min(cursor[0] + BATCH, len(offsets) - 1)
         bounds, size = offsets[first : last + 1], offsets[last] - offsets[first]
@@ -177,10 +188,17 @@ def _count_words(
     return True
 
 
+@njit(inline="always")
+def _part_of(home: int, parts: int) -> int:
+    """Which of `parts` equal ranges of hashes one falls into."""
+    return _I(home >> _U(52)) * parts >> 12
+
+
 @njit(nogil=True)
-def _count_slots(
+def _count_entries(
     old: Words,
     old_arena: Bytes,
+    old_entries: Ints,
     part: int,
     parts: int,
     cursor: Ints,
@@ -188,26 +206,46 @@ def _count_slots(
     arena: Bytes,
     entries: Ints,
     used: Ints,
+    keys: Words,
+    starts: Ints,
+    amounts: Ints,
 ) -> bool:
-    """Add the entries of another table whose hash falls to `part` of `parts`, from its slot `cursor` on."""
-    starts, amounts = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
-    keys = np.empty((BATCH, 4), np.uint64)
-    s = cursor[0]
-    while s < len(old):
+    """Add the entries of another table whose hash falls to `part` of `parts`, from entry `cursor` on."""
+    e = cursor[0]
+    while e < len(old_entries):
         n = size = 0
-        while s < len(old) and n < BATCH:
-            first, third = old[s, 0], old[s, 2]
-            second = _U(0) if third >= LONG else old[s, 1]
-            if third != _U(0) and _I(home_of(first, second, third) >> _U(52)) * parts >> 12 == part:
-                starts[n], amounts[n] = _I(old[s, 1]), _I(old[s, 3])
-                size += size_of(third)
-                _file(keys, n, first, second, third, slots)
-                n += 1
-            s += 1
+        while e < len(old_entries) and n < BATCH:
+            start = old_entries[e - 1, 0] if e > 0 else 0
+            first, second, third = key_of(old_arena, start, old_entries[e, 0] - start)
+            starts[n], amounts[n] = start, _I(old[old_entries[e, 1], 3])
+            prefetch(old, old_entries[min(e + _AHEAD, len(old_entries) - 1), 1])
+            wanted = _I(_part_of(_file(keys, n, first, second, third, slots), parts) == part)
+            size += wanted * size_of(third)
+            n += wanted
+            e += 1
         if not _add_batch(old_arena, starts, keys, amounts, n, size, slots, arena, entries, used):
             return False
-        cursor[0] = s
+        cursor[0] = e
     return True
+
+
+@njit(nogil=True)
+def _copy_part(
+    slots: Words, arena: Bytes, entries: Ints, part: int, parts: int, data: Bytes, offsets: Ints, counts: Ints
+) -> int:
+    """Write the strings whose hash falls to `part` of `parts` one after another, and their counts; how many."""
+    n = at = 0
+    for e in range(len(entries)):
+        start = entries[e - 1, 0] if e > 0 else 0
+        first, second, third = key_of(arena, start, entries[e, 0] - start)
+        wanted = _I(_part_of(home_of(first, second, third), parts) == part)
+        _put(arena, start, first, second, third, data, at)
+        counts[n] = _I(slots[entries[e, 1], 3])
+        prefetch(slots, entries[min(e + _AHEAD, len(entries) - 1), 1])
+        at += wanted * size_of(third)  # what is not wanted is overwritten: quicker than to ask
+        n += wanted
+        offsets[n] = at
+    return n
 
 
 @njit(nogil=True)
@@ -243,7 +281,6 @@ class TokenTable:
     Args:
         max_bytes: memory that growing may take at its peak; None for no bound.
         spill: called with the table when the next growth would pass `max_bytes`; the table is emptied after it.
-        room: strings and bytes of strings to make room for beforehand.
 
     >>> table = TokenTable()
     >>> table.count_words(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 5, 2]))
@@ -256,20 +293,17 @@ class TokenTable:
         self,
         max_bytes: int | None = None,
         spill: Callable[[TokenTable], None] | None = None,
-        room: tuple[int, int] = (0, 0),
     ) -> None:
         self._max_bytes, self._spill = max_bytes, spill
+        # room for a batch, made here: a kernel that makes arrays takes 25 ms more to load
+        self._keys, self._bounds = np.empty((_MOST, 4), np.uint64), np.empty(_MOST + 1, np.int64)
+        self._amounts = np.ones(_MOST, np.int64)
         self.clear()
-        if room[0] > 0:
-            self._empty(1 << (8 * (room[0] + BATCH) // 5).bit_length(), room[1] + _FIRST_ARENA)
 
     def clear(self) -> None:
         """Forget everything and give the memory back."""
-        self._empty(_FIRST_SLOTS, _FIRST_ARENA)
-
-    def _empty(self, n_slots: int, arena_bytes: int) -> None:
-        self._slots, self._arena = empty_slots(n_slots), np.empty(arena_bytes, np.uint8)
-        self._entries = np.empty((_most_entries(n_slots), 2), np.int64)
+        self._slots, self._arena = empty_slots(_FIRST_SLOTS), np.empty(_FIRST_ARENA, np.uint8)
+        self._entries = np.empty((_most_entries(_FIRST_SLOTS), 2), np.int64)
         self._used = np.zeros(3, np.int64)
 
     @property
@@ -289,7 +323,7 @@ class TokenTable:
             kind: `scanner_kind` of the split pattern.
         """
         cursor, classes = np.zeros(2, np.int64), character_classes()
-        while not _count_texts(data, offsets, cursor, classes, kind, *self._arrays()):
+        while not _count_texts(data, offsets, cursor, classes, kind, *self._arrays(), self._bounds, self._amounts):
             self._make_room()
 
     def count_words(self, data: Bytes, offsets: Ints, counts: Ints) -> None:
@@ -307,8 +341,21 @@ class TokenTable:
         counts = self._slots[places[:, 1], 3].view(np.int64)
         return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts
 
-    def _arrays(self) -> tuple[Words, Bytes, Ints, Ints]:
-        return self._slots, self._arena, self._entries, self._used
+    def _count_part(self, slots: Words, arena: Bytes, entries: Ints, part: int, parts: int) -> None:
+        """Add what another table holds in one of `parts` ranges of hashes."""
+        cursor, scratch = np.zeros(1, np.int64), np.empty((2, BATCH), np.int64)
+        while not _count_entries(slots, arena, entries, part, parts, cursor, *self._arrays(), *scratch):
+            self._make_room()
+
+    def _part(self, part: int, parts: int) -> tuple[pa.LargeStringArray, Ints]:
+        """`entries` of one of `parts` ranges of hashes."""
+        data, offsets = np.empty(self._used[1] + _KEY_BYTES, np.uint8), np.zeros(len(self) + 1, np.int64)
+        counts = np.empty(len(self), np.int64)
+        n = _copy_part(self._slots, self._arena, self._entries[: len(self)], part, parts, data, offsets, counts)
+        return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(data)), counts[:n]
+
+    def _arrays(self) -> tuple[Words, Bytes, Ints, Ints, Words]:
+        return self._slots, self._arena, self._entries, self._used, self._keys
 
     def _make_room(self) -> None:
         more_slots = len(self) + _MOST > len(self._entries)
@@ -334,23 +381,33 @@ class TokenTable:
 
 def _most_entries(n_slots: int) -> int:
     """How full a table may get: more would make strings stray far from the slots that their hashes point to."""
-    return 5 * n_slots // 8
+    return 3 * n_slots // 4
 
 
-def merged_part(tables: Sequence[TokenTable], part: int, parts: int) -> TokenTable:
-    """The entries of all tables whose hash falls to `part` (from 0) of `parts`, added up.
+def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Ints]:
+    """The distinct strings of all tables and the sums of their counts; the tables are changed, and no longer of use.
+
+    Thread k adds to table k what the other tables hold in the k-th range of hashes. Nothing else of a table is
+    written, so the others may read it meanwhile.
 
     >>> tables = [TokenTable(), TokenTable()]
     >>> for table in tables:
     ...     table.count_words(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 5, 2]))
-    >>> sorted(n for part in range(3) for n in merged_part(tables, part, 3).entries()[1].tolist())
-    [6, 10]
+    >>> strings, counts = merge_tables(tables)
+    >>> sorted(zip(strings.to_pylist(), counts.tolist()))
+    [('ab', 6), ('c', 10)]
     """
-    # large enough at once: entries come in the order of their slots, which would crowd a table that grows
-    entries, size = sum(map(len, tables)), sum(int(table._used[1]) for table in tables)
-    merged = TokenTable(room=(entries // parts, size // parts))
-    for table in tables:
-        cursor = np.zeros(1, np.int64)
-        while not _count_slots(table._slots, table._arena, part, parts, cursor, *merged._arrays()):
-            merged._make_room()
-    return merged
+    n = len(tables)
+    if n == 1:
+        return tables[0].entries()
+    before = [(table._slots, table._arena, table._entries[: len(table)]) for table in tables]
+
+    def merge(part: int) -> tuple[pa.LargeStringArray, Ints]:
+        for other in (*range(part), *range(part + 1, n)):
+            slots, arena, entries = before[other]
+            tables[part]._count_part(slots, arena, entries, part, n)
+        return tables[part]._part(part, n)
+
+    with ThreadPoolExecutor(n, thread_name_prefix="mws-merge") as pool:
+        parts = list(pool.map(merge, range(n)))
+    return pa.concat_arrays([strings for strings, _ in parts]), np.concatenate([counts for _, counts in parts])

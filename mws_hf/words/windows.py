@@ -1,10 +1,12 @@
 r"""Cuts plain running text into pre-tokens 64 bytes at a time; whatever is not plain it leaves to `next_pretoken`.
 
-Plain are ASCII symbols other than the apostrophe, single spaces, ASCII letters and those letters of two bytes whose
-first byte leads nothing but letters (Cyrillic, Latin with marks). Both split patterns cut these alike:
+Plain are line ends, single spaces, ASCII letters, those letters of two bytes whose first byte leads nothing but letters
+(Cyrillic, Latin with marks), and the symbols of ASCII, « and », and those of U+2010 to U+2027 (dashes, quotes,
+ellipsis), but for the two apostrophes. Both split patterns cut these alike:
 
     [^\r\n\p{L}\p{N}]?\p{L}+      letters, with the space or the lone symbol before them
-    ' '?[^\s\p{L}\p{N}]+[\r\n]*   symbols, with the space before them
+    ' '?[^\s\p{L}\p{N}]+[\r\n]*   symbols, with the space before them and the line ends after them
+    \s*[\r\n]                    line ends
 
 A symbol is lone when neither a space nor another symbol stands before it. The first byte of a window starts a
 pre-token, and how a pattern goes on from there depends on nothing before it.
@@ -37,6 +39,14 @@ def _letters(text: np.ndarray, at: int, ascii_letters: int) -> int:
 
 
 @njit(inline="always")
+def _wide_symbols(text: np.ndarray, at: int) -> tuple[int, int]:
+    """The first bytes of symbols of two and of three bytes: « », and U+2010 to U+2027 without ’."""
+    quotes = range_mask(text, at, 0xC2, 1) & (range_mask(text, at, 0xAB, 1) | range_mask(text, at, 0xBB, 1)) >> _ONE
+    third = range_mask(text, at, 0x90, 0x18) & ~range_mask(text, at, 0x99, 1)
+    return quotes, range_mask(text, at, 0xE2, 1) & range_mask(text, at, 0x80, 1) >> _ONE & third >> _U(2)
+
+
+@njit(inline="always")
 def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
     """Where pre-tokens end that begin with one at byte `at`: uint64, bit k stands for byte ``at + k``; 0 is possible.
 
@@ -50,13 +60,19 @@ def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
     ascii_letters = (range_mask(text, at, 0x41, 26) | range_mask(text, at, 0x61, 26)) & inside
     letters = _letters(text, at, ascii_letters) & inside
     spaces = range_mask(text, at, 0x20, 1) & inside
-    symbols = ascii_ & ~(ascii_letters | spaces)
-    symbols &= ~(range_mask(text, at, 9, 5) | range_mask(text, at, 0x30, 10) | range_mask(text, at, 0x27, 1))
+    lines = (range_mask(text, at, 0x0A, 1) | range_mask(text, at, 0x0D, 1)) & inside
+    single = ascii_ & ~(ascii_letters | spaces)
+    single &= ~(range_mask(text, at, 9, 5) | range_mask(text, at, 0x30, 10) | range_mask(text, at, 0x27, 1))
+    double, triple = _wide_symbols(text, at)
+    double, triple = double & inside, triple & inside
+    symbols = single | double | double << _ONE | triple | triple << _ONE | triple << _U(2)
     words = letters | symbols
-    starts = spaces | symbols & ~(spaces << _ONE | symbols << _ONE)
-    lone = starts & symbols & ~(symbols >> _ONE)
+    starts = spaces | (single | double | triple) & ~((spaces | symbols) << _ONE)
+    starts |= lines & ~((symbols | lines) << _ONE)
+    lone = starts & single & ~(symbols >> _ONE)  # the last bytes of lone symbols
+    lone |= (starts & double & ~(symbols >> _U(2))) << _ONE | (starts & triple & ~(symbols >> _U(3))) << _U(2)
     starts |= letters & ~((letters | spaces | lone) << _ONE)
-    stops = ~words & ~(spaces & (words >> _ONE))
+    stops = ~(words | lines) & ~(spaces & (words >> _ONE))
     stop = stops & -stops
     ends_word = ascii_ & ~range_mask(text, at, 0x27, 1) & letters << _ONE
     known = (starts & (stop - _ONE)) | (stop & (ends_word | spaces & symbols << _ONE))

@@ -28,6 +28,7 @@ FORMAT_VERSION = "1"
 _KEY = b"mws_hf.word_counts"
 _MAX_TOTAL = 2**63 - 1
 _SORTED_AT_ONCE = 1 << 15  # words, below which threads do not pay
+_SAMPLE = 1 << 12  # words, whose counts tell how to share the words out
 
 
 def check_normalization(normalization: str | None) -> str | None:
@@ -249,8 +250,9 @@ def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStri
     """The words in canonical order, and their counts; ranges of counts are sorted side by side."""
     data, offsets = flat_utf8(_flat(strings))
     n, sizes = len(counts), np.diff(offsets)
-    steps = [k * n // default_workers() for k in range(1, default_workers())] if n >= _SORTED_AT_ONCE else []
-    bounds = sorted({*np.partition(counts, steps)[steps].tolist()}) if steps else []
+    workers = default_workers() if n >= _SORTED_AT_ONCE else 1
+    sample = np.sort(counts[:: 1 + n // _SAMPLE])
+    bounds = sorted({int(sample[k * len(sample) // workers]) for k in range(1, workers)})
     shares = np.searchsorted(np.array(bounds, np.int64), counts)
     parts = [np.flatnonzero(shares == share) for share in range(len(bounds), -1, -1)]
     firsts = np.cumsum([0, *map(len, parts)])

@@ -249,18 +249,22 @@ def _copy_part(
 
 
 @njit(nogil=True)
-def _rehash(old: Words, entries: Ints, n: int, new: Words) -> None:
+def _rehash(old: Words, entries: Ints, n: int, new: Words, keys: Words) -> None:
     """Move the first `n` entries to new slots."""
     mask = _U(len(new) - 1)
-    for e in range(n):
-        s = _U(entries[e, 1])
-        second = _U(0) if old[s, 2] >= LONG else old[s, 1]
-        slot = home_of(old[s, 0], second, old[s, 2]) & mask
-        while new[slot, 2] != _U(0):
-            slot = (slot + _U(1)) & mask
-        for k in range(4):
-            new[slot, k] = old[s, k]
-        entries[e, 1] = _I(slot)
+    for begin in range(0, n, BATCH):
+        end = min(begin + BATCH, n)
+        for e in range(begin, end):
+            s = entries[e, 1]
+            prefetch(old, entries[min(e + _AHEAD, n - 1), 1])
+            _file(keys, e - begin, old[s, 0], _U(0) if old[s, 2] >= LONG else old[s, 1], old[s, 2], new)
+        for e in range(begin, end):
+            slot = keys[e - begin, 3] & mask
+            while new[slot, 2] != _U(0):
+                slot = (slot + _U(1)) & mask
+            for k in range(4):
+                new[slot, k] = old[entries[e, 1], k]
+            entries[e, 1] = _I(slot)
 
 
 @njit(nogil=True)
@@ -371,7 +375,7 @@ class TokenTable:
             slots = empty_slots(factor * len(self._slots))
             entries = np.empty((_most_entries(len(slots)), 2), np.int64)
             entries[: len(self)] = self._entries[: len(self)]
-            _rehash(self._slots, entries, len(self), slots)
+            _rehash(self._slots, entries, len(self), slots, self._keys)
             self._slots, self._entries = slots, entries
         if arena_bytes > len(self._arena):
             arena = np.empty(2 * arena_bytes, np.uint8)

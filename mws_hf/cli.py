@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import Annotated
 
 import typer
 
+import mws_hf
 from mws_hf.commands.compare import compare
 from mws_hf.commands.count import count
 from mws_hf.commands.encode import encode
@@ -25,6 +27,23 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mws_hf {mws_hf.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
 for function in (train, count, segment, explain, evaluate, compare, encode):
     app.command()(function)
 app.command("import")(import_notebook_command)

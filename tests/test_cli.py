@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
+import mws_hf
+
 STEMS = ["чит", "пис", "рис", "каш", "вод", "лес", "дом", "стол", "рук", "ног", "слов", "дел", "игр", "свет", "мор"]
 ENDINGS = ["а", "у", "ой", "ы", "ам", "ами", "ах", "ать", "ал", "ала", "али", "ает", "ают", "ник", "ника", "ники"]
 PREFIXES = ["", "по", "за", "пере", "на", "про", "под"]
@@ -106,6 +108,11 @@ def test_misuse_is_one_clear_line_and_exit_code_2(arguments: list[str], says: st
     assert done.returncode == 2, done.stderr
     assert says in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == "" and not (tmp_path / "out").exists()
+
+
+def test_version():
+    done = mws("--version")
+    assert (done.returncode, done.stdout) == (0, f"mws_hf {mws_hf.__version__}\n")
 
 
 def test_help_teaches_by_example():

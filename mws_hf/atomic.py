@@ -19,7 +19,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         path: the file to write; its folder is made if absent.
 
     Raises:
-        MwSError: the folder cannot be made or written.
+        MwSError: `path` is a folder, or its folder cannot be made or written.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "numbers.txt"
@@ -29,6 +29,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     ('1 2 3', ['numbers.txt'])
     """
     target = Path(path)
+    if target.is_dir():
+        raise MwSError(f"{target}: is a folder; name a file to write")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")

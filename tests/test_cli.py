@@ -93,6 +93,7 @@ def test_count_then_merge_then_train_equals_training_on_the_text(corpus: Path, t
         (["segment", "absent", "слово"], "absent"),
         (["count", "CORPUS", "--pattern", "(", "--output", "OUT"], "pattern"),
         (["import", "absent", "--output", "OUT"], "absent"),
+        (["count", "CORPUS", "--output", "FOLDER"], "Invalid value for '--output'"),
     ],
 )
 def test_misuse_is_one_clear_line_and_exit_code_2(arguments: list[str], says: str, corpus: Path, tmp_path: Path):
@@ -102,6 +103,7 @@ def test_misuse_is_one_clear_line_and_exit_code_2(arguments: list[str], says: st
         "CORPUS": str(corpus),
         "OUT": str(tmp_path / "out"),
         "EMPTY": str(tmp_path / "empty.txt"),
+        "FOLDER": str(tmp_path),
         "LATIN1": str(tmp_path / "latin1.txt"),
     }
     done = mws(*[names.get(a, a) for a in arguments])

@@ -26,7 +26,7 @@ from mws_hf.pattern import GPT4_PATTERN
 
 
 def count(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The counts file to write (Parquet).")],
+    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="The counts file to write (Parquet).")],
     files: Files = None,
     lexicon: Lexicon = None,
     word_list: WordList = None,

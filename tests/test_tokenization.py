@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer
+from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer
 
 from mws_hf.backend import base_vocab
@@ -44,6 +45,19 @@ def test_three_ways_agree_on_adversarial_text(name, text):
 @settings(max_examples=400, deadline=None)
 def test_three_ways_agree_on_random_text(name, text):
     assert_lossless_and_alike(name, text)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@given(text=texts)
+@settings(max_examples=200, deadline=None)
+def test_text_streamed_id_by_id_is_the_text(name, text):
+    """As inference servers do it: a character of several byte tokens comes out when it is complete."""
+    text += "."  # a stream holds back U+FFFD at its end, which could be half a character
+    stream = DecodeStream(skip_special_tokens=False)
+    pieces = [stream.step(BARE[name], number) for number in BARE[name].encode(text).ids]
+    assert "".join(piece or "" for piece in pieces) == text
+    tokens = FAST[name].convert_ids_to_tokens(FAST[name].encode(text))
+    assert FAST[name].convert_tokens_to_string(tokens) == text
 
 
 @pytest.mark.slow

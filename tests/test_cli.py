@@ -161,6 +161,7 @@ def test_an_interrupted_training_leaves_nothing_behind(tmp_path: Path):
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells make background jobs ignore it
     )
     assert process.stdin is not None
     process.stdin.write(TEXT * 1000)  # returns once the command has read nearly all of it and waits for more

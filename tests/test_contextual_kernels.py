@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mws_hf.learn.contextual import reference
-from mws_hf.learn.contextual.contexts import begin_contexts, read_contexts
+from mws_hf.learn.contextual.contexts import collect_contexts, read_contexts, trie_view
 from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.contextual.interning import build_trie, intern_dense, intern_hashed, intern_pairs
 from mws_hf.learn.contextual.kernels import FIXED_POINT, best_splits, drop_arcs, expected_counts, variational_weights
@@ -45,7 +45,7 @@ def corpus(words):
 @pytest.fixture(scope="module")
 def contexts(corpus):
     with ThreadPoolExecutor(2) as pool:
-        return begin_contexts(corpus, ORDERS, pool)()
+        return collect_contexts(corpus, ORDERS, [trie_view(corpus, backwards) for backwards in (False, True)], pool)
 
 
 def entry_strings(corpus, lattice):

@@ -6,7 +6,7 @@ Sources: branching entropy, Tanaka-Ishii and Jin (2006); its rise, Magistry and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from mws_hf.learn.contextual.interning import Ints, Longs, build_trie, intern_pa
 from mws_hf.learn.symbols import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 
 
 class View(NamedTuple):
@@ -53,7 +54,7 @@ class Contexts:
     """
 
     views: list[View]
-    is_word: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+    is_word: tuple[Mask, Mask]
 
 
 @njit(nogil=True)
@@ -167,7 +168,7 @@ def _spread(symbols: Ints, starts: Longs, pad: int, padded: Ints) -> None:
             padded[i + pad * (w + 1)] = symbols[i] + 1
 
 
-def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
+def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> list[View]:
     """The forward and the backward view of each order.
 
     An n-gram is the context (order n) that ends with its last symbol and the one that begins with its first, so one
@@ -180,8 +181,10 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
     for order in range(1, pad + 1):
         n_grams = int(grams.max()) + 1
         if order in orders:
-            forward = _next_symbols(n_grams, grams[:-1], padded[order:], n_symbols)
-            tables[order] = forward, _next_symbols(n_grams, grams[1:], padded[: len(grams) - 1], n_symbols)
+            after = pool.submit(_next_symbols, n_grams, grams[:-1], padded[order:], n_symbols)
+            before = _next_symbols(n_grams, grams[1:], padded[: len(grams) - 1], n_symbols)
+            tables[order] = after.result(), before
+            del after
         if order < pad:
             longer = intern_pairs(grams[:-1], padded[order:])
             begins_with = grams[longer.first]
@@ -198,7 +201,7 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
     ]
 
 
-def _trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, npt.NDArray[np.bool_]]:
+def trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, Mask]:
     """A trie's view; all nodes with one word are context 0, for nothing is known of what follows them.
 
     What follows a node are its children, and the end of the word where words end.
@@ -222,22 +225,16 @@ def _renumber(ids: Ints, number: Ints) -> None:
         ids[k] = number[ids[k]]
 
 
-def begin_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> Callable[[], Contexts]:
-    """Start to collect all context views of distinct words; linear in the number of symbols.
+def collect_contexts(
+    corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]], pool: Executor
+) -> Contexts:
+    """All context views of distinct words; linear in the number of symbols.
 
     Args:
         corpus: distinct, non-empty words.
         orders: context lengths, ascending.
-        pool: tries and n-grams are built side by side in it.
-
-    Returns:
-        A function that waits for the views and brings them together.
+        tries: the forward and the backward `trie_view`.
+        pool: tables are made side by side in it.
     """
-    tries = [pool.submit(_trie_view, corpus, backwards) for backwards in (False, True)]
-    grams = pool.submit(_gram_views, corpus, orders)
-
-    def finish() -> Contexts:
-        (prefixes, left_is_word), (suffixes, right_is_word) = (trie.result() for trie in tries)
-        return Contexts([prefixes, suffixes, *grams.result()], (left_is_word, right_is_word))
-
-    return finish
+    (prefixes, left_is_word), (suffixes, right_is_word) = tries
+    return Contexts([prefixes, suffixes, *_gram_views(corpus, orders, pool)], (left_is_word, right_is_word))

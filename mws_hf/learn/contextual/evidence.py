@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.learn.contextual.context_view import context_log_odds
-from mws_hf.learn.contextual.contexts import begin_contexts
+from mws_hf.learn.contextual.contexts import collect_contexts, trie_view
 from mws_hf.learn.contextual.lexicon import LexiconView
 from mws_hf.learn.contextual.logistic import sigmoid
 from mws_hf.learn.contextual.settings import EvidenceSettings
@@ -32,8 +32,9 @@ Doubles = npt.NDArray[np.float64]
 def log_odds(p: npt.NDArray[Any], least: float = 1e-3) -> npt.NDArray[Any]:
     """log(p / (1 - p)) with p kept `least` away from 0 and 1."""
     q = np.clip(p, least, 1 - least)
-    odds: npt.NDArray[Any] = np.log(q / (1 - q))
-    return odds
+    odds: npt.NDArray[Any] = 1 - q
+    np.divide(q, odds, out=odds)
+    return np.log(odds, out=odds)
 
 
 def boundary_probabilities(
@@ -70,20 +71,20 @@ def _mixed_log_odds(
 ) -> Doubles:
     """Weighted sum of the views at every inner junction; the lexicon's only where it was learnt."""
     learnt = _first_words(corpus, settings.em_types)
-    with ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(n_threads) as aside:
-        finish = begin_contexts(corpus, settings.orders, aside)
+    with ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(1) as aside:
+        tries = [aside.submit(trie_view, corpus, backwards) for backwards in (False, True)]
         targets, lexicon = _lexicon_view(learnt, settings, pool, n_threads)
         give_back()
-        contexts = finish()
-        del finish  # it holds the views one by one
+        contexts = collect_contexts(corpus, settings.orders, [trie.result() for trie in tries], pool)
+        del tries
         give_back()
-        variation = aside.submit(normalised_variation, corpus, contexts)
-        context = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
-    mixed = context.copy()
-    known = np.nonzero(inner[: len(targets)])[0]
-    mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - context[: len(known)])
-    size = min(max(len(corpus), settings.short_list), settings.full_list)
-    mixed += settings.variation_weight * settings.full_list / size * variation.result()
+        mixed = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
+        known = np.nonzero(inner[: len(targets)])[0]
+        mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - mixed[: len(known)])
+        size = min(max(len(corpus), settings.short_list), settings.full_list)
+        variation = normalised_variation(corpus, contexts)
+        variation *= settings.variation_weight * settings.full_list / size
+        mixed += variation
     return mixed
 
 
@@ -92,9 +93,11 @@ def _lexicon_view(
 ) -> tuple[Floats, Floats]:
     """Mean over the price ends of the lexicon's cut probabilities, and of their log-odds."""
     lattice = build_lattice(corpus, settings.max_substring, settings.min_substring_count)
+    view = LexiconView(corpus, lattice, settings, pool, n_threads)
+    del lattice
     levels = np.float32(len(settings.price_ends))
     mean, odds = np.zeros(len(corpus.symbols), np.float32), np.zeros(len(corpus.symbols), np.float32)
-    for posterior in LexiconView(corpus, lattice, settings, pool, n_threads).posteriors():
+    for posterior in view.posteriors():
         mean += posterior / levels
         odds += log_odds(posterior) / levels
     return mean, odds

@@ -114,7 +114,7 @@ def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square
     """Add the log-odds of junctions to `out`: linear . row + square . row ** 2, without keeping the rows.
 
     Args:
-        contexts: from `begin_contexts`.
+        contexts: from `collect_contexts`.
         first: number of the first word.
         starts: its start and those of the words behind it, up to the end of the last.
         linear: shape (5 * n_views + 9,).
@@ -132,7 +132,7 @@ def sample_rows(contexts: Contexts, starts: Longs, junctions: Longs, numbers: Do
     """Write the raw rows of the junctions after the given symbols.
 
     Args:
-        contexts: from `begin_contexts`.
+        contexts: from `collect_contexts`.
         starts: word starts of the corpus.
         junctions: ascending symbol indices, none of them the last of its word.
         numbers: shape (n, 5 * n_views), for the numbers.

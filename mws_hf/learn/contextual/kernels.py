@@ -20,7 +20,7 @@ FIXED_POINT = 2.0**32
 
 @njit(nogil=True)
 def expected_counts(
-    starts: Longs, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles, start: Doubles,
+    starts: Longs, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles, start: Doubles,
     letters: Doubles, unknown: Doubles, counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
 ) -> None:  # fmt: skip
     """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
@@ -50,7 +50,10 @@ def expected_counts(
     f = np.empty((longest + 1, 3))
     b = np.empty((longest + 1, 3))
     enter = np.empty((longest + 1, 3))
-    known = 1 - unknown.sum()
+    spelled_out = 0.0
+    for share in unknown:  # not `unknown.sum()`, with which numba imports SciPy and numpy.f2py: 19 MB, 0.2 s
+        spelled_out += share
+    known = 1 - spelled_out
     for w in range(len(starts) - 1):
         s = starts[w]
         n = starts[w + 1] - s
@@ -66,7 +69,7 @@ def expected_counts(
 
 @njit(nogil=True)
 def _forward(
-    s: int, n: int, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, start: Doubles,
+    s: int, n: int, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, start: Doubles,
     letters: Doubles, unknown: Doubles, known: float, f: Doubles, enter: Doubles,
 ) -> None:  # fmt: skip
     """f[i, c]: weight of all ways to write the first i symbols that end with class c; enter: those going on with c."""
@@ -87,7 +90,7 @@ def _forward(
 
 @njit(nogil=True)
 def _backward(
-    s: int, n: int, rows: Longs, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles,
+    s: int, n: int, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles,
     letters: Doubles, unknown: Doubles, known: float, f: Doubles, enter: Doubles, b: Doubles, total: float,
     counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
 ) -> None:  # fmt: skip
@@ -164,7 +167,7 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
 
 @njit(nogil=True)
 def best_splits(
-    first: Ints, lengths: Bytes, rows: Longs, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
+    first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:
     """Log probability of the best segmentation of each entry into two or more others (-inf for single symbols)."""
     best = np.empty(257)
@@ -184,7 +187,7 @@ def best_splits(
 
 
 @njit(nogil=True)
-def drop_arcs(rows: Longs, entries: Ints, spans: Bytes, number: Ints) -> int:
+def drop_arcs(rows: Ints, entries: Ints, spans: Bytes, number: Ints) -> int:
     """Remove in place the arcs of entries whose new `number` is negative, renumber the others; arcs left."""
     arc = 0
     for i in range(len(rows) - 1):

@@ -31,6 +31,7 @@ from mws_hf.learn.contextual.words import word_ranges
 from mws_hf.learn.symbols import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
 
@@ -50,10 +51,10 @@ TYPICAL_STEM = 3.0
 class _State:
     """The entries still alive, their arcs and the model; arrays are replaced or shortened by pruning."""
 
-    rows: Longs
-    entries: npt.NDArray[np.int32]
+    rows: Ints
+    entries: Ints
     spans: npt.NDArray[np.uint8]
-    first: npt.NDArray[np.int32]
+    first: Ints
     lengths: npt.NDArray[np.uint8]
     costs: Doubles
     p: Doubles
@@ -116,9 +117,7 @@ def first_weights(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSett
 
 
 @njit(nogil=True)
-def _count_edges(
-    starts: Longs, rows: Longs, entries: npt.NDArray[np.int32], spans: npt.NDArray[np.uint8], weights: Doubles
-) -> None:
+def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: npt.NDArray[np.uint8], weights: Doubles) -> None:
     """Add up how many words each entry begins, and how many it ends, without being the word."""
     for w in range(len(starts) - 1):
         end = starts[w + 1]
@@ -150,11 +149,16 @@ class LexiconView:
         pool: ThreadPoolExecutor,
         n_threads: int,
     ) -> None:
-        self._corpus, self._lattice, self._settings, self._pool = corpus, lattice, settings, pool
+        self._n_symbols, self._settings, self._pool = len(corpus.symbols), settings, pool
         self._ranges = word_ranges(corpus, n_threads)
         self._letters = letter_probabilities(corpus)
         self._unknown = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
-        self._buffers = [np.empty((len(lattice.first), 3), np.int64) for _ in self._ranges]
+        self._state = _State(
+            lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths,
+            spelling_costs(corpus, lattice, settings.mean_entry_length),
+            first_weights(corpus, lattice, settings),
+            np.array(FIRST_STEP), np.array(FIRST_STOP), np.array(FIRST_START),
+        )  # fmt: skip
 
     def posteriors(self) -> Iterator[Floats]:
         """Cut probability after each symbol, once for each end price, cheapest first; to be called once.
@@ -162,19 +166,15 @@ class LexiconView:
         Yields:
             float32, one a symbol; 0 after the last symbol of a word. The array is reused by the next step.
         """
-        settings, source = self._settings, self._lattice
-        state = _State(
-            source.rows, source.entries, source.spans, source.first, source.lengths,
-            spelling_costs(self._corpus, source, settings.mean_entry_length),
-            first_weights(self._corpus, source, settings),
-            np.array(FIRST_STEP), np.array(FIRST_STOP), np.array(FIRST_START),
-        )  # fmt: skip
-        posterior = np.zeros(len(self._corpus.symbols), np.float32)
+        settings, state = self._settings, self._state
+        posterior = np.zeros(self._n_symbols, np.float32)
         for price in settings.price_ramp:
-            for _ in range(settings.em_steps):
-                counts = self._expect(state, posterior)
-                self._maximise(state, *counts)
-            self._prune(state, counts[0], price)
+            for _ in range(settings.em_steps - 1):
+                self._maximise(state, *self._expect(state, posterior))
+            counts, moves = self._expect(state, posterior)
+            self._maximise(state, counts, moves)
+            self._prune(state, counts, price)
+            del counts
             if price in settings.price_ends:
                 kept = state.p.copy(), state.step, state.stop, state.start
                 for _ in range(settings.em_steps - 1):
@@ -185,20 +185,19 @@ class LexiconView:
 
     def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
         """One expectation step: uses of the entries and moves between classes, in fixed point."""
-        buffers = [buffer[: len(state.p)] for buffer in self._buffers]
-        moves = np.zeros((len(buffers), 5, 3), np.int64)
+        counts = [np.zeros((len(state.p), 3), np.int64) for _ in self._ranges]
+        moves = np.zeros((len(counts), 5, 3), np.int64)
 
-        def work(starts: Longs, counts: Longs, moved: Longs) -> None:
-            counts[:] = 0
+        def work(starts: Longs, counted: Longs, moved: Longs) -> None:
             expected_counts(
                 starts, state.rows, state.entries, state.spans, state.p, state.step, state.stop, state.start,
-                self._letters, self._unknown, counts, moved, posterior,
+                self._letters, self._unknown, counted, moved, posterior,
             )  # fmt: skip
 
-        list(self._pool.map(work, self._ranges, buffers, moves))
-        for other in buffers[1:]:
-            buffers[0] += other
-        return buffers[0], moves.sum(0)
+        list(self._pool.map(work, self._ranges, counts, moves))
+        for other in counts[1:]:
+            counts[0] += other
+        return counts[0], moves.sum(0)
 
     def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
         """The model that explains the expected counts."""
@@ -222,7 +221,8 @@ class LexiconView:
         keep = single | ((p > 0) & (gain >= price * state.costs))
         number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
         arcs = drop_arcs(state.rows, state.entries, state.spans, number)
-        state.entries, state.spans = state.entries[:arcs], state.spans[:arcs]
+        for array in (state.entries, state.spans):
+            array.resize(arcs, refcheck=False)  # what is behind the arcs left goes back to the system, without a copy
         state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
         state.p = state.p[keep]
         state.p /= state.p.sum(0)

@@ -17,7 +17,7 @@ class Lattice:
     """The lexicon entries that may start at each symbol, shortest first; single symbols are always entries.
 
     Attributes:
-        rows: int64, shape (n_symbols + 1,); the arcs that start at symbol i are ``rows[i]:rows[i + 1]``.
+        rows: int32, shape (n_symbols + 1,); the arcs that start at symbol i are ``rows[i]:rows[i + 1]``.
         entries: int32, shape (n_arcs,), the entry of each arc.
         spans: uint8, shape (n_arcs,), the entry's length in symbols.
         first: int32, shape (n_entries,), a symbol where the entry starts.
@@ -25,7 +25,7 @@ class Lattice:
         counts: int32, shape (n_entries,), places of the entry.
     """
 
-    rows: npt.NDArray[np.int64]
+    rows: Ints
     entries: Ints
     spans: npt.NDArray[np.uint8]
     first: Ints
@@ -47,7 +47,7 @@ def _extensible(
 
 
 @njit(nogil=True)
-def _fill_rows(masks: npt.NDArray[np.uint16], rows: npt.NDArray[np.int64]) -> int:
+def _fill_rows(masks: npt.NDArray[np.uint16], rows: Ints) -> int:
     """Where the arcs of each symbol begin: after one arc for each bit of the masks before it; how many there are."""
     arc = 0
     for i in range(len(masks)):
@@ -63,7 +63,7 @@ def _fill_rows(masks: npt.NDArray[np.uint16], rows: npt.NDArray[np.int64]) -> in
 @njit(nogil=True)
 def _scatter(
     level: Ints, length: int, masks: npt.NDArray[np.uint16], free: npt.NDArray[np.uint8],
-    rows: npt.NDArray[np.int64], entries: Ints, spans: npt.NDArray[np.uint8],
+    rows: Ints, entries: Ints, spans: npt.NDArray[np.uint8],
 ) -> None:  # fmt: skip
     """Bring the arcs of one length into the order of their start, behind the shorter ones; `free` counts those."""
     at = 0
@@ -113,7 +113,7 @@ def build_lattice(corpus: SymbolCorpus, longest: int, min_count: int) -> Lattice
         counts.append(count)
         total += len(first)
     del current, left, right
-    rows = np.empty(n + 1, np.int64)
+    rows = np.empty(n + 1, np.int32)
     arcs = _fill_rows(masks, rows)
     entries, spans, free = np.empty(arcs, np.int32), np.empty(arcs, np.uint8), np.zeros(n, np.uint8)
     for length in range(1, len(firsts) + 1):

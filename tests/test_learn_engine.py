@@ -12,6 +12,7 @@ from mws_hf.errors import MwSError
 from mws_hf.learn import tables
 from mws_hf.learn.engine import Segmentation, learn_by_junction_value
 from mws_hf.learn.engine_reference import learn_by_junction_value_reference
+from mws_hf.learn.pairs import ARENA, PAIRS, take, tidy
 from mws_hf.learn.symbols import SymbolCorpus
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)
@@ -134,6 +135,34 @@ def test_arrays_grow_without_changing_the_result(monkeypatch):
     assert len(expected.merges) > 5000
     monkeypatch.setattr(tables, "SPARE", 2)
     assert learn_by_junction_value(corpus, None, 6000) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(corpora(), st.integers(0, 6))
+def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
+    segmentation = Segmentation(corpus)
+    limits = 1, tables.NO_LIMIT, tables.NO_LIMIT
+    table = tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
+    for _ in range(n):
+        pair = int(np.argmax(table.places[: table.used[PAIRS]])) if table.used[PAIRS] else -1
+        if pair < 0 or table.places[pair] == 0:
+            break
+        table = tables.make_room(table, pair)
+        take(table, pair, limits)
+
+    def occurrences(valid):
+        found = []
+        for p in range(table.used[PAIRS]):
+            listed = table.arena[table.begin[p] :][: table.listed[p]].tolist()
+            size = table.length[table.left[p]]
+            stands = [table.tok[i] == table.left[p] and table.tok[i + size] == table.right[p] for i in listed]
+            found.append([i for i, here in zip(listed, stands, strict=True) if here or not valid])
+        return found
+
+    expected = occurrences(valid=True)
+    tidy(table)
+    assert occurrences(valid=False) == expected
+    assert table.used[ARENA] == sum(map(len, expected))
 
 
 @settings(max_examples=200, deadline=None)

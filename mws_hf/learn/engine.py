@@ -68,7 +68,7 @@ class Segmentation:
     def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
         """`corpus` after `apply(merges)`; words that `known`, which has carried out just these, holds too are copied.
 
-        When all words are the same, in the same order, `known` itself goes on with the weights of `corpus`.
+        What is returned is `known` itself, whose own words are let go.
 
         Raises:
             MwSError: `known` has another alphabet or other tokens.
@@ -85,11 +85,11 @@ class Segmentation:
         rest = words.take(new)
         part = cls(SymbolCorpus(corpus.alphabet, rest.points, rest.starts, corpus.weights[new]))
         part.apply(merges)
-        whole = cls(corpus)
-        whole.tokens, whole._ids = part.tokens, part._ids
-        copy_words(known.text, others.starts, found[here].astype(np.int64), whole.text, words.starts, here)
-        copy_words(part.text, rest.starts, np.arange(len(rest)), whole.text, words.starts, new)
-        return whole
+        text = cls(corpus).text
+        copy_words(known.text, others.starts, found[here].astype(np.int64), text, words.starts, here)
+        copy_words(part.text, rest.starts, np.arange(len(rest)), text, words.starts, new)
+        known.corpus, known.text = corpus, text
+        return known
 
     def pieces(self, word: int) -> list[str]:
         """The tokens of word number `word`, in order."""

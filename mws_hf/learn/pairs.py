@@ -335,6 +335,23 @@ def take(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
 
 
 @njit(nogil=True)
+def tidy(t: PairTable) -> None:
+    """Take the occurrences that have vanished out of the arena; segments stand in the order of their pairs' rows."""
+    tok, length, arena = t.tok, t.length, t.arena
+    kept = np.int64(0)
+    for p in range(t.used[PAIRS]):
+        left, right = t.left[p], t.right[p]
+        first, t.begin[p] = t.begin[p], kept
+        for s in range(first, first + t.listed[p]):
+            i = arena[s]
+            if tok[i] == left and tok[i + length[left]] == right:
+                arena[kept] = i
+                kept += 1
+        t.listed[p] = kept - t.begin[p]
+    t.used[ARENA] = kept
+
+
+@njit(nogil=True)
 def has_room(t: PairTable, p: int) -> bool:
     """Whether `take(t, p)` fits into the arrays as they are."""
     n = np.int64(t.listed[p])

@@ -18,6 +18,7 @@ from mws_hf.learn.pairs import (
     count_pairs,
     list_occurrences,
     rehash,
+    tidy,
 )
 from mws_hf.learn.strings import hash_and_power
 
@@ -60,16 +61,19 @@ def open_table(
 def make_room(table: PairTable, pair: int) -> PairTable:
     """Arrays large enough for merging row `pair` (see `has_room`), with room to spare."""
     occurrences = int(table.listed[pair])
-    tokens, pairs, arena = (int(table.used[i]) for i in (TOKENS, PAIRS, ARENA))
+    tokens, pairs = (int(table.used[i]) for i in (TOKENS, PAIRS))
     new_pairs = pairs + 2 * min(occurrences, tokens + 1)
     if tokens >= len(table.length):
         table = _more_tokens(table, 2 * len(table.length))
-    if arena + 2 * occurrences > len(table.arena):
-        more = np.empty(max(arena + 2 * occurrences, len(table.arena) + len(table.arena) // 2), np.int32)
-        more[:arena] = table.arena[:arena]
-        table = table._replace(arena=more)
+    if table.used[ARENA] + 2 * occurrences > len(table.arena):
+        tidy(table)
+        arena = int(table.used[ARENA])
+        if arena + 2 * occurrences > len(table.arena) * 3 // 4:  # or it would be tidied too often
+            more = np.empty(max(arena + 2 * occurrences, len(table.arena) + len(table.arena) // 2), np.int32)
+            more[:arena] = table.arena[:arena]
+            table = table._replace(arena=more)
     if new_pairs > len(table.left) or 2 * new_pairs > len(table.keys):
-        table = _more_pairs(table, max(new_pairs, 2 * len(table.left)))
+        table = _more_pairs(table, max(new_pairs, len(table.left) * 3 // 2))
     return table
 
 
@@ -108,7 +112,8 @@ def _more_tokens(table: PairTable, size: int) -> PairTable:
 
 
 def _more_pairs(table: PairTable, size: int) -> PairTable:
-    table = table._replace(**{name: resized(getattr(table, name), size) for name in PAIR_FIELDS})
+    for name in PAIR_FIELDS:  # in place: old and new side by side would be the peak of memory; no view of them lives
+        getattr(table, name).resize(size, refcheck=False)
     slots = 1 << (2 * size - 1).bit_length()
     keys, ids = np.full(slots, -1, np.int64), np.zeros(slots, np.int32)
     rehash(table.left, table.right, int(table.used[PAIRS]), keys, ids)

@@ -1,4 +1,4 @@
-"""What counting loads: neither pandas nor SciPy's linear algebra, which would take longer than the counting."""
+"""What counting and learning load: neither pandas nor SciPy, which take longer than the counting, nor transformers."""
 
 import importlib.util
 import subprocess
@@ -16,6 +16,15 @@ counts.code_points()
 print(len(counts), [name for name in ("pandas", "scipy.linalg") if name in sys.modules])
 """
 
+LEARN = """
+import sys
+from mws_hf import MwSTrainer
+from mws_hf.words.counting import count_files
+report = MwSTrainer(n_merges=20, show_progress=False).learn(count_files(sys.argv[1]))
+large = "pandas", "scipy.linalg", "numpy.f2py", "transformers"
+print(report.n_morphs > 0, [name for name in large if name in sys.modules])
+"""
+
 
 @pytest.mark.skipif(importlib.util.find_spec("pandas") is None, reason="nothing to import")
 def test_counting_imports_no_large_library(tmp_path):
@@ -25,3 +34,13 @@ def test_counting_imports_no_large_library(tmp_path):
     subprocess.run(commands, check=True, capture_output=True)  # compiles where nothing is in the cache yet
     result = subprocess.run(commands, check=True, capture_output=True, text=True)
     assert result.stdout == "5 []\n"
+
+
+def test_learning_imports_no_large_library(tmp_path):
+    text = tmp_path / "text.txt"
+    words = [stem + ending for stem in ("ev", "kitap", "masa") for ending in ("", "lar", "da", "larda")]
+    text.write_text(" ".join(words), encoding="utf-8")
+    commands = [sys.executable, "-c", LEARN, str(text)]
+    subprocess.run(commands, check=True, capture_output=True)  # compiles where nothing is in the cache yet
+    result = subprocess.run(commands, check=True, capture_output=True, text=True)
+    assert result.stdout == "True []\n"

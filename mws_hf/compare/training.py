@@ -16,7 +16,6 @@ from mws_hf.learn.trainer import MwSTrainer
 from mws_hf.words.counts import WordCounts
 
 if TYPE_CHECKING:
-    from mws_hf.learn.contextual.forms import Forms
     from mws_hf.learn.contextual.learner import Evidence
     from mws_hf.learn.contextual.settings import EvidenceSettings
 
@@ -26,11 +25,11 @@ class KnownEvidence:
     """Contextual evidence of one word list, kept: it depends neither on the vocabulary size nor on the composition.
 
     Attributes:
-        found: forms and evidence, once there are some.
-        seconds: what they took.
+        found: the evidence, once there is some.
+        seconds: what it took.
     """
 
-    found: tuple[Forms, Evidence] | None = None
+    found: Evidence | None = None
     seconds: float = 0.0
 
 
@@ -44,8 +43,8 @@ class _SharingTrainer(MwSTrainer):
     known: KnownEvidence
     saved_seconds: float = field(default=0.0, init=False)
 
-    def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
-        if self.known.found is not None and self.known.found[1].settings == settings:
+    def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> Evidence:
+        if self.known.found is not None and self.known.found.settings == settings:
             self.saved_seconds = self.known.seconds
             return self.known.found
         started = time.perf_counter()

@@ -7,7 +7,7 @@ finds neither morphs nor boundary evidence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ def learn_compositions(
     n_merges: int,
     *,
     known: Segmentation | None = None,
-    boundaries: npt.NDArray[np.float64] | None = None,
+    boundaries: Callable[[], npt.NDArray[np.float64]] | None = None,
     burial_cost: float = DEFAULT_BURIAL_COST,
     min_frequency: int = 0,
     max_token_length: int | None = None,
@@ -65,8 +65,9 @@ def learn_compositions(
         alphabet: the characters that are tokens.
         morphs: the merges of the first phase, applied first.
         n_merges: how many merges are wanted.
-        known: words cut by `morphs` already, to be copied instead of cut again; changes nothing but time.
-        boundaries: float64, shape (characters of all words,): probability of a boundary after each character; None: 0.
+        known: words cut by `morphs` already, to be copied instead of cut again and then let go; only saves time.
+        boundaries: gives, anew for each price so that it need not be kept, float64, shape (characters of all words,):
+            probability of a boundary after each character. None: 0.
         burial_cost: see `DEFAULT_BURIAL_COST`.
         min_frequency: least score of a pair, in occurrences.
         max_token_length: longest product in characters.
@@ -74,16 +75,15 @@ def learn_compositions(
         show_progress: a bar on stderr when it is a terminal.
 
     Raises:
-        MwSError: `boundaries` has not one value a character.
+        MwSError: `boundaries` does not give one value a character.
 
     >>> words, counts = [" walk", " walked", " talked"], np.array([9, 1, 1])
     >>> learn_compositions(words, counts, sorted(set(" walkedt")), [(" ", "w"), ("e", "d")], 3).merges
     [('a', 'l'), ('al', 'k'), (' w', 'alk')]
     """
     words = Spelled.of(words)
-    corpus = symbol_corpus(words, counts, alphabet)
-    if boundaries is not None and len(words.points) != len(boundaries):
-        raise MwSError(f"{len(boundaries)} boundary probabilities for {len(words.points)} characters; give one each")
+    corpus, kept = symbol_corpus(words, counts, alphabet), numbering(alphabet)[1][words.points] >= 0
+    del words
     if known is None:
         segmentation = Segmentation(corpus)
         segmentation.apply(morphs)
@@ -93,10 +93,9 @@ def learn_compositions(
     plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its junctions
     found = Learnt([])
     for discount in _DISCOUNTS:
-        values = None if plain else _values(words, corpus, boundaries, burial_cost * discount)
-        values = segmentation.cell_values(values)  # those by symbol can go
+        price = burial_cost * discount
         more = segmentation.learn(
-            values,
+            None if boundaries is None or plain else _cell_values(corpus, kept, boundaries(), price),
             n_merges - len(found.merges),
             min_value=max(1, min_frequency) * (1 if plain else _SCALE),
             max_token_length=max_token_length,
@@ -109,25 +108,38 @@ def learn_compositions(
     return found
 
 
-def _values(
-    words: Spelled, corpus: SymbolCorpus, boundaries: npt.NDArray[np.float64] | None, burial_cost: float
+def _cell_values(
+    corpus: SymbolCorpus, kept: npt.NDArray[np.bool_], boundaries: npt.NDArray[np.float64], burial_cost: float
 ) -> npt.NDArray[np.int64]:
-    """Worth of the junction after each symbol, int64, in 1/256 of an occurrence."""
-    values = np.repeat(corpus.weights * _SCALE, np.diff(corpus.starts))
-    if boundaries is not None and burial_cost != 0 and len(values) > 0:
-        mean = float(corpus.weights.sum()) / len(corpus)
-        _take_prices(words.points, numbering(corpus.alphabet)[1], boundaries, burial_cost * mean * _SCALE, values)
+    """Worth of the junction after each cell (see learn/pairs.py), int64, in 1/256 of an occurrence.
+
+    Args:
+        corpus: the words.
+        kept: of all characters, those that are symbols of the corpus.
+        boundaries: probability of a boundary after each character.
+        burial_cost: see `DEFAULT_BURIAL_COST`.
+
+    Raises:
+        MwSError: `boundaries` has not one value a character.
+    """
+    if len(boundaries) != len(kept):
+        raise MwSError(f"{len(boundaries)} boundary probabilities for {len(kept)} characters; give one each")
+    values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
+    mean = float(corpus.weights.sum()) / max(1, len(corpus))
+    _fill_values(corpus.starts, corpus.weights, kept, boundaries, burial_cost * mean * _SCALE, values)
     return values
 
 
 @njit(nogil=True)
-def _take_prices(
-    points: npt.NDArray[np.int32], number: npt.NDArray[np.int32], boundaries: npt.NDArray[np.float64], price: float,
-    values: npt.NDArray[np.int64],
+def _fill_values(
+    starts: npt.NDArray[np.int64], weights: npt.NDArray[np.int64], kept: npt.NDArray[np.bool_],
+    boundaries: npt.NDArray[np.float64], price: float, values: npt.NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Take the price of the boundary after each character of the alphabet off its value."""
-    k = 0
-    for i in range(len(points)):
-        if number[points[i]] >= 0:
-            values[k] -= np.int64(np.rint(price * boundaries[i]))
-            k += 1
+    """Each word's weight, less the price of the boundary after each of its characters."""
+    character = 0
+    for w in range(len(weights)):
+        for i in range(starts[w], starts[w + 1]):
+            while not kept[character]:
+                character += 1
+            values[i + w + 1] = weights[w] * _SCALE - np.int64(np.rint(price * boundaries[character]))
+            character += 1

@@ -19,7 +19,6 @@ from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 
 if TYPE_CHECKING:
-    from mws_hf.learn.contextual.forms import Forms
     from mws_hf.learn.contextual.learner import Evidence
     from mws_hf.learn.contextual.settings import EvidenceSettings
     from mws_hf.learn.engine import Segmentation
@@ -146,6 +145,7 @@ class MwSTrainer:
         if self.pattern is None:
             self.pattern = GPT4_PATTERN if self.criterion == "classic" else WORD_PATTERN
 
+    @mapped_arrays()
     def train(self, files: str | Path | Sequence[str | Path], **reader_options: Any) -> MwSTokenizerFast:
         """Train on files (.txt, .gz, .jsonl, .parquet; globs); options are those of `words.counting.count_files`."""
         from mws_hf.words.counting import count_files
@@ -159,6 +159,7 @@ class MwSTrainer:
         )
         return self.train_from_counts(counts)
 
+    @mapped_arrays()
     def train_from_iterator(
         self, iterator: Iterable[str] | Iterable[Sequence[str]], length: int | None = None
     ) -> MwSTokenizerFast:
@@ -180,10 +181,11 @@ class MwSTrainer:
         Raises:
             MwSError: there is no word, or the counts were made with another pattern than the one asked for.
         """
+        learnt = self.learn(counts)
+        # only now, for transformers takes 20 MB
         from mws_hf.backend import base_vocab, build_backend
         from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
-        learnt = self.learn(counts)
         backend = build_backend(
             base_vocab(self.special_tokens, learnt.alphabet, learnt.merges),
             learnt.merges,
@@ -266,28 +268,30 @@ class MwSTrainer:
         self.evidence = None
         if n_merges == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
             return Learnt([]), None
+        from mws_hf.learn.contextual.forms import collect_forms
         from mws_hf.learn.contextual.learner import learn_contextual
         from mws_hf.learn.contextual.settings import EvidenceSettings
 
         settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
-        forms, self.evidence = self._collect(counts, settings)
+        self.evidence = self._collect(counts, settings)
         return learn_contextual(
-            forms,
+            collect_forms(spelled(counts), counts.counts),  # anew: nobody but the callee is to hold them
             alphabet,
             n_merges,
             self.evidence,
             types=self.types,
             min_occurrences=max(2, self.min_frequency),
-            **self._limits(),
+            max_token_length=self.max_token_length,
+            forbidden=frozenset(self.special_tokens),
+            show_progress=self.show_progress,
         )
 
-    def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> tuple[Forms, Evidence]:
-        """The words' forms and their boundary evidence."""
+    def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> Evidence:
+        """The boundary evidence of the words."""
         from mws_hf.learn.contextual.forms import collect_forms
         from mws_hf.learn.contextual.learner import collect_evidence
 
-        forms = collect_forms(spelled(counts), counts.counts)
-        return forms, collect_evidence(forms, settings)
+        return collect_evidence(collect_forms(spelled(counts), counts.counts), settings)
 
     def _learn_classic(
         self, words: Spelled, counts: Longs, alphabet: list[str], n_merges: int
@@ -305,7 +309,15 @@ class MwSTrainer:
         )
         weights = np.ones(len(words), np.int64) if self.types else counts
         segmentation = Segmentation(symbol_corpus(words, weights, alphabet))
-        return learn_classic(segmentation, n_merges, score, **self._limits()), segmentation
+        learnt = learn_classic(
+            segmentation,
+            n_merges,
+            score,
+            max_token_length=self.max_token_length,
+            forbidden=frozenset(self.special_tokens),
+            show_progress=self.show_progress,
+        )
+        return learnt, segmentation
 
     def _compose(
         self, counts: WordCounts, alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int,
@@ -313,26 +325,21 @@ class MwSTrainer:
     ) -> Learnt:  # fmt: skip
         from mws_hf.learn.composition import learn_compositions
 
-        words = spelled(counts)
+        evidence = self.evidence
         return learn_compositions(
-            words,
+            spelled(counts),
             counts.counts,
             alphabet,
             morphs,
             n_merges,
             known=known,
-            boundaries=None if self.evidence is None else self.evidence.boundaries(words),
+            boundaries=None if evidence is None else lambda: evidence.boundaries(spelled(counts)),
             burial_cost=self.burial_cost,
             min_frequency=self.min_frequency,
-            **self._limits(),
+            max_token_length=self.max_token_length,
+            forbidden=frozenset(self.special_tokens),
+            show_progress=self.show_progress,
         )
-
-    def _limits(self) -> dict[str, Any]:
-        return {
-            "max_token_length": self.max_token_length,
-            "forbidden": frozenset(self.special_tokens),
-            "show_progress": self.show_progress,
-        }
 
 
 def spelled(counts: WordCounts) -> Spelled:

@@ -165,17 +165,22 @@ def collect_forms(pretokens: Sequence[str] | Spelled, counts: Longs) -> Forms:
     """
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
-    forms, cores = places.forms(words), places.cores(words)
-    form, core = distinct(forms), distinct(cores)
+    cores = places.cores(words)
+    core = distinct(cores)
     core_counts = _sums(core.ids, counts[words], len(core.first))
     order = np.lexsort((core.hashes, -core_counts))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
+    spelled_cores = cores.take(core.first[order])
+    del cores
+    forms = places.forms(words)
+    del places, pretokens
+    form = distinct(forms)
     return Forms(
         forms.take(form.first),
         _sums(form.ids, counts[words], len(form.first)),
         rank[core.ids[form.first]],
-        cores.take(core.first[order]),
+        spelled_cores,
         core_counts[order],
     )
 

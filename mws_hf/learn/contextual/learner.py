@@ -154,6 +154,7 @@ def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_t
     sizes = count_graphemes(cores)
     chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
     types = cores.take(chosen)
+    del forms, cores, sizes, chosen
     graphemes = split_graphemes(types)
     give_back()
     found = np.zeros(len(graphemes.last))
@@ -194,20 +195,25 @@ def learn_contextual(
     forms = with_lower_case(forms) if types else forms
     core = evidence.find(forms.spelled_cores)[forms.core_of]
     kept = np.nonzero(core >= 0)[0]
-    weights = _shares(forms)[kept] if types else forms.counts[kept]
+    core, weights = core[kept], _shares(forms)[kept] if types else forms.counts[kept]
     words = forms.spelled_forms.take(kept)
+    del forms, kept
     corpus = symbol_corpus(words, np.ones(len(words), np.int64), alphabet)
-    segmentation = Segmentation(corpus)
-    values = segmentation.cell_values(_junction_values(words, core[kept], weights, evidence, alphabet))
-    del forms, words, core, weights
-    seeds = _seeds(corpus, n_merges, max_token_length, forbidden)
-    segmentation.apply(seeds)
+    values = _junction_values(words, core, weights, evidence, alphabet, corpus)
+    del words, core, weights
+    give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
-    before_marks, graphemes = _before_marks(corpus), Learnt([])
-    if before_marks.any():
-        marks = np.where(segmentation.cell_values(before_marks), values, 0)
-        graphemes = segmentation.learn(marks, (n_merges - len(seeds)) // 2, **limits)
-        del marks
+    seeds = _seeds(corpus, n_merges, max_token_length, forbidden)
+    marked, marks = _marked_words(corpus, values)
+    graphemes = Learnt([])
+    if len(marked):
+        part = Segmentation(marked)
+        part.apply(seeds)
+        graphemes = part.learn(marks, (n_merges - len(seeds)) // 2, **limits)
+        del part
+    del marked, marks
+    segmentation = Segmentation(corpus)
+    segmentation.apply(seeds + graphemes.merges)
     learnt = segmentation.learn(
         values,
         n_merges - len(seeds) - len(graphemes.merges),
@@ -220,12 +226,19 @@ def learn_contextual(
     return Learnt(seeds + graphemes.merges + learnt.merges, scores, learnt.exhausted), segmentation
 
 
-def _before_marks(corpus: SymbolCorpus) -> Mask:
-    """True at the symbols that a combining mark follows in their word."""
+def _marked_words(corpus: SymbolCorpus, values: Longs) -> tuple[SymbolCorpus, Longs]:
+    """The words in which combining marks follow symbols, and the values of just these junctions, by cell."""
     points = np.array([ord(c) for c in corpus.alphabet], np.int32)
     mark = np.append(CharacterTable(points).mark[points][corpus.symbols], False)[1:]
     mark[corpus.starts[1:] - 1] = False
-    return mark
+    symbols = np.nonzero(mark)[0]
+    owner = np.searchsorted(corpus.starts, symbols, side="right") - 1
+    words, place = np.unique(owner, return_inverse=True)
+    part = Spelled(corpus.symbols, corpus.starts).take(words)
+    found = np.zeros(len(part.points) + len(words) + 1, np.int64)
+    cells = symbols - corpus.starts[owner] + part.starts[place] + place + 1  # see learn/pairs.py
+    found[cells] = values[symbols + owner + 1]
+    return SymbolCorpus(corpus.alphabet, part.points, part.starts, corpus.weights[words]), found
 
 
 def _shares(forms: Forms) -> Longs:
@@ -234,42 +247,47 @@ def _shares(forms: Forms) -> Longs:
     return np.maximum(1, np.rint(FORM_UNIT * forms.counts / total)).astype(np.int64)
 
 
-def _junction_values(forms: Spelled, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str]) -> Longs:
-    """Worth of the junction after each character of the alphabet, int64, in 1 / UNIT of an occurrence times weight."""
+def _junction_values(
+    forms: Spelled, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str], corpus: SymbolCorpus
+) -> Longs:
+    """Worth of the junctions of forms in 1 / UNIT of an occurrence times weight, by cells of their corpus.
+
+    Returns:
+        int64, one a cell (see learn/pairs.py); 0 in those between words.
+    """
     mark, number = CharacterTable(forms.points).mark, numbering(alphabet)[1]
-    values = np.empty(len(forms.points), np.int64)
-    size = _fill_values(
+    values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
+    _fill_values(
         forms.points, forms.starts, core, weights, evidence.starts, evidence.probabilities,
         evidence.settings.crossing_penalty, mark, number, values,
     )  # fmt: skip
-    return values[:size]
+    return values
 
 
 @njit(nogil=True)
 def _fill_values(
     points: Ints, starts: Longs, core: Ints, weights: Longs, core_starts: Longs, probabilities: Doubles, penalty: float,
     mark: Mask, number: Ints, values: Longs,
-) -> int:  # fmt: skip
-    """Write the values of characters that have a number; how many there are."""
+) -> None:  # fmt: skip
+    """Write the values of characters that have a number, each unbroken run of them behind a cell that is left out."""
     weight_of_marks = 0
     for w in range(len(core)):
         for i in range(starts[w] + 1, starts[w + 1]):
             weight_of_marks += int(weights[w]) if mark[points[i]] else 0
     grapheme_value = min(GRAPHEME_VALUE, (1 << 62) // max(1, weight_of_marks))
-    size = 0
+    cell = -1
     for w in range(len(core)):
         shift = core_starts[core[w] + 1] - starts[w + 1]
         for i in range(starts[w], starts[w + 1]):
             if number[points[i]] < 0:
                 continue
+            cell += 2 if i == starts[w] or number[points[i - 1]] < 0 else 1
             within = i + shift >= core_starts[core[w]]
             j = probabilities[i + shift] if within else 0.0
             worth = int(np.rint(UNIT * (1 - (1 + penalty) * j)))
             if i + 1 < starts[w + 1] and mark[points[i + 1]]:
                 worth = grapheme_value
-            values[size] = worth * weights[w]
-            size += 1
-    return size
+            values[cell] = worth * weights[w]
 
 
 def _seeds(

@@ -30,7 +30,7 @@ import pyarrow as pa
 import regex
 
 from mws_hf.errors import MwSError
-from mws_hf.words.counts import flat_utf8
+from mws_hf.words.counts import arrow_strings, flat_utf8
 from mws_hf.words.readers import (
     PathLike,
     check_codec,
@@ -225,7 +225,7 @@ def document_blocks(documents: Iterable[str], name: str = "input", size: int = B
 
 def _encoded(batch: list[str], name: str, first: int) -> Block:
     try:
-        return arrow_block(pa.array(batch, pa.large_string()))
+        return arrow_block(arrow_strings(batch))
     except UnicodeEncodeError as error:
         number = first + next(i for i, text in enumerate(batch) if text == error.object)
         raise MwSError(

@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, compiled, split
 from mws_hf.words.blocks import Block, arrow_block, document_blocks, file_blocks
-from mws_hf.words.counts import WordCounts, check_normalization, flat_utf8
+from mws_hf.words.counts import WordCounts, arrow_strings, check_normalization, flat_utf8
 from mws_hf.words.parallel import default_workers, share_out
 from mws_hf.words.readers import STDIN, PathLike, expand_paths, iterate_documents
 from mws_hf.words.scanner import character_classes, scanner_kind
@@ -146,9 +146,10 @@ def _count(
     workers: int | None,
     memory_cap: int,
 ) -> WordCounts:
-    strings, counts = _count_entries(sources, pattern, normalization, workers, memory_cap)
-    result = WordCounts.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
-    pa.default_memory_pool().release_unused()  # what sorting took
+    entries = _count_entries(sources, pattern, normalization, workers, memory_cap)
+    result = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization)
+    del entries
+    pa.default_memory_pool().release_unused()
     return result
 
 
@@ -194,7 +195,7 @@ def _block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTa
     def scanned(table: TokenTable, block: Block) -> None:
         block.check()
         if normalization is not None:
-            block = arrow_block(pa.array([normalize(text) for text in _texts(block)], pa.large_string()))
+            block = arrow_block(arrow_strings([normalize(text) for text in _texts(block)]))
         table.count_texts(block.data, block.offsets, known)
 
     return scanned
@@ -206,7 +207,7 @@ def _matching_counter(pattern: str, normalize: Callable[[str], str]) -> Callable
         totals: Counter[str] = Counter()
         for text in _texts(block):
             totals.update(split(normalize(text), pattern))
-        words = pa.array(list(totals.keys()), pa.large_string())
+        words = arrow_strings(list(totals))
         table.count_words(*flat_utf8(words), np.fromiter(totals.values(), np.int64, len(totals)))
 
     return matched

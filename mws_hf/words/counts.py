@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -270,8 +270,24 @@ def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStri
     return pa.LargeStringArray.from_buffers(n, pa.py_buffer(out_offsets), pa.py_buffer(out)), out_counts
 
 
+def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
+    """An Arrow array of strings; `pa.array` imports pandas where there is one, 0.2 s in every process.
+
+    Raises:
+        UnicodeEncodeError: a text holds a lone surrogate.
+
+    >>> arrow_strings(["кот", ""]).to_pylist()
+    ['кот', '']
+    """
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    data = pa.py_buffer(b"".join(encoded))
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), data)
+
+
 def arrow_integers(values: npt.NDArray[np.int64]) -> pa.Int64Array:
-    """An Arrow array without a copy; `pa.array` imports pandas where there is one, 0.2 s in every process."""
+    """An Arrow array without a copy; see `arrow_strings`."""
     return pa.Int64Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 

@@ -23,7 +23,7 @@ from mws_hf.words.counting import count_documents, count_files
 from mws_hf.words.counts import flat_utf8
 from mws_hf.words.parallel import share_out
 from mws_hf.words.spill import Shards
-from mws_hf.words.table import TokenTable, hash_words
+from mws_hf.words.table import TokenTable, hash_words, merge_tables
 
 OTHER_PATTERN = r"\w+| ?\W"
 SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -202,6 +202,16 @@ def test_spilling_leaves_no_files(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def merged(contents: list[dict[bytes, int]]) -> dict[bytes, int]:
+    """What `merge_tables` finds in tables filled with these words."""
+    tables = [TokenTable() for _ in contents]
+    for table, words in zip(tables, contents, strict=True):
+        offsets = np.cumsum([0, *map(len, words)])
+        table.count_words(np.frombuffer(b"".join(words), np.uint8), offsets, np.array(list(words.values()), np.int64))
+    strings, counts = merge_tables(tables)
+    return dict(zip(strings.cast(pa.large_binary()).to_pylist(), counts.tolist(), strict=True))
+
+
 class TestTable:
     @given(st.lists(st.tuples(st.binary(min_size=1, max_size=40), st.integers(1, 9)), max_size=200))
     @settings(max_examples=100, deadline=None)
@@ -214,6 +224,19 @@ class TestTable:
         table.count_words(data, offsets, np.array([a for _, a in pairs], np.int64))
         strings, counts = table.entries()
         assert dict(zip(strings.cast(pa.large_binary()).to_pylist(), counts.tolist(), strict=True)) == expected
+
+    @given(st.lists(st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 9)), min_size=1, max_size=5))
+    @settings(max_examples=100, deadline=None)
+    def test_merging_adds_up(self, contents):
+        assert merged(contents) == dict(sum(map(Counter, contents), Counter()))
+
+    def test_merging_tables_that_must_grow(self):
+        contents = [{b"%d" % (k * (n + 1)) * (1 + k % 9): k + 1 for k in range(20_000)} for n in range(3)]
+        assert merged(contents) == dict(sum(map(Counter, contents), Counter()))
+
+    @pytest.mark.parametrize("cap", [1 << 19, 1 << 22, 1 << 26])
+    def test_room_made_beforehand_stays_below_the_cap(self, cap):
+        assert TokenTable(cap, lambda table: None, text_bytes=1 << 40).nbytes <= cap
 
     @given(st.binary(min_size=1, max_size=40), st.binary(max_size=20))
     @settings(max_examples=100, deadline=None)

@@ -78,7 +78,7 @@ def count_files(
             )
             for name in names
         ]
-        return _count(sources, pattern, normalization, workers, memory_cap)
+        return _count(sources, pattern, normalization, workers, memory_cap, size)
 
 
 def count_documents(
@@ -145,8 +145,9 @@ def _count(
     normalization: str | None,
     workers: int | None,
     memory_cap: int,
+    text_bytes: int = 0,
 ) -> WordCounts:
-    entries = _count_entries(sources, pattern, normalization, workers, memory_cap)
+    entries = _count_entries(sources, pattern, normalization, workers, memory_cap, text_bytes)
     result = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization)
     del entries
     pa.default_memory_pool().release_unused()
@@ -159,6 +160,7 @@ def _count_entries(
     normalization: str | None,
     workers: int | None,
     memory_cap: int,
+    text_bytes: int = 0,
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
     """The distinct pre-tokens of all sources and their counts, in an order that depends on the threads."""
     count_block = _block_counter(pattern, normalization)
@@ -168,7 +170,8 @@ def _count_entries(
     if workers < 1 or memory_cap < 1:
         raise MwSError(f"workers={workers}, memory_cap={memory_cap}: both must be at least 1")
     with Shards() as shards:
-        tables = [TokenTable(max(memory_cap // workers, _SMALLEST_TABLE), shards.add) for _ in range(workers)]
+        most = max(memory_cap // workers, _SMALLEST_TABLE)
+        tables = [TokenTable(most, shards.add, text_bytes // workers) for _ in range(workers)]
         share_out(sources, [_adder(count_block, table) for table in tables])
         if len(shards) == 0 and (workers == 1 or 2 * sum(table.nbytes for table in tables) <= memory_cap):
             return merge_tables(tables)

@@ -28,7 +28,7 @@ Words = npt.NDArray[np.uint64]
 
 BATCH = 256
 _MOST = BATCH + WINDOW  # tokens a batch may have
-_FIRST_SLOTS, _FIRST_ARENA = 1 << 17, 1 << 21
+_FIRST_SLOTS, _MOST_FIRST_SLOTS = 1 << 12, 1 << 19
 _SMALL = 1 << 18  # slots, below which a table grows by 4 at once
 _KEY_BYTES = 24
 _AHEAD = 32  # entries, whose slots are fetched while those before them are worked on
@@ -230,22 +230,41 @@ def _count_entries(
 
 
 @njit(nogil=True)
-def _copy_part(
-    slots: Words, arena: Bytes, entries: Ints, part: int, parts: int, data: Bytes, offsets: Ints, counts: Ints
-) -> int:
-    """Write the strings whose hash falls to `part` of `parts` one after another, and their counts; how many."""
-    n = at = 0
+def _part_size(arena: Bytes, entries: Ints, part: int, parts: int) -> tuple[int, int]:
+    """How many strings have a hash that falls to `part` of `parts`, and their bytes."""
+    n = size = 0
     for e in range(len(entries)):
         start = entries[e - 1, 0] if e > 0 else 0
         first, second, third = key_of(arena, start, entries[e, 0] - start)
         wanted = _I(_part_of(home_of(first, second, third), parts) == part)
-        _put(arena, start, first, second, third, data, at)
-        counts[n] = _I(slots[entries[e, 1], 3])
-        prefetch(slots, entries[min(e + _AHEAD, len(entries) - 1), 1])
-        at += wanted * size_of(third)  # what is not wanted is overwritten: quicker than to ask
         n += wanted
-        offsets[n] = at
-    return n
+        size += wanted * size_of(third)
+    return n, size
+
+
+@njit(nogil=True)
+def _copy_part(
+    slots: Words, arena: Bytes, entries: Ints, part: int, parts: int, data: Bytes, offsets: Ints, counts: Ints
+) -> None:
+    """Write the strings whose hash falls to `part` of `parts` one after another, and their counts.
+
+    `counts` has as many cells as there are, `offsets` one more; its first and last are given.
+    """
+    n, at, safe = 0, offsets[0], offsets[len(counts)] - _KEY_BYTES
+    for e in range(len(entries)):
+        start = entries[e - 1, 0] if e > 0 else 0
+        first, second, third = key_of(arena, start, entries[e, 0] - start)
+        prefetch(slots, entries[min(e + _AHEAD, len(entries) - 1), 1])
+        if _part_of(home_of(first, second, third), parts) == part:
+            if at <= safe:
+                _put(arena, start, first, second, third, data, at)
+            else:
+                for k in range(size_of(third)):
+                    data[at + k] = arena[start + k]
+            at += size_of(third)
+            counts[n] = _I(slots[entries[e, 1], 3])
+            n += 1
+            offsets[n] = at
 
 
 @njit(nogil=True)
@@ -285,6 +304,7 @@ class TokenTable:
     Args:
         max_bytes: memory that growing may take at its peak; None for no bound.
         spill: called with the table when the next growth would pass `max_bytes`; the table is emptied after it.
+        text_bytes: how much text will be counted, about; what it is likely to need is made room for at once.
 
     >>> table = TokenTable()
     >>> table.count_words(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 5, 2]))
@@ -297,17 +317,20 @@ class TokenTable:
         self,
         max_bytes: int | None = None,
         spill: Callable[[TokenTable], None] | None = None,
+        text_bytes: int = 0,
     ) -> None:
         self._max_bytes, self._spill = max_bytes, spill
         # room for a batch, made here: a kernel that makes arrays takes 25 ms more to load
         self._keys, self._bounds = np.empty((_MOST, 4), np.uint64), np.empty(_MOST + 1, np.int64)
         self._amounts = np.ones(_MOST, np.int64)
+        wanted = min(text_bytes >> 6, _MOST_FIRST_SLOTS, _MOST_FIRST_SLOTS if max_bytes is None else max_bytes >> 7)
+        self._first_slots = max(_FIRST_SLOTS, 1 << wanted.bit_length() - 1 if wanted > 0 else 0)
         self.clear()
 
     def clear(self) -> None:
         """Forget everything and give the memory back."""
-        self._slots, self._arena = empty_slots(_FIRST_SLOTS), np.empty(_FIRST_ARENA, np.uint8)
-        self._entries = np.empty((_most_entries(_FIRST_SLOTS), 2), np.int64)
+        self._slots, self._arena = empty_slots(self._first_slots), np.empty(16 * self._first_slots, np.uint8)
+        self._entries = np.empty((_most_entries(self._first_slots), 2), np.int64)
         self._used = np.zeros(3, np.int64)
 
     @property
@@ -351,12 +374,11 @@ class TokenTable:
         while not _count_entries(slots, arena, entries, part, parts, cursor, *self._arrays(), *scratch):
             self._make_room()
 
-    def _part(self, part: int, parts: int) -> tuple[pa.LargeStringArray, Ints]:
-        """`entries` of one of `parts` ranges of hashes."""
-        data, offsets = np.empty(self._used[1] + _KEY_BYTES, np.uint8), np.zeros(len(self) + 1, np.int64)
-        counts = np.empty(len(self), np.int64)
-        n = _copy_part(self._slots, self._arena, self._entries[: len(self)], part, parts, data, offsets, counts)
-        return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(data)), counts[:n]
+    def _part_size(self, part: int, parts: int) -> tuple[int, int]:
+        return _part_size(self._arena, self._entries[: len(self)], part, parts)
+
+    def _copy_part(self, part: int, parts: int, data: Bytes, offsets: Ints, counts: Ints) -> None:
+        _copy_part(self._slots, self._arena, self._entries[: len(self)], part, parts, data, offsets, counts)
 
     def _arrays(self) -> tuple[Words, Bytes, Ints, Ints, Words]:
         return self._slots, self._arena, self._entries, self._used, self._keys
@@ -406,12 +428,21 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Int
         return tables[0].entries()
     before = [(table._slots, table._arena, table._entries[: len(table)]) for table in tables]
 
-    def merge(part: int) -> tuple[pa.LargeStringArray, Ints]:
+    def merge(part: int) -> tuple[int, int]:
         for other in (*range(part), *range(part + 1, n)):
             slots, arena, entries = before[other]
             tables[part]._count_part(slots, arena, entries, part, n)
-        return tables[part]._part(part, n)
+        return tables[part]._part_size(part, n)
 
     with ThreadPoolExecutor(n, thread_name_prefix="mws-merge") as pool:
-        parts = list(pool.map(merge, range(n)))
-    return pa.concat_arrays([strings for strings, _ in parts]), np.concatenate([counts for _, counts in parts])
+        ends = np.cumsum([(0, 0), *pool.map(merge, range(n))], axis=0)
+        data, offsets = np.empty(ends[-1, 1], np.uint8), np.zeros(ends[-1, 0] + 1, np.int64)
+        counts = np.empty(ends[-1, 0], np.int64)
+        offsets[ends[:, 0]] = ends[:, 1]
+
+        def copy(part: int) -> None:
+            first, after = ends[part : part + 2, 0]
+            tables[part]._copy_part(part, n, data, offsets[first : after + 1], counts[first:after])
+
+        list(pool.map(copy, range(n)))
+    return pa.LargeStringArray.from_buffers(len(counts), pa.py_buffer(offsets), pa.py_buffer(data)), counts

@@ -26,5 +26,6 @@ def test_push_and_load_by_name(tmp_path):
         config = json.loads(files["tokenizer_config.json"])
         assert config["tokenizer_class"] == "PreTrainedTokenizerFast"
         assert config["auto_map"]["AutoTokenizer"][1] == "stock_tokenizer.PreTrainedTokenizerFast"
-    assert "chat_template.jinja" in hub.repositories["user/pushed"]
+    pushed = hub.repositories["user/pushed"]  # transformers 4.51 keeps the template in the configuration
+    assert "chat_template.jinja" in pushed or "chat_template" in json.loads(pushed["tokenizer_config.json"])
     assert {"vocabulary.json", "merges.json"} <= set(hub.repositories["user/slow"])

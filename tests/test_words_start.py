@@ -20,8 +20,12 @@ print(len(counts), [name for name in ("pandas", "scipy.linalg") if name in sys.m
 
 LEARN = """
 import sys
+import numpy as np
 from mws_hf import MwSTrainer
+from mws_hf.learn.contextual.interning import intern_hashed
 from mws_hf.words.counting import count_files
+left = np.arange(5000, dtype=np.int32)
+intern_hashed(left, left, np.empty_like(left))  # what is done where many pairs are possible
 report = MwSTrainer(n_merges=20, show_progress=False).learn(count_files(sys.argv[1]))
 large = "pandas", "scipy.linalg", "numpy.f2py", "transformers"
 print(report.n_morphs > 0, [name for name in large if name in sys.modules])

@@ -132,8 +132,9 @@ def _unknown_id(backend: Tokenizer) -> int | None:
 
 def _backend_adds_space(backend: Tokenizer) -> bool:
     """Whether "a" comes out of normalizer and pre-tokenizer with a word mark in front; the vocabulary plays no part."""
-    text = backend.normalizer.normalize_str("a") if backend.normalizer else "a"
-    pieces = backend.pre_tokenizer.pre_tokenize_str(text) if backend.pre_tokenizer else [(text, (0, 1))]
+    normalizer, splitter = backend.normalizer, backend.pre_tokenizer
+    text = "a" if normalizer is None else normalizer.normalize_str("a")  # one of several is false in old versions
+    pieces = [(text, (0, 1))] if splitter is None else splitter.pre_tokenize_str(text)
     return bool(pieces) and pieces[0][0][:1] in ("▁", "Ġ", " ")
 
 

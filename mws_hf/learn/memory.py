@@ -11,7 +11,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
-MAPPED = 1 << 20
+MAPPED = 1 << 22
 """Bytes from which an array is mapped on its own while training, and freed memory behind the others is let go."""
 
 
@@ -36,8 +36,8 @@ def mapped_arrays() -> Iterator[None]:
     afterwards. Other C libraries are left alone.
 
     >>> with mapped_arrays():
-    ...     len(bytearray(1 << 21))
-    2097152
+    ...     len(bytearray(1 << 23))
+    8388608
     """
     libc = _libc()
     if libc is not None:

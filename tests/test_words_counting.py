@@ -234,6 +234,15 @@ class TestTable:
         contents = [{b"%d" % (k * (n + 1)) * (1 + k % 9): k + 1 for k in range(20_000)} for n in range(3)]
         assert merged(contents) == dict(sum(map(Counter, contents), Counter()))
 
+    def test_merging_loses_nothing_to_spilling(self):
+        spilled = []
+        tables = [TokenTable(1 << 19, spilled.append) for _ in range(2)]
+        for n, table in enumerate(tables):
+            words = b"".join(b"%07d" % (2 * k + n) for k in range(2500))
+            table.count_words(np.frombuffer(words, np.uint8), np.arange(0, len(words) + 1, 7), np.ones(2500, np.int64))
+        strings, _ = merge_tables(tables)
+        assert (len(set(strings.to_pylist())), spilled) == (5000, [])
+
     @pytest.mark.parametrize("cap", [1 << 19, 1 << 22, 1 << 26])
     def test_room_made_beforehand_stays_below_the_cap(self, cap):
         assert TokenTable(cap, lambda table: None, text_bytes=1 << 40).nbytes <= cap

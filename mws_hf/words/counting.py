@@ -173,7 +173,7 @@ def _count_entries(
         most = max(memory_cap // workers, _SMALLEST_TABLE)
         tables = [TokenTable(most, shards.add, text_bytes // workers) for _ in range(workers)]
         share_out(sources, [_adder(count_block, table) for table in tables])
-        if len(shards) == 0 and (workers == 1 or 2 * sum(table.nbytes for table in tables) <= memory_cap):
+        if len(shards) == 0 and (workers == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
             return merge_tables(tables)
         for table in tables:
             shards.add(table)

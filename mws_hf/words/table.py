@@ -426,6 +426,8 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Int
     n = len(tables)
     if n == 1:
         return tables[0].entries()
+    for table in tables:
+        table._spill = None
     before = [(table._slots, table._arena, table._entries[: len(table)]) for table in tables]
 
     def merge(part: int) -> tuple[int, int]:

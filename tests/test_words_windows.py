@@ -24,6 +24,7 @@ PLAIN = st.text(
     alphabet=st.one_of(
         st.sampled_from("аеёьяЖqZéčőžşіў ,.-(%\x00\x7f"),
         st.sampled_from("    ,.-"),
+        st.sampled_from("\n\n\r«»—–…“”‘’‧‐‒\u2028\u200b\u202f§©"),
         st.sampled_from(ALPHABET + "×÷ß1\t\r\u00a0\u2028«—"),
     ),
     max_size=200,

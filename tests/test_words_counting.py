@@ -23,7 +23,8 @@ from mws_hf.words.counting import count_documents, count_files
 from mws_hf.words.counts import flat_utf8
 from mws_hf.words.parallel import share_out
 from mws_hf.words.spill import Shards
-from mws_hf.words.table import TokenTable, hash_words, merge_tables
+from mws_hf.words.table import TokenTable, merge_tables
+from mws_hf.words.table_kernels import hash_words
 
 OTHER_PATTERN = r"\w+| ?\W"
 SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"

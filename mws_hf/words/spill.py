@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from mws_hf.errors import MwSError
 from mws_hf.words.counts import flat_utf8
-from mws_hf.words.table import TokenTable, hash_words
+from mws_hf.words.table import TokenTable
+from mws_hf.words.table_kernels import hash_words
 
 
 class Shards:

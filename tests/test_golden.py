@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from robustness.made_up import made_up_lists  # noqa: E402
 
 RUSSIAN = Path(__file__).parent / "data" / "russian_forms.txt"
-"""12,022 forms of 616 lemmas of pymorphy3's dictionary (OpenCorpora, CC BY-SA 3.0), those whose lemma's hash is least."""
+"""12,022 forms of 616 lemmas of pymorphy3's dictionary (OpenCorpora, CC BY-SA 3.0), those with the least hashes."""
 
 
 def zipf(words: list[str]) -> dict[str, int]:

@@ -69,6 +69,30 @@ def generated_text(megabytes: float, work: Path, seed: int = 0) -> Path:
     return target
 
 
+def redrawn_text(text: Path, megabytes: float, seed: int = 0) -> Path:
+    """The text itself, then its words drawn anew by their frequency, until it has `megabytes`.
+
+    One word in forty is new: the beginning of one word and the end of another. So types go on growing with the text
+    as they do in real corpora, where repeating a text would add none.
+    """
+    target = text.with_name(f"{text.stem}-redrawn-{megabytes:g}-{seed}.txt")
+    if target.exists():
+        return target
+    raw = text.read_bytes()
+    words = np.array(raw.decode("utf-8", "ignore").split(), dtype=object)
+    rng = np.random.default_rng(seed)
+    with atomic_path(target) as temporary, temporary.open("wb") as stream:
+        stream.write(raw)
+        while stream.tell() < megabytes * MB:
+            drawn = words[rng.integers(0, len(words), 200_000)]  # a place at random: a word by its frequency
+            new = rng.random(len(drawn)) < 1 / 40
+            others = words[rng.integers(0, len(words), int(new.sum()))]
+            drawn[new] = [a[: (len(a) + 1) // 2] + b[len(b) // 2 :] for a, b in zip(drawn[new], others, strict=True)]
+            drawn[15::16] += "\n"
+            stream.write(" ".join(drawn).replace("\n ", "\n").encode() + b"\n")
+    return target
+
+
 def _stems(rng: np.random.Generator, n: int) -> np.ndarray:
     consonants, vowels = (rng.choice(list(letters), (n, 4)) for letters in (_CONSONANTS, _VOWELS))
     pairs = np.char.add(consonants, vowels)

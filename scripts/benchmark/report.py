@@ -13,16 +13,16 @@ from mws_hf.atomic import atomic_path
 from mws_hf.evaluate.tables import markdown_table
 
 _NOTES = """\
-Every measurement is a process of its own. *Ratio* compares whole processes, from the start of Python to its end, as a
-user waits for them (in rows marked °, only the work; in rows of memory, the peak of the whole process); *imported* compares
-the work with libraries imported and, for us, kernels compiled before (loading them from the cache on disk is
-included); *again* is our work done once more in the same process; *cold* is our whole process with an empty cache of
-kernels, compilation included. Ratios are medians over medians, in brackets the least and greatest within one repeat.
-Order alternates between repeats. All split text by the same pattern, but contextual MwS has its own and SentencePiece
-splits by white space, here without normalization. `count/tokenizers` is WordLevelTrainer with vocab_size=0, the
-cheapest way to count there. `encode_batch` gets lines from memory (reading them is in its whole process), and its ids
-stay in Rust. `learn/full-rescan` (*) is extrapolated from a few merges at the beginning and at the end, the cheaper of
-them taken for all."""
+Every measurement is a process of its own. *Ratio* compares whole processes, from the start of Python to its end, as
+a user waits for them (in rows marked °, only the work; in rows of memory, the peak of the whole process);
+*imported* compares the work with libraries imported and, for us, kernels compiled before (loading them from the
+cache on disk is included); *again* is our work done once more in the same process; *cold* is our whole process with
+an empty cache of kernels, compilation included. Ratios are medians over medians, in brackets the least and greatest
+within one repeat. Order alternates between repeats. All split text by the same pattern, but contextual MwS has its
+own and SentencePiece splits by white space, here without normalization. `count/tokenizers` is WordLevelTrainer with
+vocab_size=0, the cheapest way to count there. `encode_batch` gets lines from memory (reading them is in its whole
+process), and its ids stay in Rust. `learn/full-rescan` (*) is extrapolated from a few merges at the beginning and
+at the end, the cheaper of them taken for all."""
 
 
 def write_report(results: Any, folder: Path, stem: str) -> None:

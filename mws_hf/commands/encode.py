@@ -12,7 +12,7 @@ import typer
 from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.sources import Column, Field, Json, Quiet
 from mws_hf.encode.bulk import SHARD_BYTES, encode_corpus
-from mws_hf.encode.corpus import MANIFEST
+from mws_hf.encode.corpus import MANIFEST, EncodedCorpus
 from mws_hf.encode.shards import DATASET_FILES
 from mws_hf.errors import MwSError
 
@@ -68,7 +68,10 @@ def encode(
         again = "the same command" if resume else "the same command without --no-resume"
         typer.echo(f"interrupted: {again} goes on behind the last finished shard", err=True)
         raise typer.Exit(130) from None
-    seconds = time.perf_counter() - began
+    _tell(encoded, output, time.perf_counter() - began, as_json)
+
+
+def _tell(encoded: EncodedCorpus, output: Path, seconds: float, as_json: bool) -> None:
     result = {
         "directory": str(output),
         "documents": len(encoded),

@@ -69,8 +69,6 @@ def encode_corpus(
             tokenizer, corpus or settings, or which another run is writing or nothing can be written to.
     """
     directory = Path(output)
-    if shard_size < 1:
-        raise MwSError(f"shard_size={shard_size}: must be at least one byte")
     with output_lock(directory):
         backend, eos = load_backend(tokenizer)
         encoder = BlockEncoder(backend, _separator_token(separator, eos))
@@ -121,6 +119,8 @@ def _separator_token(separator: str | None, eos: str | None) -> str | None:
 
 
 def _new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
+    if shard_size < 1:
+        raise MwSError(f"shard_size={shard_size}: must be at least one byte")
     return {
         "format": 1,
         "complete": False,

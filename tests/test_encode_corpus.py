@@ -73,7 +73,7 @@ def test_datasets_reads_the_same_rows(backend, corpus_file, tmp_path, separator)
 
 
 def small_blocks(monkeypatch, size):
-    monkeypatch.setattr(bulk, "read_source", lambda *a, **k: read_source(*a, **k, block_bytes=size))
+    monkeypatch.setattr(bulk, "read_source", lambda *a, **k: read_source(*a, **{**k, "block_bytes": size}))
 
 
 def directory_bytes(path):
@@ -237,5 +237,5 @@ def test_command(backend, corpus_file, tmp_path):
     report = json.loads(result.stdout)
     assert (report["documents"], report["dtype"], report["fast_path"]) == (501, "uint16", True)
     assert rows(EncodedCorpus.open(tmp_path / "out")) == rust_ids(backend, LINES)
-    again = CliRunner().invoke(app, [*arguments, "--no-resume"])
+    again = CliRunner().invoke(app, [*arguments, "--no-resume", "--force"])
     assert "501 documents" in again.stdout

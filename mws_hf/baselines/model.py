@@ -12,10 +12,11 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from tokenizers import Tokenizer
 
 import mws_hf
+from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.portable import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config, staged
+from mws_hf.portable import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
 from mws_hf.special import special_roles
 
 DESCRIPTION_FILE = "baseline.json"

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.sources import Column, Encoding, Errors, Field, Json, Lexicon, Quiet, Reading, Sources, WordList
 from mws_hf.compare import compare as run_comparison
 from mws_hf.compare import parse_sizes, parse_systems
 from mws_hf.errors import MwSError
+from mws_hf.lock import output_lock
 from mws_hf.pattern import WORD_PATTERN
 
 
@@ -63,16 +65,18 @@ def compare(
     sizes = parse_sizes([*vocab_size, *further])
     specs = parse_systems(systems) if systems else None
     _check_files([*gold, *([text] if text else [])])
-    result = run_comparison(
-        sources.gather(WORD_PATTERN, None),
-        gold,
-        sizes,
-        output,
-        systems=specs,
-        text=text,
-        plots=not no_plots,
-        show_progress=not quiet,
-    )
+    refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, word_list)
+    with output_lock(output):
+        result = run_comparison(
+            sources.gather(WORD_PATTERN, None),
+            gold,
+            sizes,
+            output,
+            systems=specs,
+            text=text,
+            plots=not no_plots,
+            show_progress=not quiet,
+        )
     if as_json:
         typer.echo(json.dumps({"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}))
     else:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -54,6 +55,7 @@ def count(
 
         mws train both.parquet --vocab-size 32000 --output out/mine
     """
+    refuse_overwriting([output], files, word_list, lemmas)
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(
         files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=memory_cap

@@ -9,8 +9,11 @@ from typing import Annotated
 
 import typer
 
+from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.sources import Column, Field, Json, Quiet
 from mws_hf.encode.bulk import SHARD_BYTES, encode_corpus
+from mws_hf.encode.corpus import MANIFEST, EncodedCorpus
+from mws_hf.encode.shards import DATASET_FILES
 from mws_hf.errors import MwSError
 
 
@@ -25,6 +28,9 @@ def encode(
     ] = "eos",
     shard_size: Annotated[int, typer.Option(help="Bytes of text per shard.")] = SHARD_BYTES,
     resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a finished corpus of other settings, once the new one is finished.")
+    ] = False,
     field: Field = None,
     column: Column = None,
     quiet: Quiet = False,
@@ -32,7 +38,7 @@ def encode(
 ) -> None:
     """Encode a corpus: memory-mapped ids that `datasets.load_from_disk` and `mws_hf.encode.EncodedCorpus` read.
 
-    Run the same command again to finish an interrupted run.
+    Run the same command again to finish an interrupted run. A run that fails leaves a finished corpus as it was.
 
     Examples:
         mws encode out/mine 'corpus/*.txt.gz' --output ids
@@ -41,21 +47,31 @@ def encode(
     """
     if workers is not None and workers < 1:
         raise MwSError(f"--workers {workers}: at least one thread is needed")
+    refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
     began = time.perf_counter()
-    encoded = encode_corpus(
-        tokenizer,
-        corpus,
-        output,
-        workers=workers,
-        shard_size=shard_size,
-        separator=None if separator == "none" else separator,
-        document=document,
-        field=field,
-        column=column,
-        resume=resume,
-        show_progress=not quiet,
-    )
-    seconds = time.perf_counter() - began
+    try:
+        encoded = encode_corpus(
+            tokenizer,
+            corpus,
+            output,
+            workers=workers,
+            shard_size=shard_size,
+            separator=None if separator == "none" else separator,
+            document=document,
+            field=field,
+            column=column,
+            resume=resume,
+            force=force,
+            show_progress=not quiet,
+        )
+    except KeyboardInterrupt:
+        again = "the same command" if resume else "the same command without --no-resume"
+        typer.echo(f"interrupted: {again} goes on behind the last finished shard", err=True)
+        raise typer.Exit(130) from None
+    _tell(encoded, output, time.perf_counter() - began, as_json)
+
+
+def _tell(encoded: EncodedCorpus, output: Path, seconds: float, as_json: bool) -> None:
     result = {
         "directory": str(output),
         "documents": len(encoded),

@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from mws_hf.atomic import write_text
+from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.report import evaluate as run_evaluation
 from mws_hf.evaluate.segment import Isolated
@@ -54,7 +55,11 @@ def evaluate(
 
         mws evaluate my-tokenizer --gold rus.tsv --json --output scores.json
     """
-    report = run_evaluation(_named(directories), gold or [], text, isolated=cast(Isolated, isolated))
+    named = _named(directories)
+    if output is not None:
+        tokenizers = [str(file) for name in named.values() for file in Path(name).glob("*.json")]
+        refuse_overwriting([output], gold, text, list(named.values()), tokenizers)
+    report = run_evaluation(named, gold or [], text, isolated=cast(Isolated, isolated))
     if not quiet:
         for entry in report.golds:
             if entry.problems:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -67,6 +68,8 @@ def explain(
 
         mws explain --merges 20 --lemmas lemmas.txt
     """
+    if plot is not None:
+        refuse_overwriting([plot], source, word_list, lemmas)
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(source, lexicon, word_list, lemmas, reading=reading, quiet=quiet)
     if pair or merges is not None:

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.artifact import export_notebook, import_notebook
+from mws_hf.artifact import MERGES_FILE, VOCABULARY_FILE, export_notebook, import_notebook
+from mws_hf.backend import pattern_of
+from mws_hf.commands.outputs import TOKENIZER_FILES, files_in, refuse_overwriting
+from mws_hf.pattern import GPT4_PATTERN
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
 
@@ -20,6 +23,8 @@ def import_notebook_command(
     Example:
         mws import notebook/ --output out/imported
     """
+    files = [source / VOCABULARY_FILE, source / MERGES_FILE]
+    refuse_overwriting(files_in(output, TOKENIZER_FILES), source, files)
     tokenizer = import_notebook(source)
     tokenizer.save_pretrained(str(output))
     typer.echo(f"{output}: {len(tokenizer):,} tokens")
@@ -29,10 +34,17 @@ def export_notebook_command(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="An MwS tokenizer directory.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for vocabulary.json and merges.json.")],
 ) -> None:
-    """Write a tokenizer in the original notebook's two-file layout.
+    """Write a tokenizer in the original notebook's two-file layout; one that it cannot carry exactly is refused.
 
     Example:
         mws export out/imported --output notebook/
     """
-    export_notebook(MwSTokenizerFast.from_pretrained(str(directory)), output)
+    refuse_overwriting(files_in(output, (VOCABULARY_FILE, MERGES_FILE)), directory, list(directory.glob("*.json")))
+    tokenizer = MwSTokenizerFast.from_pretrained(str(directory))
+    export_notebook(tokenizer, output)
+    if pattern_of(tokenizer.backend_tokenizer) != GPT4_PATTERN:
+        typer.echo(
+            "its split pattern is not the notebook's: `mws import` reads it from merges.json, the notebook does not",
+            err=True,
+        )
     typer.echo(f"{output}: vocabulary.json, merges.json")

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from mws_hf.commands.outputs import TOKENIZER_FILES, files_in, refuse_overwriting
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -29,6 +30,7 @@ from mws_hf.commands.sources import (
 from mws_hf.errors import MwSError
 from mws_hf.learn.memory import mapped_arrays
 from mws_hf.learn.trainer import MwSTrainer
+from mws_hf.lock import output_lock
 from mws_hf.model_card import model_card, write_model_card
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
@@ -77,6 +79,7 @@ def train(
 
         zcat dump.gz | mws train - --criterion classic --output out/classic
     """
+    refuse_overwriting(files_in(output, TOKENIZER_FILES), files, word_list, lemmas)
     trainer = MwSTrainer(
         criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer
         vocab_size=vocab_size,
@@ -94,7 +97,8 @@ def train(
     )
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers)
-    result = _train_and_save(trainer, sources, pattern, normalization, output)
+    with output_lock(output):
+        result = _train_and_save(trainer, sources, pattern, normalization, output)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
 
 

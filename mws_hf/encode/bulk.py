@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
 from collections.abc import Iterator
@@ -12,15 +11,16 @@ from typing import Any
 
 from tqdm import tqdm
 
-from mws_hf.atomic import write_text
-from mws_hf.encode.corpus import MANIFEST, EncodedCorpus, read_manifest
+from mws_hf.encode.corpus import EncodedCorpus
 from mws_hf.encode.encoder import BlockEncoder, Encoded, load_backend
-from mws_hf.encode.shards import Shard, remove_dataset_files, write_dataset_files, write_shard
-from mws_hf.encode.sources import Block, checksum, read_source, source_size
+from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
+from mws_hf.encode.shards import DATASET_FILES, Shard, shard_name, write_shard
+from mws_hf.encode.sources import Block, checksum, is_files, read_source, source_size
 from mws_hf.errors import MwSError
+from mws_hf.lock import output_lock
+from mws_hf.words.readers import expand_paths
 
 SHARD_BYTES = 64 << 20
-_FIXED = ("tokenizer", "separator", "document", "shard_size")
 
 
 def encode_corpus(
@@ -35,6 +35,7 @@ def encode_corpus(
     field: str | None = None,
     column: str | None = None,
     resume: bool = True,
+    force: bool = False,
     show_progress: bool = False,
 ) -> EncodedCorpus:
     """Encode a corpus into a directory of memory-mapped ids that `datasets.load_from_disk` also reads.
@@ -55,7 +56,9 @@ def encode_corpus(
             file) or "file".
         field: the field of JSON-lines records that holds the text.
         column: the text column of Parquet files and datasets.
-        resume: continue an interrupted run after checking that the corpus begins as before; False starts anew.
+        resume: continue an interrupted run after checking that the corpus begins as before; False starts anew. A
+            finished corpus stays whole until the new one is.
+        force: replace a finished corpus of another tokenizer, corpus or settings, when the new one is finished.
         show_progress: a bar on standard error, if that is a terminal.
 
     Returns:
@@ -63,26 +66,38 @@ def encode_corpus(
 
     Raises:
         MwSError: unreadable or empty source, text that is not UTF-8, no such separator, an output made from another
-            tokenizer, corpus or settings.
+            tokenizer, corpus or settings, or which another run is writing or nothing can be written to.
     """
-    backend, eos = load_backend(tokenizer)
-    encoder = BlockEncoder(backend, _separator_token(separator, eos))
     directory = Path(output)
-    manifest = _begin(directory, encoder, document, shard_size, resume)
-    blocks = read_source(source, document=document, field=field, column=column)
-    with _progress(source, show_progress) as bar:
-        _skip_finished(blocks, manifest["shards"], directory, bar)
-        pairs = _encode_in_order(encoder, blocks, workers or available_cores())
-        for parts, check in _gathered(pairs, shard_size, bar):
-            name = f"shard-{len(manifest['shards']):05d}.arrow"
-            manifest["shards"].append(write_shard(directory / name, parts, check))
-            _write_manifest(directory, manifest)
-    if not manifest["shards"]:
-        raise MwSError("the corpus has no documents, nothing to encode")
-    write_dataset_files(directory, manifest["shards"], encoder.dtype, _corpus_fingerprint(manifest))
-    manifest["complete"] = True
-    _write_manifest(directory, manifest)
+    with output_lock(directory):
+        backend, eos = load_backend(tokenizer)
+        encoder = BlockEncoder(backend, _separator_token(separator, eos))
+        manifest = _new_manifest(encoder, document, shard_size)
+        plan = plan_output(directory, manifest, resume, force)
+        _check_source(source, document, field, column)
+        blocks = read_source(source, document=document, field=field, column=column)
+        with _progress(source, show_progress) as bar:
+            _skip_finished(blocks, plan, bar)
+            if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
+                manifest["shards"] = plan.shards
+                pairs = _encode_in_order(encoder, blocks, workers or available_cores())
+                _write_shards(plan.work, manifest, _gathered(pairs, shard_size, bar))
+                finish(plan.work, directory, manifest)
     return EncodedCorpus.open(directory)
+
+
+def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple[list[Encoded], str]]) -> None:
+    """Write shards as they come; nothing on disk is touched before the first one is encoded without an error."""
+    shards: list[Shard] = manifest["shards"]
+    prepared = False
+    for parts, check in gathered:
+        if not prepared:
+            prepare(work, manifest)
+            prepared = True
+        shards.append(write_shard(work / shard_name(len(shards)), parts, check))
+        write_manifest(work, manifest)
+    if not shards:
+        raise MwSError("the corpus has no documents, nothing to encode")
 
 
 def _progress(source: Any, show: bool) -> tqdm:
@@ -103,11 +118,10 @@ def _separator_token(separator: str | None, eos: str | None) -> str | None:
     return eos
 
 
-def _begin(directory: Path, encoder: BlockEncoder, document: str, shard_size: int, resume: bool) -> dict[str, Any]:
-    """The manifest to go on with: a new one, or that of an earlier run of the same kind."""
+def _new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
     if shard_size < 1:
         raise MwSError(f"shard_size={shard_size}: must be at least one byte")
-    new: dict[str, Any] = {
+    return {
         "format": 1,
         "complete": False,
         "tokenizer": encoder.fingerprint,
@@ -119,50 +133,40 @@ def _begin(directory: Path, encoder: BlockEncoder, document: str, shard_size: in
         "shard_size": shard_size,
         "shards": [],
     }
-    old = read_manifest(directory)
-    if old is None:
-        if directory.exists() and (not directory.is_dir() or any(directory.glob("*.arrow"))):
-            raise MwSError(f"{directory}: holds something that is not an encoded corpus; choose another output")
-        return new
-    if not resume:
-        for shard in old["shards"]:
-            (directory / shard.file).unlink(missing_ok=True)
-    else:
-        for key in _FIXED:
-            if old[key] != new[key]:
-                raise MwSError(f"{directory}: was begun with another {key}; choose another output, or do not resume")
-        new["shards"] = old["shards"]
-    for rest in directory.glob(".*.tmp"):  # what a killed run was writing
-        rest.unlink()
-    remove_dataset_files(directory)
-    _write_manifest(directory, new)
-    return new
 
 
-def _write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
-    shards: list[Shard] = manifest["shards"]
-    totals = {
-        "documents": sum(shard.documents for shard in shards),
-        "tokens": sum(shard.tokens for shard in shards),
-        "bytes": sum(shard.bytes for shard in shards),
-    }
-    rows = {**manifest, **totals, "shards": [shard._asdict() for shard in shards]}
-    write_text(directory / MANIFEST, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+def _check_source(source: Any, document: str, field: str | None, column: str | None) -> None:
+    """Read the first document of every file: a missing file, field or column is found before anything is written.
+
+    Raises:
+        MwSError: the first thing `read_source` complains of.
+    """
+    if not is_files(source):
+        return
+    names = expand_paths(source)
+    each = [names] if document != "line" else [[name] for name in names]
+    for part in each:
+        if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice
+            next(read_source(part, document=document, field=field, column=column, block_bytes=1), None)
 
 
-def _corpus_fingerprint(manifest: dict[str, Any]) -> str:
-    return "".join(shard.checksum for shard in manifest["shards"][-1:]) + manifest["tokenizer"]
+def _skip_finished(blocks: Iterator[Block], plan: Plan, bar: tqdm) -> None:
+    """Pass over the blocks of finished shards, making sure that they are the ones which were encoded.
 
-
-def _skip_finished(blocks: Iterator[Block], shards: list[Shard], directory: Path, bar: tqdm) -> None:
-    """Pass over the blocks of finished shards, making sure that they are the ones which were encoded."""
-    for shard in shards:
+    Raises:
+        MwSError: the source differs, or goes on behind the end of a finished corpus.
+    """
+    advice = "--force replaces the finished corpus" if plan.finished else "--no-resume starts anew"
+    for shard in plan.shards:
         check = 0
         for block in _first(blocks, shard.blocks):
             check = checksum(block, check)
             bar.update(block.size)
-        if f"{check:016x}" != shard.checksum or not (directory / shard.file).is_file():
-            raise MwSError(f"{directory}: {shard.file} is gone or comes from another corpus; choose another output")
+        if f"{check:016x}" != shard.checksum:
+            what = f"{shard.file} comes from another corpus, field or column"
+            raise MwSError(f"{plan.work}: {what}; choose another output, or {advice}")
+    if plan.finished and next(blocks, None) is not None:
+        raise MwSError(f"{plan.work}: comes from another corpus, a shorter one; choose another output, or {advice}")
 
 
 def _first(blocks: Iterator[Block], count: int) -> Iterator[Block]:

@@ -18,6 +18,7 @@ from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.sources import Block, joined, not_utf8
 from mws_hf.encode.tables import bpe_tables
 from mws_hf.errors import MwSError
+from mws_hf.portable import load_json
 from mws_hf.words.windows import find_short
 
 _PREFIX = 3
@@ -72,7 +73,9 @@ def _read_backend(file: Path) -> tuple[Tokenizer, str | None]:
     except Exception as error:  # tokenizers raises bare Exception for every malformed file
         raise MwSError(f"{file}: not a tokenizer.json this version of tokenizers can read ({error})") from error
     config = file.parent / "tokenizer_config.json"
-    settings = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    settings = load_json(config) if config.is_file() else {}
+    if not isinstance(settings, dict):
+        raise MwSError(f"{config}: not a JSON object; save the tokenizer again")
     return backend, _token_text(settings.get("eos_token"))
 
 

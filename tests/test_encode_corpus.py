@@ -167,9 +167,9 @@ def test_tokenizers_off_the_fast_path_write_the_same_format(tmp_path):
 def test_user_errors_say_what_and_where(backend, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_bytes("аб\nвг\n".encode() + b"\xd0\n")
-    with pytest.raises(MwSError, match=r"bad\.txt:3: not valid UTF-8"):
+    with pytest.raises(MwSError, match=r"bad\.txt:3: .* not utf-8 .*--encoding"):
         encode_corpus(backend, bad, tmp_path / "1", separator=EOS)
-    with pytest.raises(MwSError, match="iterator, document 2: a lone surrogate"):
+    with pytest.raises(MwSError, match="iterator, document 2: the lone surrogate"):
         encode_corpus(backend, iter(["a", "\ud800"]), tmp_path / "2", separator=EOS)
     with pytest.raises(MwSError, match="no end-of-sequence"):
         encode_corpus(backend, bad, tmp_path / "3")

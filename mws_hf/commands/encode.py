@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.commands.sources import Column, Field, Json, Quiet
+from mws_hf.commands.sources import INPUTS, Column, Encoding, Errors, Field, Json, Quiet
 from mws_hf.encode.bulk import SHARD_BYTES, encode_corpus
 from mws_hf.errors import MwSError
 
 
 def encode(
     tokenizer: Annotated[str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json).")],
-    corpus: Annotated[list[str], typer.Argument(help="Text, .jsonl, .parquet (.gz too), globs, '-' for stdin.")],
+    corpus: Annotated[list[str], typer.Argument(help=f"{INPUTS}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
     workers: Annotated[int | None, typer.Option(help="Threads [default: all cores].")] = None,
     document: Annotated[str, typer.Option(help="What a document is in text files: line or file.")] = "line",
@@ -27,6 +27,8 @@ def encode(
     resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
     field: Field = None,
     column: Column = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -52,6 +54,8 @@ def encode(
         document=document,
         field=field,
         column=column,
+        encoding=encoding,
+        errors=errors,
         resume=resume,
         show_progress=not quiet,
     )

@@ -34,6 +34,8 @@ def encode_corpus(
     document: str = "line",
     field: str | None = None,
     column: str | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
     resume: bool = True,
     show_progress: bool = False,
 ) -> EncodedCorpus:
@@ -45,8 +47,8 @@ def encode_corpus(
 
     Args:
         tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `load_backend`).
-        source: files (a path, glob or "-", or a list of them: text, .gz, .jsonl, .parquet), or an iterable of strings,
-            or a `datasets` dataset. A list of documents must be given as ``iter(documents)``.
+        source: files (a path, glob or "-", or a list of them), or documents (an iterable of strings, a table, a
+            `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never taken for files.
         output: the directory to write; it must not hold anything else.
         workers: threads; all cores by default. Tokenizers off the fast path use the threads of the Rust library.
         shard_size: bytes of text per shard, at least; a killed run loses at most one shard.
@@ -54,7 +56,9 @@ def encode_corpus(
         document: what a document is in text files: "line" (its line end included, so that the documents joined are the
             file) or "file".
         field: the field of JSON-lines records that holds the text.
-        column: the text column of Parquet files and datasets.
+        column: the text column of tables and datasets.
+        encoding: of text, JSON-lines and CSV files.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
         resume: continue an interrupted run after checking that the corpus begins as before; False starts anew.
         show_progress: a bar on standard error, if that is a terminal.
 
@@ -68,8 +72,10 @@ def encode_corpus(
     backend, eos = load_backend(tokenizer)
     encoder = BlockEncoder(backend, _separator_token(separator, eos))
     directory = Path(output)
+    blocks = read_source(
+        source, document=document, field=field, column=column, encoding=encoding, errors=errors
+    )  # which finds a bad source before anything is touched
     manifest = _begin(directory, encoder, document, shard_size, resume)
-    blocks = read_source(source, document=document, field=field, column=column)
     with _progress(source, show_progress) as bar:
         _skip_finished(blocks, manifest["shards"], directory, bar)
         pairs = _encode_in_order(encoder, blocks, workers or available_cores())

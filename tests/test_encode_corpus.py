@@ -239,3 +239,8 @@ def test_command(backend, corpus_file, tmp_path):
     assert rows(EncodedCorpus.open(tmp_path / "out")) == rust_ids(backend, LINES)
     again = CliRunner().invoke(app, [*arguments, "--no-resume"])
     assert "501 documents" in again.stdout
+    corpus_file.write_bytes("".join(LINES).replace("’", "'").replace("ё", "е").encode("cp1251"))
+    options = ["--no-resume", "--encoding", "cp1251", "--quiet", "--json"]
+    assert json.loads(CliRunner().invoke(app, [*arguments, *options]).stdout)["documents"] == 501
+    assert "б" in backend.decode(EncodedCorpus.open(tmp_path / "out")[0].tolist())
+    assert CliRunner().invoke(app, [*arguments, "--no-resume", "--errors", "replace"]).exit_code == 0

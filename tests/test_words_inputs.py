@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import random
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mws_hf import MwSTrainer
+from mws_hf.commands.sources import Sources
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import read_lines as evaluation_lines
@@ -189,13 +191,13 @@ def test_a_row_that_ends_within_a_character_is_not_mended_by_the_next(tmp_path):
 
 
 def test_the_command_says_it_in_one_line_and_does_not_crash(tmp_path):
-    """The text of 0x80 bytes made the counting kernel read beyond its block: a segmentation fault."""
-    path = tmp_path / "x.parquet"
-    path.write_bytes(as_parquet([b"\xff" * 100, b"\x80" * 999_983] * 3, use_dictionary=False))
+    """Random bytes ended in a segmentation fault."""
+    path, chooser = tmp_path / "x.parquet", random.Random(0)
+    path.write_bytes(as_parquet([b"fine", *(chooser.randbytes(1 << 20) for _ in range(8))], use_dictionary=False))
     command = [sys.executable, "-c", RUN, "count", str(path), "--column", "text", "-o", str(tmp_path / "counts")]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 2, result.stderr
-    assert "x.parquet, column 'text', row 1" in result.stderr and "Traceback" not in result.stderr
+    assert "x.parquet, column 'text', row 2" in result.stderr and "Traceback" not in result.stderr
     assert not (tmp_path / "counts").exists()
 
 
@@ -285,6 +287,15 @@ def test_said_before_any_work(backend, tmp_path, bad):
         with pytest.raises(MwSError, match=bad.replace("*", r"\*")):
             use()
     assert not (tmp_path / "ids").exists()
+
+
+@pytest.mark.parametrize("source", [{"files": ["absent"]}, {"word_lists": ["absent"]}, {"lemmas": "absent"}])
+def test_commands_look_for_files_before_any_work(tmp_path, source):
+    path = tmp_path / "bad.tsv"
+    path.write_text("word\tmany\n")
+    named = {key: value if key == "lemmas" else [path, *value] for key, value in source.items()}
+    with pytest.raises(MwSError, match="absent: no such file"):
+        Sources(**{"word_lists": [path], **named}).gather(None, None)
 
 
 def trained(*arguments, **options):

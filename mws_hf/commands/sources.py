@@ -105,10 +105,9 @@ class Sources:
         """
         reading = self.reading
         files = expand_paths(self.files) if self.files else []
-        lists, lemmas = ([*map(os.fspath, given)] for given in (self.word_lists, [self.lemmas] if self.lemmas else []))
-        for name in [*lists, *lemmas]:
-            expand_paths(name)  # a missing file is said before any work
-        saved = [name for name in files if is_counts_file(name)]
+        for path in [*self.word_lists, *([self.lemmas] if self.lemmas else [])]:
+            expand_paths(path)  # a missing file is said before any work
+        saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
         texts = [name for name in files if name not in saved]
         check_files(texts, **asdict(reading))
         parts = [WordCounts.load(name) for name in saved]

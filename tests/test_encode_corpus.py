@@ -244,3 +244,5 @@ def test_command(backend, corpus_file, tmp_path):
     assert json.loads(CliRunner().invoke(app, [*arguments, *options]).stdout)["documents"] == 501
     assert "б" in backend.decode(EncodedCorpus.open(tmp_path / "out")[0].tolist())
     assert CliRunner().invoke(app, [*arguments, "--no-resume", "--errors", "replace"]).exit_code == 0
+    result = CliRunner().invoke(app, [tokenizer, "absent/", "--output", str(tmp_path / "out2")])
+    assert str(result.exception) == "absent/: no such file"

@@ -12,6 +12,7 @@ import typer
 from mws_hf.commands.sources import INPUTS, Column, Encoding, Errors, Field, Json, Quiet
 from mws_hf.encode.bulk import SHARD_BYTES, encode_corpus
 from mws_hf.errors import MwSError
+from mws_hf.words.files import expand_paths
 
 
 def encode(
@@ -46,7 +47,7 @@ def encode(
     began = time.perf_counter()
     encoded = encode_corpus(
         tokenizer,
-        corpus,
+        expand_paths(corpus),  # on a command line they are files, never texts
         output,
         workers=workers,
         shard_size=shard_size,

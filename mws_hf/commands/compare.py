@@ -9,7 +9,19 @@ from typing import Annotated
 import typer
 
 from mws_hf.commands.outputs import files_in, refuse_overwriting
-from mws_hf.commands.sources import Column, Encoding, Errors, Field, Json, Lexicon, Quiet, Reading, Sources, WordList
+from mws_hf.commands.sources import (
+    INPUTS,
+    Column,
+    Encoding,
+    Errors,
+    Field,
+    Json,
+    Lexicon,
+    Quiet,
+    Reading,
+    Sources,
+    WordList,
+)
 from mws_hf.compare import compare as run_comparison
 from mws_hf.compare import parse_sizes, parse_systems
 from mws_hf.errors import MwSError
@@ -26,9 +38,7 @@ def compare(
     ],
     corpus: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="CORPUS...", help="Text (.txt, .jsonl, .parquet; each also .gz), globs, or saved counts."
-        ),
+        typer.Argument(metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`."),
     ] = None,
     systems: Annotated[
         list[str] | None,

@@ -10,16 +10,17 @@ from typing import Annotated
 import typer
 
 from mws_hf.commands.outputs import files_in, refuse_overwriting
-from mws_hf.commands.sources import Column, Field, Json, Quiet
+from mws_hf.commands.sources import INPUTS, Column, Encoding, Errors, Field, Json, Quiet
 from mws_hf.encode.bulk import SHARD_BYTES, encode_corpus
 from mws_hf.encode.corpus import MANIFEST, EncodedCorpus
 from mws_hf.encode.shards import DATASET_FILES
 from mws_hf.errors import MwSError
+from mws_hf.words.files import expand_paths
 
 
 def encode(
     tokenizer: Annotated[str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json).")],
-    corpus: Annotated[list[str], typer.Argument(help="Text, .jsonl, .parquet (.gz too), globs, '-' for stdin.")],
+    corpus: Annotated[list[str], typer.Argument(help=f"{INPUTS}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
     workers: Annotated[int | None, typer.Option(help="Threads [default: all cores].")] = None,
     document: Annotated[str, typer.Option(help="What a document is in text files: line or file.")] = "line",
@@ -33,6 +34,8 @@ def encode(
     ] = False,
     field: Field = None,
     column: Column = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -52,7 +55,7 @@ def encode(
     try:
         encoded = encode_corpus(
             tokenizer,
-            corpus,
+            expand_paths(corpus),  # on a command line they are files, never texts
             output,
             workers=workers,
             shard_size=shard_size,
@@ -60,6 +63,8 @@ def encode(
             document=document,
             field=field,
             column=column,
+            encoding=encoding,
+            errors=errors,
             resume=resume,
             force=force,
             show_progress=not quiet,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,26 +13,29 @@ from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN
 from mws_hf.words.counting import count_files
 from mws_hf.words.counts import WordCounts, is_counts_file
+from mws_hf.words.files import expand_paths
+from mws_hf.words.inputs import check_files
 from mws_hf.words.lexicon import lemma_counts, lexicon_counts
 from mws_hf.words.readers import read_lines
 from mws_hf.words.word_list import read_word_list
 
-Files = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Text (.txt, .jsonl, .parquet; each also .gz), globs, '-' for stdin, or counts from `mws count`."
-    ),
-]
+INPUTS = (
+    "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
+    "'-' for stdin"
+)
+Files = Annotated[list[str] | None, typer.Argument(help=f"{INPUTS}, or counts from `mws count`.")]
 Lexicon = Annotated[
     str | None, typer.Option(help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk'.")
 ]
-WordList = Annotated[list[Path] | None, typer.Option("--word-list", help="A word<TAB>count list, plain or .gz.")]
+WordList = Annotated[list[Path] | None, typer.Option("--word-list", help="A word<TAB>count list, plain or compressed.")]
 Lemmas = Annotated[
     Path | None, typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose).")
 ]
 Field = Annotated[str | None, typer.Option("--field", help="The text field of .jsonl records.")]
-Column = Annotated[str | None, typer.Option("--column", help="The text column of .parquet tables.")]
-Encoding = Annotated[str, typer.Option(help="Character encoding of text files.")]
+Column = Annotated[
+    str | None, typer.Option("--column", help="The text column of .csv, .tsv, .parquet, .arrow, datasets.")
+]
+Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
 Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
@@ -99,17 +103,20 @@ class Sources:
         Raises:
             MwSError: no source was given, one cannot be read, or saved counts were made with another pattern.
         """
-        saved = [name for name in self.files if is_counts_file(name)]
-        texts = [name for name in self.files if name not in saved]
+        reading = self.reading
+        files = expand_paths(self.files) if self.files else []
+        for path in [*self.word_lists, *([self.lemmas] if self.lemmas else [])]:
+            expand_paths(path)  # a missing file is said before any work
+        saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
+        texts = [name for name in files if name not in saved]
+        check_files(texts, **asdict(reading))
         parts = [WordCounts.load(name) for name in saved]
         pattern = pattern or (parts[0].pattern if parts else default_pattern)
         normalization = normalization or (parts[0].normalization if parts else None)
-        parts += [read_word_list(p, pattern=pattern, normalization=normalization) for p in self.word_lists]
+        coding: dict[str, Any] = {"encoding": reading.encoding, "errors": reading.errors}
+        parts += [read_word_list(p, pattern=pattern, normalization=normalization, **coding) for p in self.word_lists]
         if self.lemmas is not None:
-            lines = [
-                line.strip()
-                for line in read_lines(self.lemmas, encoding=self.reading.encoding, errors=self.reading.errors)
-            ]
+            lines = [line.strip() for line in read_lines(self.lemmas, **coding)]
             parts.append(
                 lemma_counts(
                     [line for line in lines if line], self.lexicon or "ru", pattern=pattern, normalization=normalization

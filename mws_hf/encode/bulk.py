@@ -15,10 +15,9 @@ from mws_hf.encode.corpus import EncodedCorpus
 from mws_hf.encode.encoder import BlockEncoder, Encoded, load_backend
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
 from mws_hf.encode.shards import DATASET_FILES, Shard, shard_name, write_shard
-from mws_hf.encode.sources import Block, checksum, is_files, read_source, source_size
+from mws_hf.encode.sources import Block, checksum, files_of, read_source, source_size
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
-from mws_hf.words.readers import expand_paths
 
 SHARD_BYTES = 64 << 20
 
@@ -34,6 +33,8 @@ def encode_corpus(
     document: str = "line",
     field: str | None = None,
     column: str | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
     resume: bool = True,
     force: bool = False,
     show_progress: bool = False,
@@ -46,8 +47,8 @@ def encode_corpus(
 
     Args:
         tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `load_backend`).
-        source: files (a path, glob or "-", or a list of them: text, .gz, .jsonl, .parquet), or an iterable of strings,
-            or a `datasets` dataset. A list of documents must be given as ``iter(documents)``.
+        source: files (a path, glob or "-", or a list of them), or documents (an iterable of strings, a table, a
+            `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never taken for files.
         output: the directory to write; it must not hold anything else.
         workers: threads; all cores by default. Tokenizers off the fast path use the threads of the Rust library.
         shard_size: bytes of text per shard, at least; a killed run loses at most one shard.
@@ -55,7 +56,9 @@ def encode_corpus(
         document: what a document is in text files: "line" (its line end included, so that the documents joined are the
             file) or "file".
         field: the field of JSON-lines records that holds the text.
-        column: the text column of Parquet files and datasets.
+        column: the text column of tables and datasets.
+        encoding: of text, JSON-lines and CSV files.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
         resume: continue an interrupted run after checking that the corpus begins as before; False starts anew. A
             finished corpus stays whole until the new one is.
         force: replace a finished corpus of another tokenizer, corpus or settings, when the new one is finished.
@@ -74,8 +77,9 @@ def encode_corpus(
         encoder = BlockEncoder(backend, _separator_token(separator, eos))
         manifest = _new_manifest(encoder, document, shard_size)
         plan = plan_output(directory, manifest, resume, force)
-        _check_source(source, document, field, column)
-        blocks = read_source(source, document=document, field=field, column=column)
+        reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
+        _check_source(source, document, reading)
+        blocks = read_source(source, document=document, **reading)
         with _progress(source, show_progress) as bar:
             _skip_finished(blocks, plan, bar)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
@@ -135,19 +139,17 @@ def _new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict
     }
 
 
-def _check_source(source: Any, document: str, field: str | None, column: str | None) -> None:
+def _check_source(source: Any, document: str, reading: dict[str, Any]) -> None:
     """Read the first document of every file: a missing file, field or column is found before anything is written.
 
     Raises:
         MwSError: the first thing `read_source` complains of.
     """
-    if not is_files(source):
-        return
-    names = expand_paths(source)
+    names = files_of(source) or []
     each = [names] if document != "line" else [[name] for name in names]
     for part in each:
         if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice
-            next(read_source(part, document=document, field=field, column=column, block_bytes=1), None)
+            next(read_source(part, document=document, **reading, block_bytes=1), None)
 
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan, bar: tqdm) -> None:

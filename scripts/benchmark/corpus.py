@@ -11,7 +11,7 @@ import numpy as np
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.words.readers import expand_paths, file_kind, open_binary
+from mws_hf.words.files import expand_paths, file_kind, open_binary
 
 MB = 1_000_000
 _PIECE = 1 << 16

@@ -40,7 +40,7 @@ def pretrain(
         python -m mws_hf.lm pretrain runs/mws --tokenizer out/mws --text corpus.txt --set layers=6 --set save_every=500
     """
     from mws_hf.lm.config import RunConfig
-    from mws_hf.lm.pretrain import pretrain as run
+    from mws_hf.lm.training import pretrain as run
 
     values = RunConfig.load(config).to_dict() if config else {}
     named = {
@@ -64,7 +64,7 @@ def evaluate(
     batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
 ) -> None:
     """Bits per byte, the losslessness gate, and words by novelty."""
-    from mws_hf.lm.documents import read_documents
+    from mws_hf.lm.data import read_documents
     from mws_hf.lm.evaluation import evaluate_run
 
     documents = read_documents(text) if text else None
@@ -80,15 +80,14 @@ def generate(
     max_new_tokens: Annotated[int, typer.Option(help="At most so many.")] = 60,
 ) -> None:
     """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
+    from mws_hf.lm.decoding import generate as continue_prompt
+    from mws_hf.lm.decoding import speculative_generate
     from mws_hf.lm.evaluation import MODEL, is_multi_token, load_model, load_multi_token
-    from mws_hf.lm.generate import generate as continue_prompt
 
     model, codec = load_model(run_dir)
     if not is_multi_token(run_dir / MODEL):
         typer.echo(continue_prompt(model, codec, prompt, max_new_tokens))
         return
-    from mws_hf.lm.speculative import speculative_generate
-
     text, statistics = speculative_generate(load_multi_token(run_dir / MODEL), codec, prompt, max_new_tokens)
     typer.echo(text)
     typer.echo(json.dumps(statistics.to_dict()), err=True)
@@ -104,7 +103,7 @@ def transplant(
     """Give a pretrained model another tokenizer."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from mws_hf.lm.transplant import transplant as run
+    from mws_hf.lm.embeddings import transplant as run
 
     new_tokenizer = AutoTokenizer.from_pretrained(tokenizer)
     old = AutoModelForCausalLM.from_pretrained(model, dtype="auto")

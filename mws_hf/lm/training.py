@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from torch.utils.data import Sampler, SequentialSampler
-from transformers import Trainer, TrainingArguments
+from transformers import AutoTokenizer, Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
@@ -22,13 +22,13 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken, RunConfig
-from mws_hf.lm.documents import read_documents, shuffled, split_documents
-from mws_hf.lm.model import Cost, build_model
-from mws_hf.lm.packing import BlockDataset, Blocks, Collator, pack
+from mws_hf.lm.data import Blocks, Collator, pack, read_documents, shuffled, split_documents
+from mws_hf.lm.model import Cost, MultiTokenModel, build_model
 
 CHECKPOINTS = "checkpoints"
 CONFIG_FILE = "run.json"
 REPORT_FILE = "training.json"
+MODEL = "model"
 _log = logging.getLogger(__name__)
 
 
@@ -93,21 +93,30 @@ def pretrain(
     config.save(directory / CONFIG_FILE)
     codec = Codec.open(config.tokenizer)
     blocks = training_blocks(config, codec)
-    model, cost = _model(config, codec)
+    model: Any = build_model(config, codec)
+    cost = Cost.of(model)  # of what serves next-token prediction, without the extra heads
+    if config.multi_token is not None:
+        model = MultiTokenModel.around(
+            model, config.multi_token.form, config.multi_token.horizon, config.multi_token.weight
+        )
     if config.flop_budget is not None:
         blocks = cost.affordable(blocks, config.flop_budget)
     steps = -(-len(blocks) // config.batch_blocks)
+    callbacks: list[TrainerCallback] = [] if max_steps is None else [_StopAt(max_steps)]
+    if config.multi_token is not None:
+        callbacks.append(Curriculum(config.multi_token))
     trainer = ByteTrainer(
         model=model,
         args=_arguments(config, directory, steps, show_progress),
-        train_dataset=BlockDataset(blocks),
+        train_dataset=blocks,
         data_collator=Collator(codec.padding),
-        callbacks=_callbacks(config, steps if max_steps is None else max_steps, steps),
+        callbacks=callbacks,
         precision=config.precision,
     )
     trainer.remove_callback(PrinterCallback)  # it prints each point of the loss curve
     started, cpu = time.perf_counter(), time.process_time()
-    trainer.train(resume_from_checkpoint=_checkpoint(directory))
+    checkpoints = directory / CHECKPOINTS
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None)
     report = {
         **_sizes(codec, blocks, cost),
         "steps": trainer.state.global_step,
@@ -150,23 +159,6 @@ def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any
     return json.loads(report.read_text(encoding="utf-8")) if report.is_file() else None
 
 
-def _model(config: RunConfig, codec: Codec) -> tuple[Any, Cost]:
-    """The model, and the cost of what serves next-token prediction in it."""
-    model = build_model(config, codec)
-    cost = Cost.of(model)
-    if config.multi_token is None:
-        return model, cost
-    from mws_hf.lm.mtp import MultiTokenModel  # noqa: PLC0415  (a plain run does not need it)
-
-    settings = config.multi_token
-    return MultiTokenModel.around(model, settings.form, settings.horizon, settings.weight), cost
-
-
-def _callbacks(config: RunConfig, max_steps: int, steps: int) -> list[TrainerCallback]:
-    callbacks: list[TrainerCallback] = [Curriculum(config.multi_token)] if config.multi_token else []
-    return [*callbacks, _StopAt(max_steps)] if max_steps < steps else callbacks
-
-
 def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bool) -> TrainingArguments:
     return TrainingArguments(
         output_dir=str(directory / CHECKPOINTS),
@@ -193,11 +185,6 @@ def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bo
     )
 
 
-def _checkpoint(directory: Path) -> str | None:
-    folder = directory / CHECKPOINTS
-    return get_last_checkpoint(str(folder)) if folder.is_dir() else None
-
-
 def _sizes(codec: Codec, blocks: Blocks, cost: Cost) -> dict[str, Any]:
     n_bytes = int(blocks.n_bytes.sum())
     return {
@@ -214,22 +201,16 @@ def _sizes(codec: Codec, blocks: Blocks, cost: Cost) -> dict[str, Any]:
 def _curve(history: list[Mapping[str, Any]], blocks: Blocks, batch_blocks: int) -> list[dict[str, float]]:
     """Points (step, bytes read so far, mean loss in nats per token since the point before)."""
     read = blocks.n_bytes.cumsum()
+    points = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
     return [
-        {
-            "step": entry["step"],
-            "bytes": int(read[min(len(blocks), entry["step"] * batch_blocks) - 1]),
-            "loss": entry["loss"],
-        }
-        for entry in history
-        if "loss" in entry
+        {"step": step, "bytes": int(read[min(len(blocks), step * batch_blocks) - 1]), "loss": loss}
+        for step, loss in points
     ]
 
 
 def _save(directory: Path, model: Any, config: RunConfig, report: dict[str, Any]) -> None:
-    from transformers import AutoTokenizer  # noqa: PLC0415  (slow to import)
-
-    model.save_pretrained(directory / "model")
-    AutoTokenizer.from_pretrained(config.tokenizer).save_pretrained(directory / "model")
+    model.save_pretrained(directory / MODEL)
+    AutoTokenizer.from_pretrained(config.tokenizer).save_pretrained(directory / MODEL)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1) + "\n")
     shutil.rmtree(directory / CHECKPOINTS, ignore_errors=True)
     _log.info("%s: %d steps in %.0f s", directory, report["steps"], report["seconds"])

@@ -1,7 +1,8 @@
-"""Self-speculative decoding with a multi-token model: its extra heads draft, its next-token head verifies.
+"""Greedy continuations of a prompt: token by token, or drafted and verified by a multi-token model in fewer passes.
 
-The output is that of plain greedy decoding, token for token. Passes are counted, time is not saved: nothing is cached
-between passes (see the reports of acceptance and bytes per step).
+Self-speculative decoding gives what plain greedy decoding gives, token for token: the extra heads draft, the next-token
+head verifies. Passes are counted, time is not saved, since nothing is cached between passes. Sampling and beams are
+those of transformers' own `generate`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,47 @@ from typing import Any
 import numpy as np
 import torch
 
+from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
-from mws_hf.lm.generate import prompt_ids
-from mws_hf.lm.mtp import MultiTokenModel
+from mws_hf.lm.model import MultiTokenModel
+
+
+def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:
+    """Continue a prompt greedily until the document ends; returns prompt and continuation.
+
+    Raises:
+        MwSError: a negative number of tokens.
+    """
+    if max_new_tokens < 0:
+        raise MwSError(f"max_new_tokens={max_new_tokens}: must not be negative")
+    ids = greedy(model, prompt_ids(codec, prompt), max_new_tokens, codec.separator, codec.vocabulary_size)
+    return codec.decode([np.array(ids, np.int64)])[0]
+
+
+def prompt_ids(codec: Codec, prompt: str) -> list[int]:
+    """Ids of a prompt at the start of a document."""
+    return [codec.separator, *codec.encode([prompt])[0].tolist()]
+
+
+def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabulary: int | None = None) -> list[int]:
+    """Plain greedy decoding, one pass over everything for each token: what faster methods must equal.
+
+    Args:
+        model: maps int64 (1, length) to an object with `logits`.
+        ids: the prompt, at least one id.
+        max_new_tokens: at most.
+        stop: id that ends decoding; it is kept.
+        vocabulary: ids from here on are never chosen: embedding rows that no token uses.
+    """
+    ids = list(ids)
+    device = next(model.parameters()).device
+    with torch.inference_mode():
+        for _ in range(max_new_tokens):
+            logits = model(input_ids=torch.tensor([ids], device=device)).logits[0, -1, :vocabulary]
+            ids.append(int(logits.argmax()))
+            if ids[-1] == stop:
+                break
+    return ids
 
 
 @dataclass(frozen=True)
@@ -66,10 +105,16 @@ def speculative_generate(
     return codec.decode([np.array(ids, np.int64)])[0], statistics
 
 
+def acceptance(model: MultiTokenModel, codec: Codec, prompts: Sequence[str], max_new_tokens: int = 40) -> Speculation:
+    """`speculative_generate` over several prompts, added up."""
+    results = [speculative_generate(model, codec, prompt, max_new_tokens)[1] for prompt in prompts]
+    return sum(results[1:], results[0])
+
+
 def speculative(
     model: MultiTokenModel, ids: Sequence[int], max_new_tokens: int, stop: int, lengths: np.ndarray
 ) -> tuple[list[int], Speculation]:
-    """`mws_hf.lm.generate.greedy` of `model.lm` in fewer passes.
+    """`greedy` of `model.lm` in fewer passes.
 
     Args:
         model: in evaluation mode.
@@ -78,29 +123,28 @@ def speculative(
         stop: id that ends decoding; it is kept.
         lengths: int64 (ids,), raw bytes of each id; embedding rows beyond them are never chosen.
     """
-    known = list(ids)
-    draft: list[int] = []
-    n_heads = len(model.heads)
-    drafted, accepted, steps = [0] * n_heads, [0] * n_heads, 0
+    known, draft = list(ids), list[int]()
+    drafted, accepted, steps = [0] * len(model.heads), [0] * len(model.heads), 0
     end = len(known) + max_new_tokens
     with torch.inference_mode():
         while len(known) < end and (steps == 0 or known[-1] != stop):
             tokens = torch.tensor([known + draft], device=model.device)
             hidden, last = model.trunk(tokens)
             verdicts = model.lm.lm_head(last[0, len(known) - 1 :])[:, : len(lengths)].argmax(-1).tolist()
-            right = _agreeing(draft, verdicts)
+            right = next((i for i, guess in enumerate(draft) if guess != verdicts[i]), len(draft))
             steps += 1
             for head in range(len(draft)):
                 drafted[head] += 1
                 accepted[head] += head < right
             place = len(known) + right
-            known = _until(known + verdicts[: right + 1], end, len(known), stop)
-            draft = draft_tokens(model, hidden[:, :place], tokens[:, :place], verdicts[right], len(lengths))
-    new = known[len(ids) :]
-    return known, Speculation(steps, len(new), int(lengths[new].sum()), tuple(drafted), tuple(accepted))
+            new = verdicts[: right + 1]
+            known = (known + new[: new.index(stop) + 1 if stop in new else None])[:end]
+            draft = _draft(model, hidden[:, :place], tokens[:, :place], verdicts[right], len(lengths))
+    made = known[len(ids) :]
+    return known, Speculation(steps, len(made), int(lengths[made].sum()), tuple(drafted), tuple(accepted))
 
 
-def draft_tokens(
+def _draft(
     model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Tensor, following: int, vocabulary: int
 ) -> list[int]:
     """Greedy drafts of all heads for the tokens after `following`, which itself comes right after `tokens`.
@@ -115,30 +159,8 @@ def draft_tokens(
     drafts: list[int] = []
     for head in range(len(model.heads)):
         # at place i the token head + 1 places on: past the end these are the tokens made so far
-        made = torch.tensor([[following, *drafts][: head + 1]], device=tokens.device)
-        ahead = torch.cat([tokens, made], dim=1)[:, head + 1 :]
-        states = model.step(head, hidden, ahead)
+        made = torch.tensor([[following, *drafts]], device=tokens.device)
+        states = model.step(head, hidden, torch.cat([tokens, made], dim=1)[:, head + 1 :])
         drafts.append(int(model.logits(states[:, -1])[:, :vocabulary].argmax()))
         hidden = hidden if model.config.form == "parallel" else states
     return drafts
-
-
-def acceptance(model: MultiTokenModel, codec: Codec, prompts: Sequence[str], max_new_tokens: int = 40) -> Speculation:
-    """`speculative_generate` over several prompts, added up."""
-    results = [speculative_generate(model, codec, prompt, max_new_tokens)[1] for prompt in prompts]
-    return sum(results[1:], results[0])
-
-
-def _agreeing(draft: Sequence[int], verdicts: Sequence[int]) -> int:
-    """How many first drafts are what the model itself says."""
-    for index, (guess, verdict) in enumerate(zip(draft, verdicts, strict=False)):
-        if guess != verdict:
-            return index
-    return len(draft)
-
-
-def _until(ids: list[int], end: int, start: int, stop: int) -> list[int]:
-    """Cut after the first stop from `start` on, and at `end`."""
-    if stop in ids[start:]:
-        ids = ids[: ids.index(stop, start) + 1]
-    return ids[:end]

@@ -15,7 +15,7 @@ import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.token_bytes import raw_bytes
+from mws_hf.lm.codec import raw_bytes
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
 """Old ids and their weights, which add up to 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import sys
@@ -43,13 +44,8 @@ def pretrain(
     from mws_hf.lm.training import pretrain as run
 
     values = RunConfig.load(config).to_dict() if config else {}
-    named = {
-        "tokenizer": tokenizer,
-        "text": text or None,
-        "train_bytes": train_bytes,
-        "held_out_bytes": held_out_bytes,
-        "seed": seed,
-    }
+    named = {"tokenizer": tokenizer, "text": text or None, "train_bytes": train_bytes}
+    named |= {"held_out_bytes": held_out_bytes, "seed": seed}
     values |= {key: value for key, value in named.items() if value is not None} | _assignments(set_ or [])
     report = run(RunConfig.from_dict(values), output, resume=not fresh, show_progress=True)
     typer.echo(json.dumps({key: value for key, value in report.items() if key != "curve"}, indent=1))
@@ -110,7 +106,7 @@ def transplant(
     changed, report = run(old, AutoTokenizer.from_pretrained(model), new_tokenizer, method=method)
     changed.save_pretrained(output)
     new_tokenizer.save_pretrained(output)
-    typer.echo(json.dumps(report.to_dict(), indent=1))
+    typer.echo(json.dumps(dataclasses.asdict(report), indent=1))
 
 
 def _assignments(pairs: list[str]) -> dict[str, Any]:

@@ -86,14 +86,10 @@ class Speculation:
 
     def to_dict(self) -> dict[str, Any]:
         """Rates for a report: acceptance by head (of all drafts made), tokens and bytes a step."""
-        return {
-            "steps": self.steps,
-            "tokens": self.tokens,
-            "bytes": self.n_bytes,
-            "acceptance": [right / max(1, made) for right, made in zip(self.accepted, self.drafted, strict=True)],
-            "tokens_per_step": self.tokens / max(1, self.steps),
-            "bytes_per_step": self.n_bytes / max(1, self.steps),
-        }
+        acceptance = [right / max(1, made) for right, made in zip(self.accepted, self.drafted, strict=True)]
+        steps = max(1, self.steps)
+        sums = {"steps": self.steps, "tokens": self.tokens, "bytes": self.n_bytes, "acceptance": acceptance}
+        return {**sums, "tokens_per_step": self.tokens / steps, "bytes_per_step": self.n_bytes / steps}
 
 
 def speculative_generate(

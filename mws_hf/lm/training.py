@@ -48,15 +48,19 @@ class ByteTrainer(Trainer):
             return super().compute_loss(model, inputs, return_outputs=return_outputs, **options)
 
 
-class Curriculum(TrainerCallback):
-    """Sets how many tokens a multi-token model predicts, from the progress of training alone, so that it resumes."""
+class _Schedule(TrainerCallback):
+    """How many tokens a multi-token model predicts, from the progress alone, so that it resumes; where to break off."""
 
-    def __init__(self, settings: MultiToken) -> None:
-        self.settings = settings
+    def __init__(self, multi_token: MultiToken | None, last_step: int | None) -> None:
+        self.multi_token, self.last_step = multi_token, last_step
 
     def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **unused: Any) -> None:
-        """Called by `Trainer` before each step."""
-        model.active_horizon = self.settings.active(state.global_step / max(1, state.max_steps))
+        if self.multi_token is not None:
+            model.active_horizon = self.multi_token.active(state.global_step / max(1, state.max_steps))
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
+        if self.last_step is not None and state.global_step >= self.last_step:
+            control.should_save = control.should_training_stop = True
 
 
 def pretrain(
@@ -102,15 +106,12 @@ def pretrain(
     if config.flop_budget is not None:
         blocks = cost.affordable(blocks, config.flop_budget)
     steps = -(-len(blocks) // config.batch_blocks)
-    callbacks: list[TrainerCallback] = [] if max_steps is None else [_StopAt(max_steps)]
-    if config.multi_token is not None:
-        callbacks.append(Curriculum(config.multi_token))
     trainer = ByteTrainer(
         model=model,
         args=_arguments(config, directory, steps, show_progress),
         train_dataset=blocks,
         data_collator=Collator(codec.padding),
-        callbacks=callbacks,
+        callbacks=[_Schedule(config.multi_token, max_steps)],
         precision=config.precision,
     )
     trainer.remove_callback(PrinterCallback)  # it prints each point of the loss curve
@@ -133,15 +134,6 @@ def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
     """The blocks a run trains on: its documents in the order of its seed, encoded and packed."""
     split = split_documents(read_documents(config.text), config.train_bytes, config.held_out_bytes)
     return pack(codec, shuffled(split.train, config.seed), config.context_bytes)
-
-
-class _StopAt(TrainerCallback):
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
-        if state.global_step >= self.steps:
-            control.should_save = control.should_training_stop = True
 
 
 def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:

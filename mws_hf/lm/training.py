@@ -97,12 +97,7 @@ def pretrain(
     config.save(directory / CONFIG_FILE)
     codec = Codec.open(config.tokenizer)
     blocks = training_blocks(config, codec)
-    model: Any = build_model(config, codec)
-    cost = Cost.of(model)  # of what serves next-token prediction, without the extra heads
-    if config.multi_token is not None:
-        model = MultiTokenModel.around(
-            model, config.multi_token.form, config.multi_token.horizon, config.multi_token.weight
-        )
+    model, cost = _model(config, codec)
     if config.flop_budget is not None:
         blocks = cost.affordable(blocks, config.flop_budget)
     steps = -(-len(blocks) // config.batch_blocks)
@@ -149,6 +144,13 @@ def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any
         raise MwSError(f"{directory}: holds a run with another config; choose another directory, or resume=False")
     report = directory / REPORT_FILE
     return json.loads(report.read_text(encoding="utf-8")) if report.is_file() else None
+
+
+def _model(config: RunConfig, codec: Codec) -> tuple[Any, Cost]:
+    """The model, and the cost of what serves next-token prediction in it."""
+    model = build_model(config, codec)
+    cost, extra = Cost.of(model), config.multi_token
+    return model if extra is None else MultiTokenModel.around(model, extra.form, extra.horizon, extra.weight), cost
 
 
 def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bool) -> TrainingArguments:

@@ -69,7 +69,7 @@ def learn_compositions(
         boundaries: gives, anew for each price so that it need not be kept, float64, shape (characters of all words,):
             probability of a boundary after each character. None: 0.
         burial_cost: see `DEFAULT_BURIAL_COST`.
-        min_frequency: least score of a pair, in occurrences.
+        min_frequency: least frequency of a pair, in occurrences weighted by `counts`; a score below 1 is never enough.
         max_token_length: longest product in characters.
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
@@ -97,7 +97,8 @@ def learn_compositions(
         more = segmentation.learn(
             None if boundaries is None or plain else _cell_values(corpus, kept, boundaries(), price),
             n_merges - len(found.merges),
-            min_value=max(1, min_frequency) * (1 if plain else _SCALE),
+            min_value=1 if plain else _SCALE,
+            min_frequency=min_frequency,
             max_token_length=max_token_length,
             forbidden=forbidden,
             show_progress=show_progress,

@@ -70,7 +70,8 @@ class MwSTrainer:
             applies: special tokens are counted before they are appended, so `n_merges` + the number of special tokens
             merges are learnt.
         min_frequency: least frequency of a pair, as in `tokenizers`: occurrences weighted by word count (1 a word
-            when `types` is True).
+            when `types` is True; compositions always by count). What the contextual criterion joins first, a space with
+            a letter and a letter with its marks, is excepted.
         min_count: least count of a pre-token; rarer ones are left out of the training words.
         special_tokens: get ids 0, 1, ...; customary names take their role (``<|endoftext|>``: eos, ``[PAD]``: pad).
         initial_alphabet: characters to include whether seen or not.
@@ -280,7 +281,7 @@ class MwSTrainer:
             n_merges,
             self.evidence,
             types=self.types,
-            min_occurrences=max(2, self.min_frequency),
+            min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
             forbidden=frozenset(self.special_tokens),
             show_progress=self.show_progress,
@@ -313,6 +314,7 @@ class MwSTrainer:
             segmentation,
             n_merges,
             score,
+            min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
             forbidden=frozenset(self.special_tokens),
             show_progress=self.show_progress,

@@ -112,7 +112,7 @@ def build_morfessor(
 def sample(words: Iterable[str], size: int) -> list[str]:
     """The `size` words with the smallest BLAKE2b hashes, in their old order; all of them when there are no more.
 
-    The choice depends on the words alone: the first of a list would be those that begin with "a" where all counts are 1.
+    The choice depends on the words alone; the first of a list without counts all begin with "a".
 
     >>> sample(["a", "ab", "abc", "b", "bc", "c"], 3)
     ['a', 'ab', 'c']

@@ -51,9 +51,7 @@ BASELINES: dict[str, System] = {
     "unigram": System("Unigram by EM and pruning, with byte fallback", build_unigram),
     "sentencepiece-bpe": System("SentencePiece BPE: NFKC, word mark ▁", build_sentence_piece_bpe),
     "sentencepiece-unigram": System("SentencePiece Unigram: NFKC, word mark ▁", build_sentence_piece_unigram),
-    "morfessor": System(
-        "Morfessor 2.0 Baseline on at most 30,000 words, sampled by hash", build_morfessor, sized=False
-    ),
+    "morfessor": System("Morfessor 2.0 Baseline on 30,000 words at most, a sample", build_morfessor, sized=False),
     "characters": System("every character a token", build_characters, sized=False),
     "words": System("the most frequent words, all others unknown", build_words),
 }

@@ -5,7 +5,7 @@
 Text is split by line: every 50th line is held out for fertility, the rest trains. Gold is read to score alone. A second
 run trains only what changed. Writes scripts/results/quality.json and quality.md; what a run does not measure again
 (other languages, `--systems`, `--sizes`) stays as it was, and so do the plots unless all systems are compared.
-Morfessor learns from at most 30,000 words of each list, those with the smallest hashes.
+Morfessor learns from 30,000 words of each list at most: those with the smallest hashes, or the most frequent ones.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ GOLD = {
 }
 RIVALS = (
     "bpe:types,bpe:text,bpe-byte:text,wordpiece:types,unigram:types,unigram:text,"
-    "sentencepiece-bpe:text,sentencepiece-unigram:types,sentencepiece-unigram:text,morfessor:types"
+    "sentencepiece-bpe:text,sentencepiece-unigram:types,sentencepiece-unigram:text,morfessor:types,"
+    "morfessor-frequent:text"
 )
 SYSTEMS = f"mws,mws-composed,mws-classic,{RIVALS}"
 HELD_OUT_EVERY = 50

@@ -11,7 +11,7 @@ from typing import Any
 from mws_hf.baselines.bpe import build_byte_bpe, build_character_bpe
 from mws_hf.baselines.end_of_word import build_end_of_word, build_final_low_line
 from mws_hf.baselines.model import Baseline, Model, as_baseline, read_description, save
-from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_morfessor
+from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor
 from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
 from mws_hf.baselines.top_down import RESERVED, build_top_down
 from mws_hf.baselines.trivial import build_characters, build_words
@@ -52,6 +52,7 @@ BASELINES: dict[str, System] = {
     "sentencepiece-bpe": System("SentencePiece BPE: NFKC, word mark ▁", build_sentence_piece_bpe),
     "sentencepiece-unigram": System("SentencePiece Unigram: NFKC, word mark ▁", build_sentence_piece_unigram),
     "morfessor": System("Morfessor 2.0 Baseline on 30,000 words at most, a sample", build_morfessor, sized=False),
+    "morfessor-frequent": System("the same on the most frequent ones, each once", build_frequent, sized=False),
     "characters": System("every character a token", build_characters, sized=False),
     "words": System("the most frequent words, all others unknown", build_words),
 }
@@ -111,7 +112,7 @@ def load(directory: str | os.PathLike[str]) -> Baseline:
     path = Path(directory)
     name = str(read_description(path)["system"])
     find(name)
-    if name == "morfessor":
+    if name.startswith("morfessor"):
         return as_baseline(name, MorfessorModel.load(path), path)
     encoder = load_encoder(path)
     return Baseline(name, encoder, encoder.vocabulary_size, path)

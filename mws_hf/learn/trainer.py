@@ -186,6 +186,7 @@ class MwSTrainer:
         # only now, for transformers takes 20 MB
         from mws_hf.backend import base_vocab, build_backend
         from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+        from mws_hf.training_record import settings_of
 
         backend = build_backend(
             base_vocab(self.special_tokens, learnt.alphabet, learnt.merges),
@@ -198,7 +199,9 @@ class MwSTrainer:
         extra = [token for token in self.special_tokens if token not in roles.values()]
         if extra:
             roles["additional_special_tokens"] = extra
-        return MwSTokenizerFast(tokenizer_object=backend, **roles)
+        tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
+        tokenizer.training_settings = settings_of(self)
+        return tokenizer
 
     @mapped_arrays()
     def learn(self, counts: WordCounts) -> LearntVocabulary:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -139,6 +140,18 @@ def test_explain_shows_the_merges_and_the_evidence(trained: Path, corpus: Path):
     assert "".join(result["tokens"]) == " перечитали"
     assert result["merges"][-1]["tokens"] == result["tokens"]
     assert len(result["boundaries"]) == len("перечитали") and all(0 <= p <= 1 for p in result["boundaries"])
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_output_that_has_no_unicode_is_no_traceback(encoding: str, trained: Path, corpus: Path, tmp_path: Path):
+    (tmp_path / "gold.tsv").write_text("читал\tчит ал\nплохо\tпл ыы\n", encoding="utf-8")
+    for arguments in (
+        ("evaluate", f"ж={trained}", "--gold", tmp_path / "gold.tsv"),
+        ("explain", "читал", "--model", trained),
+    ):
+        command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding})
+        assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout
 
 
 @pytest.mark.parametrize("normalization", [None, "nfd"])

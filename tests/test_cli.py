@@ -195,7 +195,7 @@ def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: P
 
 
 def test_explain_gives_the_classic_terms_of_the_models_own_settings(corpus: Path, tmp_path: Path):
-    trainer = MwSTrainer(criterion="classic", vocab_size=400, max_merge_len=3, show_progress=False)
+    trainer = MwSTrainer(criterion="classic", vocab_size=400, len_norm_factor=0.0, show_progress=False)
     trainer.train(str(corpus)).save_pretrained(tmp_path / "m")
     assert trainer.report is not None
     merges = trainer.report.merges[:10]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 from typing import Annotated
@@ -53,6 +54,9 @@ app.command("export")(export_notebook_command)
 def main() -> None:
     """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 rather than a traceback
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except MwSError as error:

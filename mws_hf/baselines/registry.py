@@ -22,7 +22,7 @@ from mws_hf.baselines.bpe import (
     build_words,
 )
 from mws_hf.baselines.feed import UNKNOWN
-from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_morfessor
+from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor
 from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
 from mws_hf.baselines.top_down import RESERVED, build_top_down
 from mws_hf.baselines.unigram import build_unigram
@@ -66,7 +66,8 @@ BASELINES: dict[str, System] = {
     "unigram": System("Unigram by EM and pruning, with byte fallback", build_unigram),
     "sentencepiece-bpe": System("SentencePiece BPE: NFKC, word mark ▁", build_sentence_piece_bpe),
     "sentencepiece-unigram": System("SentencePiece Unigram: NFKC, word mark ▁", build_sentence_piece_unigram),
-    "morfessor": System("Morfessor 2.0 Baseline on the 30,000 first words", build_morfessor, sized=False),
+    "morfessor": System("Morfessor 2.0 Baseline on 30,000 words at most, a sample", build_morfessor, sized=False),
+    "morfessor-frequent": System("the same on the most frequent ones, each once", build_frequent, sized=False),
     "characters": System("every character a token", build_characters, sized=False),
     "words": System("the most frequent words, all others unknown", build_words),
 }
@@ -159,7 +160,8 @@ def load(directory: str | os.PathLike[str]) -> Baseline:
     if not isinstance(description, dict) or "system" not in description:
         raise MwSError(f"{file}: names no system; train it again")
     name = str(description["system"])
-    if _system(name).build is build_morfessor:
+    _system(name)
+    if name.startswith("morfessor"):
         model = MorfessorModel.load(path)
         return Baseline(name, model.segment, len(model), path)
     encoder = load_encoder(path)

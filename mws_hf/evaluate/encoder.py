@@ -55,6 +55,9 @@ class Encoder:
 def load_encoder(source: Any) -> Encoder:
     """Open a directory, a ``tokenizer.json``, a `tokenizers.Tokenizer` or a transformers tokenizer (fast or slow).
 
+    A directory is opened as `AutoTokenizer` does. One without tokenizer_config.json, or with code of its own (which is
+    never run), is its tokenizer.json alone.
+
     Raises:
         MwSError: no tokenizer there, or transformers cannot open it from local files alone.
     """
@@ -77,24 +80,32 @@ def _open(path: Path) -> Any:
     if not path.is_dir():
         raise MwSError(f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}")
     backend, config = path / "tokenizer.json", path / "tokenizer_config.json"
-    # A directory with its own code (auto_map) is read from tokenizer.json, so that nothing of it is executed.
-    if backend.is_file() and (not config.is_file() or "auto_map" in _read_json(config)):
+    settings = _read_config(config) if config.is_file() else {"auto_map": None}
+    if backend.is_file() and "auto_map" in settings:
         return _backend_from_file(backend)
     from transformers import AutoTokenizer
 
     try:
         return AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
-    except Exception as error:
-        if backend.is_file():
-            return _backend_from_file(backend)
-        raise MwSError(f"{path}: transformers cannot open it ({error}); it needs a tokenizer.json") from error
+    except Exception as error:  # it raises whatever its parts raise
+        reason = f"{path}: AutoTokenizer cannot open it ({type(error).__name__}: {_first_line(error)})"
+        if backend.is_file():  # whose own cuts may be others than those of the class that tokenizer_config.json names
+            raise MwSError(f"{reason}; mend tokenizer_config.json, or give {backend} to score that alone") from error
+        raise MwSError(f"{reason}; it needs a tokenizer.json") from error
 
 
-def _read_json(path: Path) -> Any:
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
+
+
+def _read_config(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise MwSError(f"{path}: not readable as JSON ({error}); save the tokenizer again") from error
+    if not isinstance(config, dict):
+        raise MwSError(f"{path}: a {type(config).__name__}, not a JSON object; save the tokenizer again")
+    return config
 
 
 def _backend_from_file(path: Path) -> Tokenizer:

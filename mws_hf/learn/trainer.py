@@ -70,7 +70,8 @@ class MwSTrainer:
             applies: special tokens are counted before they are appended, so `n_merges` + the number of special tokens
             merges are learnt.
         min_frequency: least frequency of a pair, as in `tokenizers`: occurrences weighted by word count (1 a word
-            when `types` is True).
+            when `types` is True; compositions always by count). What the contextual criterion joins first, a space with
+            a letter and a letter with its marks, is excepted.
         min_count: least count of a pre-token; rarer ones are left out of the training words.
         special_tokens: get ids 0, 1, ...; customary names take their role (``<|endoftext|>``: eos, ``[PAD]``: pad).
         initial_alphabet: characters to include whether seen or not.
@@ -234,6 +235,7 @@ class MwSTrainer:
         # only now, for transformers takes 20 MB
         from mws_hf.backend import base_vocab, build_backend
         from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+        from mws_hf.training_record import settings_of
 
         backend = build_backend(
             base_vocab(self.special_tokens, learnt.alphabet, learnt.merges),
@@ -246,7 +248,9 @@ class MwSTrainer:
         extra = [token for token in self.special_tokens if token not in roles.values()]
         if extra:
             roles["additional_special_tokens"] = extra
-        return MwSTokenizerFast(tokenizer_object=backend, **roles)
+        tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
+        tokenizer.training_settings = settings_of(self)
+        return tokenizer
 
     @mapped_arrays()
     def learn(self, counts: WordCounts) -> LearntVocabulary:
@@ -329,7 +333,7 @@ class MwSTrainer:
             n_merges,
             self.evidence,
             types=self.types,
-            min_occurrences=max(2, self.min_frequency),
+            min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
             forbidden=frozenset(self.special_tokens),
             show_progress=self.show_progress,
@@ -362,6 +366,7 @@ class MwSTrainer:
             segmentation,
             n_merges,
             score,
+            min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
             forbidden=frozenset(self.special_tokens),
             show_progress=self.show_progress,

@@ -22,7 +22,7 @@ _HOME = {
     "bits_per_byte": "mws_hf.lm.bits_per_byte",
     "evaluate_run": "mws_hf.lm.evaluation",
     "generate": "mws_hf.lm.generate",
-    "paired_bootstrap": "mws_hf.lm.paired",
+    "paired_bootstrap": "mws_hf.evaluate.paired",
     "pretrain": "mws_hf.lm.pretrain",
     "speculative_generate": "mws_hf.lm.speculative",
     "transplant": "mws_hf.lm.transplant",

@@ -1,4 +1,4 @@
-"""Paired bootstrap over documents between two runs scored on the same text; it knows nothing of models."""
+"""Paired bootstrap over documents between two systems scored on the same text; it knows nothing of their models."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def paired_bootstrap(
     for index in range(resamples):
         weights = np.bincount(generator.integers(0, len(sizes), len(sizes)), minlength=len(sizes)).astype(np.float64)
         drawn = [runs[generator.integers(0, len(runs), len(runs))].mean(axis=0) for runs in bits]
-        differences[index] = (drawn[0] - drawn[1]) @ weights / (sizes @ weights)
+        # not `@`: a library of linear algebra may add in another order with other threads
+        differences[index] = ((drawn[0] - drawn[1]) * weights).sum() / (sizes * weights).sum()
     low, high = interval(differences)
     means = [float(runs.mean(axis=0).sum() / sizes.sum()) for runs in bits]
     return PairedDifference(means[0] - means[1], low, high, (means[0] - means[1]) / means[1], int(kept.sum()))

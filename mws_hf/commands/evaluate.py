@@ -1,4 +1,4 @@
-"""`mws evaluate`: score any tokenizer directories against gold and on running text. It trains nothing."""
+"""`mws evaluate`: score any tokenizer directories against gold and on running text. It trains no tokenizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a tokenizer cuts: boundary scores against gold, and measures on running text. It trains nothing.
+"""How well a tokenizer cuts: boundary scores against gold, and measures on running text. It trains no tokenizer.
 
 `evaluate` does it all for any Hugging Face tokenizer directory; the parts are importable on their own:
 `gold` (readers), `encoder` and `segment` (any tokenizer), `boundaries`, `consistency`, `running_text`, `significance`,

@@ -44,14 +44,14 @@ class Encoder:
         vocabulary_size: entries, added tokens included.
         unknown_id: id of the unknown token, or None.
         adds_space: True if the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
-        decode: lists of ids -> texts, special tokens kept and nothing tidied up.
+        decode: lists of ids -> texts, special tokens kept and nothing tidied up; None if there is no way back.
     """
 
     encode: Callable[[Sequence[str]], list[Encoded]]
     vocabulary_size: int
     unknown_id: int | None
     adds_space: bool
-    decode: Callable[[Sequence[Sequence[int]]], list[str]]
+    decode: Callable[[Sequence[Sequence[int]]], list[str]] | None = None
 
 
 def load_encoder(source: Any) -> Encoder:

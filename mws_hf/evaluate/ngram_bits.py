@@ -83,10 +83,12 @@ def ngram_bits(
 ) -> NgramBits:
     """Train an interpolated modified Kneser-Ney model on a tokenizer's tokens and measure held-out documents with it.
 
+    For screening: it overrates Unigram, and the context is a number of tokens, not of bytes.
+
     Each document stands alone: it begins with a boundary as context and ends with an end symbol, whose bits count. The
-    uniform distribution over the vocabulary and the end is the model's base, so every token has a probability. The
-    order with the fewest bits per byte on every tenth training document (the lowest of equals), the others
-    trained on, is then trained on all of them. Training documents that are held out as well are left out.
+    uniform distribution over the vocabulary and the end is the model's base, so every token has a probability above 0.
+    Every tenth training document is kept aside; the order with the fewest bits per byte there under models of the
+    others (the lowest of equals) is then trained on all. Training documents that are held out as well are left out.
 
     Args:
         source: anything `mws_hf.evaluate.encoder.load_encoder` opens.
@@ -169,6 +171,8 @@ def _encoded(encoder: Encoder, documents: Sequence[str]) -> Iterator[Longs]:
 
 
 def _restored(encoder: Encoder, documents: Sequence[str], encoded: Sequence[Longs]) -> npt.NDArray[np.bool_]:
+    if encoder.decode is None:
+        return np.zeros(len(documents), np.bool_)
     decoded = encoder.decode([ids.tolist() for ids in encoded])
     return np.array([text == document for text, document in zip(decoded, documents, strict=True)], np.bool_)
 

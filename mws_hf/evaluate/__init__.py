@@ -1,13 +1,15 @@
-"""How well a tokenizer cuts: boundary scores against gold, and measures on running text. It trains nothing.
+"""How well a tokenizer cuts: boundary scores against gold, and measures on running text. It trains no tokenizer.
 
 `evaluate` does it all for any Hugging Face tokenizer directory; the parts are importable on their own:
-`gold` (readers), `encoder` and `segment` (any tokenizer), `boundaries`, `consistency`, `running_text`, `significance`.
+`gold` (readers), `encoder` and `segment` (any tokenizer), `boundaries`, `consistency`, `running_text`, `significance`,
+`ngram_bits` (bits per byte under n-gram models, `kneser_ney`, with `paired` intervals).
 """
 
 from __future__ import annotations
 
 from mws_hf.evaluate.boundaries import BoundaryScores, score
 from mws_hf.evaluate.gold import Gold, GoldWord, read_gold
+from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, read_lines, score_text
 from mws_hf.evaluate.segment import segment_words
@@ -17,8 +19,11 @@ __all__ = [
     "EvaluationReport",
     "Gold",
     "GoldWord",
+    "NgramBits",
     "TextScores",
+    "bits_differences",
     "evaluate",
+    "ngram_bits",
     "read_gold",
     "read_lines",
     "score",

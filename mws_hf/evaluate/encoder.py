@@ -44,12 +44,14 @@ class Encoder:
         vocabulary_size: entries, added tokens included.
         unknown_id: id of the unknown token, or None.
         adds_space: True if the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
+        decode: lists of ids -> texts, special tokens kept and nothing tidied up; None if there is no way back.
     """
 
     encode: Callable[[Sequence[str]], list[Encoded]]
     vocabulary_size: int
     unknown_id: int | None
     adds_space: bool
+    decode: Callable[[Sequence[Sequence[int]]], list[str]] | None = None
 
 
 def load_encoder(source: Any) -> Encoder:
@@ -130,7 +132,10 @@ def _from_backend(original: Tokenizer) -> Encoder:
             encoded.extend(Encoded(item.ids, item.tokens, item.offsets) for item in batch)
         return encoded
 
-    return Encoder(encode, backend.get_vocab_size(), _unknown_id(backend), _backend_adds_space(backend))
+    def decode(ids: Sequence[Sequence[int]]) -> list[str]:
+        return backend.decode_batch(list(ids), skip_special_tokens=False)
+
+    return Encoder(encode, backend.get_vocab_size(), _unknown_id(backend), _backend_adds_space(backend), decode)
 
 
 def _unknown_id(backend: Tokenizer) -> int | None:
@@ -161,8 +166,12 @@ def _from_slow(tokenizer: Any) -> Encoder:
             encoded.append(Encoded(tokenizer.convert_tokens_to_ids(tokens), tokens, align(text, pieces)))
         return encoded
 
+    def decode(ids: Sequence[Sequence[int]]) -> list[str]:
+        return [tokenizer.decode(list(item), clean_up_tokenization_spaces=False) for item in ids]
+
     first = (tokenizer.tokenize("a") or [""])[0]
-    return Encoder(encode, len(tokenizer), getattr(tokenizer, "unk_token_id", None), first[:1] in ("▁", "Ġ", " "))
+    adds_space = first[:1] in ("▁", "Ġ", " ")
+    return Encoder(encode, len(tokenizer), getattr(tokenizer, "unk_token_id", None), adds_space, decode)
 
 
 def is_byte_token(token: str) -> bool:

@@ -13,6 +13,8 @@ from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
 from mws_hf.evaluate.consistency import emma2
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.gold import Gold, read_gold
+from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
+from mws_hf.evaluate.paired import PairedDifference
 from mws_hf.evaluate.running_text import TextScores, read_lines, score_text
 from mws_hf.evaluate.segment import Isolated, every_character, is_plain_function, no_cut, segment_words
 from mws_hf.evaluate.significance import Difference, bootstrap_f1, difference, interval
@@ -30,12 +32,16 @@ class EvaluationReport:
         golds: the gold files read, with the lines left out of each.
         rows: gold by gold, tokenizers in the order given, then the baselines.
         text: running-text measures by tokenizer; empty without text.
+        bits: n-gram bits per byte by tokenizer; empty unless asked for.
+        bits_differences: of `bits` to the first tokenizer; None for the first itself, and where nothing is comparable.
     """
 
     isolated: str
     golds: tuple[Gold, ...]
     rows: tuple[GoldRow, ...]
     text: dict[str, TextScores] = field(default_factory=dict)
+    bits: dict[str, NgramBits] = field(default_factory=dict)
+    bits_differences: dict[str, PairedDifference | None] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -63,13 +69,17 @@ class EvaluationReport:
             for row in self.rows
         ]
         text = {name: scores.to_dict() for name, scores in self.text.items()}
-        return {"isolated": self.isolated, "golds": golds, "rows": rows, "text": text}
+        bits = {
+            name: {**entry.to_dict(), "difference": asdict(found) if (found := self.bits_differences[name]) else None}
+            for name, entry in self.bits.items()
+        }
+        return {"isolated": self.isolated, "golds": golds, "rows": rows, "text": text, "bits": bits}
 
     def to_markdown(self) -> str:
         """Tables for people: one a gold file, one for the text."""
         parts = [gold_markdown(gold, [row for row in self.rows if row.gold == gold.name]) for gold in self.golds]
         if self.text:
-            parts.append(text_markdown(self.text))
+            parts.append(text_markdown(self.text, self.bits, self.bits_differences))
         return "\n\n".join(parts) + "\n"
 
 
@@ -78,6 +88,7 @@ def evaluate(
     gold_files: Sequence[str | os.PathLike[str]] = (),
     text: str | os.PathLike[str] | Iterable[str] | None = None,
     *,
+    bits: str | os.PathLike[str] | Iterable[str] | None = None,
     isolated: Isolated = "space",
     baselines: bool = True,
     resamples: int = 1000,
@@ -89,14 +100,18 @@ def evaluate(
             or a list of directories, named by their last part.
         gold_files: files `read_gold` understands.
         text: a UTF-8 file (gzip allowed) or lines; plain functions are left out of it.
+        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
         isolated: "space" (as after a space inside a sentence) or "none".
         baselines: add the rows that cut everywhere and nowhere.
         resamples: bootstrap resamples for the 95 % intervals.
 
     Raises:
-        MwSError: nothing to score, unreadable files, two tokenizers or two gold files of one name.
+        MwSError: nothing to score, `bits` without `text` or too few lines for it, unreadable files, two tokenizers
+            or two gold files of one name.
     """
     named = tokenizers if isinstance(tokenizers, Mapping) else _named(tokenizers)
+    if bits is not None and text is None:
+        raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):
         raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
     golds = tuple(read_gold(path) for path in gold_files)
@@ -104,11 +119,21 @@ def evaluate(
         raise MwSError(f"two gold files share a name: {[gold.name for gold in golds]}; rename one")
     sources = {name: source if is_plain_function(source) else load_encoder(source) for name, source in named.items()}
     rows = [row for gold in golds for row in _gold_rows(sources, gold, isolated, baselines, resamples)]
+    encoders = {name: source for name, source in sources.items() if not is_plain_function(source)}
     text_scores: dict[str, TextScores] = {}
+    measured: dict[str, NgramBits] = {}
     if text is not None:
-        lines = list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
-        text_scores = {name: score_text(s, lines) for name, s in sources.items() if not is_plain_function(s)}
-    return EvaluationReport(isolated, golds, tuple(rows), text_scores)
+        lines = _lines(text)
+        text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items()}
+        if bits is not None:
+            train, held_out = _lines(bits), [line for line in lines if line]
+            measured = {name: ngram_bits(encoder, train, held_out) for name, encoder in encoders.items()}
+    differences = bits_differences(measured, resamples=resamples)
+    return EvaluationReport(isolated, golds, tuple(rows), text_scores, measured, differences)
+
+
+def _lines(text: str | os.PathLike[str] | Iterable[str]) -> list[str]:
+    return list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
 
 
 def _named(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Path]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from mws_hf.evaluate.boundaries import BoundaryScores
 from mws_hf.evaluate.consistency import Emma2
 from mws_hf.evaluate.gold import Gold
+from mws_hf.evaluate.ngram_bits import NgramBits
+from mws_hf.evaluate.paired import PairedDifference
 from mws_hf.evaluate.running_text import TextScores
 from mws_hf.evaluate.significance import Difference
 
@@ -88,30 +90,64 @@ def gold_markdown(gold: Gold, rows: Sequence[GoldRow]) -> str:
     return f"### {gold.name}\n{about}\n\n" + markdown_table(_GOLD_HEADER, [_gold_cells(row) for row in rows])
 
 
-def text_markdown(text: Mapping[str, TextScores]) -> str:
-    """Running text: a row for each tokenizer."""
+def text_markdown(
+    text: Mapping[str, TextScores],
+    bits: Mapping[str, NgramBits] | None = None,
+    differences: Mapping[str, PairedDifference | None] | None = None,
+) -> str:
+    """Running text: a row for each tokenizer; with `bits`, two more columns and what to know about them."""
     first = next(iter(text.values()))
     about = f"{first.words} words, {first.bytes} bytes"
     for name, scores in text.items():
         if scores.unaligned_lines:
             about += f"; {name}: {scores.unaligned_lines} lines without offsets count for lengths only"
-    rows = [
-        [
-            name,
-            f"{scores.fertility:.3f}",
-            f"{scores.bytes_per_token:.3f}",
-            f"{scores.characters_per_token:.3f}",
-            str(scores.vocabulary_size),
-            f"{scores.vocabulary_used:.1%}",
-            f"{scores.renyi_efficiency:.3f}",
-            f"{scores.whole_words:.1%}",
-            f"{scores.byte_tokens:.2%}",
-            f"{scores.unknown_tokens:.2%}",
-            f"{scores.context_agreement:.1%}",
-        ]
-        for name, scores in text.items()
+    rows = [[name, *_text_cells(scores)] for name, scores in text.items()]
+    header = list(_TEXT_HEADER)
+    if bits:
+        header += ["n-gram bits/byte", f"minus {next(iter(bits))} (95 %)"]
+        for row in rows:
+            found = (differences or {}).get(row[0])
+            row += [f"{bits[row[0]].value:.4f}", _difference_cell(found) if found else ""]
+        about += "\n\n" + _about_bits(bits)
+    return f"### running text\n{about}\n\n" + markdown_table(header, rows)
+
+
+def _text_cells(scores: TextScores) -> list[str]:
+    return [
+        f"{scores.fertility:.3f}",
+        f"{scores.bytes_per_token:.3f}",
+        f"{scores.characters_per_token:.3f}",
+        str(scores.vocabulary_size),
+        f"{scores.vocabulary_used:.1%}",
+        f"{scores.renyi_efficiency:.3f}",
+        f"{scores.whole_words:.1%}",
+        f"{scores.byte_tokens:.2%}",
+        f"{scores.unknown_tokens:.2%}",
+        f"{scores.context_agreement:.1%}",
     ]
-    return f"### running text\n{about}\n\n" + markdown_table(_TEXT_HEADER, rows)
+
+
+def _difference_cell(found: PairedDifference) -> str:
+    return f"{found.value:+.4f} ({found.low:+.4f} to {found.high:+.4f}), {found.relative:+.1%}"
+
+
+def _about_bits(bits: Mapping[str, NgramBits]) -> str:
+    first = next(iter(bits.values()))
+    orders = ", ".join(f"{name} {entry.order}" for name, entry in bits.items())
+    about = (
+        f"n-gram bits/byte: modified Kneser-Ney over tokens, trained on {first.train_bytes} bytes; {len(first.nats)} "
+        f"lines held out, the end of each counted; order chosen on a tenth of the training text: {orders}. "
+        "For screening: it overrates Unigram, and its context is counted in tokens."
+    )
+    if first.repeated:
+        about += f" {first.repeated} training lines are held out as well and were left out."
+    for name, entry in bits.items():
+        if lost := int((~entry.restored).sum()):
+            about += (
+                f" **{name} does not give {lost} of {len(entry.nats)} lines back as they were: its bits/byte are not "
+                "comparable, since what it loses costs nothing; differences are over lines that both give back.**"
+            )
+    return about
 
 
 def _gold_cells(row: GoldRow) -> list[str]:

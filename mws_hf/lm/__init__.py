@@ -15,18 +15,18 @@ from mws_hf.errors import MwSError
 
 # names are imported when asked for, so that `--help` and scripts need not wait for torch; no module has a public name
 _MODULE = {
-    "BitsPerByte": "scoring",
-    "Codec": "codec",
-    "MultiTokenConfig": "model",
-    "MultiTokenModel": "model",
-    "RunConfig": "config",
-    "bits_per_byte": "scoring",
-    "evaluate_run": "evaluation",
-    "generate": "decoding",
-    "paired_bootstrap": "scoring",
-    "pretrain": "training",
-    "speculative_generate": "decoding",
-    "transplant": "embeddings",
+    "BitsPerByte": "mws_hf.lm.scoring",
+    "Codec": "mws_hf.lm.codec",
+    "MultiTokenConfig": "mws_hf.lm.model",
+    "MultiTokenModel": "mws_hf.lm.model",
+    "RunConfig": "mws_hf.lm.config",
+    "bits_per_byte": "mws_hf.lm.scoring",
+    "evaluate_run": "mws_hf.lm.evaluation",
+    "generate": "mws_hf.lm.decoding",
+    "paired_bootstrap": "mws_hf.evaluate.paired",
+    "pretrain": "mws_hf.lm.training",
+    "speculative_generate": "mws_hf.lm.decoding",
+    "transplant": "mws_hf.lm.embeddings",
 }
 __all__ = sorted(_MODULE)  # noqa: PLE0605
 
@@ -37,4 +37,4 @@ if importlib.util.find_spec("torch") is None:
 def __getattr__(name: str) -> Any:
     if name not in _MODULE:
         raise AttributeError(f"module 'mws_hf.lm' has no attribute {name!r}; public names: {', '.join(__all__)}")
-    return getattr(importlib.import_module(f"mws_hf.lm.{_MODULE[name]}"), name)
+    return getattr(importlib.import_module(_MODULE[name]), name)

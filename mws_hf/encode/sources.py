@@ -15,8 +15,8 @@ import numpy as np
 
 from mws_hf.encode.kernel import PADDING
 from mws_hf.errors import MwSError
-from mws_hf.jit import njit
-from mws_hf.words.instructions import WINDOW, range_mask, trailing_zeros
+from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
+from mws_hf.kernels.jit import njit
 from mws_hf.words.readers import (
     expand_paths,
     file_kind,

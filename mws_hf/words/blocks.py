@@ -30,6 +30,7 @@ import pyarrow as pa
 import regex
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.utf8 import is_utf8
 from mws_hf.words.counts import arrow_strings, flat_utf8
 from mws_hf.words.readers import (
     PathLike,
@@ -41,7 +42,6 @@ from mws_hf.words.readers import (
     read_jsonl,
     read_parquet_batches,
 )
-from mws_hf.words.utf8 import is_utf8
 
 BLOCK_BYTES = 1 << 19
 _NEAR = 1 << 10

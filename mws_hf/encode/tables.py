@@ -119,4 +119,5 @@ def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
     table = merge_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]), products)
     classes = np.full(_DECODABLE, OTHER, np.uint8)
     classes[:_CODE_POINTS] = character_classes()
+    classes.flags.writeable = False  # as `character_classes` is, or kernels would be compiled for both
     return BpeTables(characters, byte_ids, table, classes, kind)

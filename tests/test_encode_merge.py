@@ -16,14 +16,12 @@ from mws_hf.encode.cache import (
     cache_bytes,
     copy_ids,
     empty_cache,
-    find,
     grown,
-    home_slot,
-    look_ahead,
 )
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
-from mws_hf.encode.tables import NO_RANK, find_rank, pair_table
-from mws_hf.words.keys import INLINE_KEY
+from mws_hf.encode.tables import NO_RANK, merge_table
+from mws_hf.kernels.byte_table import INLINE_KEY, ends_at_home, find, look_ahead
+from mws_hf.kernels.int_table import find_pair
 
 SYMBOLS = 4
 
@@ -38,17 +36,17 @@ def merge_tables(draw):
 
 @settings(max_examples=150, deadline=None)
 @given(merge_tables(), st.lists(st.integers(0, SYMBOLS - 1), min_size=1, max_size=90))
-def test_merges_equal_the_definition(table, symbols):
-    merges, products = table
+def test_merges_equal_the_definition(learnt, symbols):
+    merges, products = learnt
     ranks = {tuple(pair): (rank, int(products[rank])) for rank, pair in enumerate(merges.tolist())}
     expected = merge_reference(symbols, ranks)
-    pairs = pair_table(merges)
+    table = merge_table(merges, products)
     ids = np.array(symbols, np.int64)
-    assert ids[: merge_long(ids, len(symbols), pairs, products)].tolist() == expected
+    assert ids[: merge_long(ids, len(symbols), table)].tolist() == expected
     if len(symbols) <= SHORT:
         scratch = np.zeros((2, SHORT), np.int64)
         scratch[0, : len(symbols)] = symbols
-        assert scratch[0, : merge_short(scratch, len(symbols), pairs, products)].tolist() == expected
+        assert scratch[0, : merge_short(scratch, len(symbols), table)].tolist() == expected
 
 
 def test_a_published_example_by_hand():
@@ -62,11 +60,12 @@ def test_pair_table_finds_every_pair_and_nothing_else():
     chooser = random.Random(5)
     merges = np.array([(chooser.randrange(1 << 20), chooser.randrange(1 << 20)) for _ in range(5000)], np.int64)
     merges[7] = merges[4999]  # listed twice: the last rank counts
-    pairs = pair_table(merges)
+    pairs, ranks, _ = merge_table(merges, np.zeros(5000, np.int32))
     known = {tuple(pair): rank for rank, pair in enumerate(merges.tolist())}
-    assert all(find_rank(pairs, *pair) == rank for pair, rank in known.items())
-    assert all(find_rank(pairs, right, left) == known.get((right, left), NO_RANK) for left, right in known)
-    assert find_rank(pair_table(np.empty((0, 2), np.int64)), 1, 2) == NO_RANK
+    assert all(find_pair(pairs, ranks, *pair) == rank for pair, rank in known.items())
+    assert all(find_pair(pairs, ranks, right, left) == known.get((right, left), NO_RANK) for left, right in known)
+    pairs, ranks, _ = merge_table(np.empty((0, 2), np.int64), np.empty(0, np.int32))
+    assert find_pair(pairs, ranks, 1, 2) == NO_RANK
 
 
 def make_keys(count, seed=0):
@@ -75,12 +74,14 @@ def make_keys(count, seed=0):
     return list({bytes(chooser.choices(b"\x00ab", k=chooser.choice(lengths))) for _ in range(count)})
 
 
-def keys_of(cache, text, start, size):
+def look_up(cache, text, start, size):
+    """The slot of a key, or a free one; the key itself; and whether the key is in the cache."""
     keys = np.empty((1, 4), np.uint64)
-    look_ahead(text, np.array([start, start + size]), 1, cache, keys)
-    slot = home_slot(cache, keys, 0)
-    assert slot in (-1, find(cache, text, start, size, keys[0]))
-    return keys[0]
+    look_ahead(text, np.array([start, start + size]), 1, keys, cache.slots)
+    slot = find(cache.slots, cache.text, keys, 0, text, start)
+    home = keys[0, 3] & np.uint64(len(cache.slots) - 1)
+    assert slot == home or not ends_at_home(cache.slots, home, keys, 0)
+    return slot, keys, cache.slots[slot, 2] != 0
 
 
 @pytest.mark.parametrize("slots", [16, 1024])
@@ -92,17 +93,16 @@ def test_cache_answers_like_a_dict_at_any_offset_and_full(slots):
         for number, key in enumerate(keys):
             start = (number + round_) % 8
             text = np.frombuffer(bytearray(b"\xff" * start + key + b"\xfe" * 24), np.uint8)
-            packed = keys_of(cache, text, start, len(key))
-            slot = find(cache, text, start, len(key), packed)
+            slot, packed, there = look_up(cache, text, start, len(key))
             n = number % 40 + 1
-            if slot >= 0:
+            if there:
                 out = np.zeros(64, np.int64)
                 size = copy_ids(cache, slot, out, 0)
                 assert out[:size].tolist() == known[key]
             else:
                 assert key not in known
                 before = int(cache.counters[SLOTS_USED])
-                add(cache, -1 - slot, text, start, len(key), packed, scratch, n)
+                add(cache, slot, text, start, len(key), packed, 0, scratch, n)
                 if cache.counters[SLOTS_USED] > before:
                     known[key] = scratch[:n].tolist()
     assert len(known) == cache.counters[SLOTS_USED]
@@ -115,14 +115,31 @@ def test_cache_grows_within_its_limit_and_keeps_its_answers():
     limit = cache_bytes(4096)
     for number, key in enumerate(keys):
         text = np.frombuffer(bytearray(key + bytes(24)), np.uint8)
-        packed = keys_of(cache, text, 0, len(key))
-        slot = find(cache, text, 0, len(key), packed)
-        add(cache, -1 - slot, text, 0, len(key), packed, np.array([number, 1, 2], np.int64), 3)
+        slot, packed, _ = look_up(cache, text, 0, len(key))
+        add(cache, slot, text, 0, len(key), packed, 0, np.array([number, 1, 2], np.int64), 3)
         cache = grown(cache, limit)
     assert cache.slots.shape[0] == 4096
     out = np.zeros(8, np.int64)
     for number, key in enumerate(keys):
         text = np.frombuffer(bytearray(key + bytes(24)), np.uint8)
-        slot = find(cache, text, 0, len(key), keys_of(cache, text, 0, len(key)))
+        slot, _, _ = look_up(cache, text, 0, len(key))
         assert copy_ids(cache, slot, out, 0) == 3
         assert out[0] == number
+
+
+def test_long_keys_of_the_same_hash_are_told_apart():
+    def after_a_word(mixed):
+        mixed = mixed * 0x9E3779B97F4A7C15 & (1 << 64) - 1
+        return mixed ^ mixed >> 32
+
+    first, other, second = 0x6162636465666768, 0x6162636465666769, 0x6161616161616161
+    change = after_a_word(24 ^ first) ^ after_a_word(24 ^ other)
+    words = [[first, second, 1], [other, second ^ change, 1]]
+    keys = [b"".join(word.to_bytes(8, "little") for word in key) for key in words]
+    cache = empty_cache(16)
+    texts = [np.frombuffer(bytearray(key + bytes(24)), np.uint8) for key in keys]
+    slot, packed, _ = look_up(cache, texts[0], 0, 24)
+    add(cache, slot, texts[0], 0, 24, packed, 0, np.array([7]), 1)
+    _, twin, there = look_up(cache, texts[1], 0, 24)
+    assert twin.tolist() == packed.tolist()
+    assert not there

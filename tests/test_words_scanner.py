@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.scanner import character_classes, scan
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, compiled, split
 from mws_hf.words import scanner
-from mws_hf.words.scanner import character_classes, scan
 
 PATTERNS = {"gpt4": GPT4_PATTERN, "word": WORD_PATTERN}
 RUST = {p: pre_tokenizers.Split(Regex(p), "isolated") for p in PATTERNS.values()}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mws_hf.words.utf8 import is_utf8
+from mws_hf.kernels.utf8 import is_utf8
 
 # the ends of every range that the definition of UTF-8 names
 EDGES = bytes.fromhex("00 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")

@@ -12,12 +12,20 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from mws_hf.encode.kernel import PADDING
-from mws_hf.jit import njit
+from mws_hf.kernels.instructions import (
+    WINDOW,
+    leading_zeros,
+    load_word,
+    range_mask,
+    store_word,
+    swapped,
+    trailing_zeros,
+)
+from mws_hf.kernels.jit import njit
+from mws_hf.kernels.scanner import LETTER, character_classes, next_pretoken, scanner_kind
+from mws_hf.kernels.windows import find_short, plain_boundaries
 from mws_hf.pattern import split
 from mws_hf.words.counting import count_documents
-from mws_hf.words.instructions import WINDOW, leading_zeros, load_word, range_mask, store_word, swapped, trailing_zeros
-from mws_hf.words.scanner import LETTER, character_classes, next_pretoken, scanner_kind
-from mws_hf.words.windows import find_short, plain_boundaries
 from tests.encode_cases import ALPHABET, PATTERNS
 
 PLAIN = st.text(

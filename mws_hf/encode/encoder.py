@@ -18,8 +18,8 @@ from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.sources import Block, joined, not_utf8
 from mws_hf.encode.tables import bpe_tables
 from mws_hf.errors import MwSError
+from mws_hf.kernels.windows import find_short
 from mws_hf.portable import load_json
-from mws_hf.words.windows import find_short
 
 _PREFIX = 3
 

@@ -19,18 +19,15 @@ from mws_hf.encode.cache import (
     add,
     copy_ids,
     empty_cache,
-    find,
     grown,
-    home_slot,
-    look_ahead,
 )
 from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
 from mws_hf.encode.tables import BpeTables
-from mws_hf.jit import njit
+from mws_hf.kernels.byte_table import ends_at_home, find, look_ahead
+from mws_hf.kernels.instructions import WINDOW
+from mws_hf.kernels.jit import njit
+from mws_hf.kernels.windows import cut
 from mws_hf.pattern import split
-from mws_hf.words.instructions import WINDOW, trailing_zeros
-from mws_hf.words.scanner import next_pretoken
-from mws_hf.words.windows import plain_boundaries
 
 _I: Any = np.int64
 _U: Any = np.uint64
@@ -121,8 +118,8 @@ def _merge(text: np.ndarray, start: int, stop: int, tables: BpeTables, scratch: 
     if n < 0:
         return -1
     if n <= SHORT:
-        return merge_short(scratch, n, tables.pairs, tables.products)
-    return merge_long(scratch[0], n, tables.pairs, tables.products)
+        return merge_short(scratch, n, tables.merges)
+    return merge_long(scratch[0], n, tables.merges)
 
 
 @njit
@@ -130,27 +127,6 @@ def _write(ids: np.ndarray, n: int, out: np.ndarray, at: int) -> int:
     for k in range(n):
         out[at + k] = ids[k]
     return at + n
-
-
-@njit
-def _scan(text: np.ndarray, start: int, end: int, tables: BpeTables, starts: np.ndarray) -> int:
-    """Cut `AHEAD` pre-tokens or somewhat more, fewer at the end of the document: pre-token k is ``starts[k : k + 2]``.
-
-    A last one that ends beyond `end` shows that the text is not UTF-8.
-    """
-    n = 0
-    starts[0] = start
-    while n < AHEAD and start < end:
-        found = plain_boundaries(text, start, end)
-        if found == 0:
-            n += 1
-            starts[n] = next_pretoken(text, start, end, tables.classes, tables.kind)
-        while found != 0:
-            n += 1
-            starts[n] = start + trailing_zeros(found)
-            found &= found - _U(1)
-        start = starts[n]
-    return n
 
 
 @njit(nogil=True)
@@ -180,26 +156,26 @@ def encode_documents(
     scratch = np.empty((2, LONGEST_KEY), np.int64)
     starts = np.empty(AHEAD + WINDOW, np.int64)
     keys = np.empty((AHEAD + WINDOW, 4), np.uint64)
-    at = start = _I(0)  # a literal 0 is a type of its own, for which every function would be compiled once more
+    slots, mask = cache.slots, _U(cache.slots.shape[0] - 1)
+    at = start = zero = _I(0)  # a literal 0 is a type of its own, for which every function would be compiled once more
     lookups = misses = 0
     for document in range(ends.shape[0]):
         end = ends[document]
         while start < end:
-            ahead = _scan(text, start, end, tables, starts)
+            starts[0] = start
+            ahead = cut(text, start, end, tables.classes, tables.kind, starts, zero, _I(AHEAD))
             if starts[ahead] > end:
                 return document
-            look_ahead(text, starts, ahead, cache, keys)
+            look_ahead(text, starts, ahead, keys, cache.slots)
             lookups += ahead
             for k in range(ahead):
-                slot = home_slot(cache, keys, k)
-                if slot >= 0:
+                slot = keys[k, 3] & mask
+                if not ends_at_home(slots, slot, keys, k):
+                    slot = find(slots, cache.text, keys, k, text, starts[k])
+                if slots[slot, 2] != _U(0):
                     at = copy_ids(cache, slot, out, at)
                     continue
                 start, stop, size = starts[k], starts[k + 1], starts[k + 1] - starts[k]
-                slot = find(cache, text, start, size, keys[k])
-                if slot >= 0:
-                    at = copy_ids(cache, slot, out, at)
-                    continue
                 misses += 1
                 work = scratch if size <= LONGEST_KEY else np.empty((2, size), np.int64)
                 n = _merge(text, start, stop, tables, work)
@@ -207,7 +183,7 @@ def encode_documents(
                     return document
                 at = _write(work[0], n, out, at)
                 if size <= LONGEST_KEY:
-                    add(cache, -1 - slot, text, start, size, keys[k], work[0], n)
+                    add(cache, slot, text, start, size, keys, k, work[0], n)
             start = starts[ahead]
         if separator >= 0:
             out[at] = separator
@@ -240,6 +216,8 @@ class Worker:
         if len(self._out) < room:
             self._out = np.empty(room, self._out.dtype)
         out_ends = np.empty(len(ends), np.int64)
+        text = text.view()
+        text.flags.writeable = False  # as where words are counted, or the kernels of both would be compiled twice
         bad = encode_documents(text, ends, self.tables, self.cache, separator, self._out, out_ends)
         self.cache = grown(self.cache, self._limit)
         size = int(out_ends[-1]) if len(ends) and bad < 0 else 0

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.encode.tables import NO_RANK, find_rank
-from mws_hf.jit import njit
-from mws_hf.words.instructions import leading_zeros, trailing_zeros
+from mws_hf.encode.tables import NO_RANK, Merges
+from mws_hf.kernels.heap import pop, push
+from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
+from mws_hf.kernels.int_table import find_pair
+from mws_hf.kernels.jit import njit
 
 _I: Any = np.int64
 _U: Any = np.uint64
@@ -41,7 +43,7 @@ def merge_reference(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[in
 
 
 @njit
-def merge_short(scratch: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarray) -> int:
+def merge_short(scratch: np.ndarray, size: int, merges: Merges) -> int:
     """Merge the symbols ``scratch[0, :size]`` in place; returns the new size.
 
     Quadratic, and the fastest for words: ``rank << 6 | place`` of all pairs is kept, and searched for its minimum every
@@ -50,32 +52,32 @@ def merge_short(scratch: np.ndarray, size: int, pairs: np.ndarray, products: np.
     Args:
         scratch: int64[2 or more, >= size]: symbols; room for a number to each.
         size: how many symbols, 1 to `SHORT`.
-        pairs: the table of merges.
-        products: what each merge makes.
+        merges: the table of merges.
     """
-    ids, ranks = scratch[0], scratch[1]
+    ids, waiting = scratch[0], scratch[1]
+    pairs, ranks, products = merges.pairs, merges.ranks, merges.products
     for k in range(size - 1):
-        ranks[k] = find_rank(pairs, ids[k], ids[k + 1]) << 6 | k
+        waiting[k] = find_pair(pairs, ranks, ids[k], ids[k + 1]) << 6 | k
     alive = (_ONE << _U(size)) - _ONE
     while True:
         best = _I(_NEVER)
         for k in range(size - 1):
-            best = min(best, ranks[k])
+            best = min(best, waiting[k])
         if best >= _NEVER:
             break
         at = best & 63
         ids[at] = products[best >> 6]
         behind = alive >> _U(at) >> _ONE
         right = at + 1 + trailing_zeros(behind)
-        ranks[at] = ranks[right] = _NEVER
+        waiting[at] = waiting[right] = _NEVER
         alive &= ~(_ONE << _U(right))
         behind &= behind - _ONE
         if behind != 0:
-            ranks[at] = find_rank(pairs, ids[at], ids[at + 1 + trailing_zeros(behind)]) << 6 | at
+            waiting[at] = find_pair(pairs, ranks, ids[at], ids[at + 1 + trailing_zeros(behind)]) << 6 | at
         before = alive & ((_ONE << _U(at)) - _ONE)
         if before != 0:
             left = 63 - leading_zeros(before)
-            ranks[left] = find_rank(pairs, ids[left], ids[at]) << 6 | left
+            waiting[left] = find_pair(pairs, ranks, ids[left], ids[at]) << 6 | left
     kept = _I(0)
     while alive != 0:
         ids[kept] = ids[trailing_zeros(alive)]
@@ -85,69 +87,38 @@ def merge_short(scratch: np.ndarray, size: int, pairs: np.ndarray, products: np.
 
 
 @njit
-def _push(heap: np.ndarray, size: int, item: int) -> int:
-    at = size
-    while at > 0:
-        parent = (at - 1) >> 1
-        if heap[parent] <= item:
-            break
-        heap[at] = heap[parent]
-        at = parent
-    heap[at] = item
-    return size + 1
+def _offer(heap: np.ndarray, size: int, merges: Merges, left: int, right: int, at: int) -> int:
+    rank = find_pair(merges.pairs, merges.ranks, left, right)
+    return size if rank == NO_RANK else push(heap, size, rank, at)
 
 
 @njit
-def _pop(heap: np.ndarray, size: int) -> int:
-    """Remove ``heap[0]``; returns the new size."""
-    size -= 1
-    item = heap[size]
-    at = 0
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= item:
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = item
-    return size
+def merge_long(ids: np.ndarray, size: int, merges: Merges) -> int:
+    """Merge ``ids[:size]`` in place in O(n log n): linked symbols, a heap of (rank, position).
 
-
-@njit
-def _offer(heap: np.ndarray, size: int, pairs: np.ndarray, left: int, right: int, at: int) -> int:
-    rank = find_rank(pairs, left, right)
-    return size if rank == NO_RANK else _push(heap, size, (rank << 32) | at)
-
-
-@njit
-def merge_long(ids: np.ndarray, size: int, pairs: np.ndarray, products: np.ndarray) -> int:
-    """Merge ``ids[:size]`` in place in O(n log n): linked symbols, a heap of ``rank << 32 | position``.
-
-    An entry whose pair has changed since is dropped when its rank no longer matches. Positions stay below 2^32.
+    An entry whose pair has changed since is dropped when its rank no longer matches.
     """
     following = np.arange(1, size + 1)
     previous = np.arange(-1, size - 1)
-    heap = np.empty(3 * size, np.int64)
+    heap = np.empty((3 * size, 2), np.int64)
     waiting = np.int64(0)
     for k in range(size - 1):
-        waiting = _offer(heap, waiting, pairs, ids[k], ids[k + 1], k)
+        waiting = _offer(heap, waiting, merges, ids[k], ids[k + 1], k)
     while waiting > 0:
-        rank, at = heap[0] >> 32, heap[0] & 0xFFFFFFFF
-        waiting = _pop(heap, waiting)
+        rank, at = heap[0, 0], heap[0, 1]
+        waiting = pop(heap, waiting)
         right = following[at]
-        if ids[at] < 0 or right >= size or find_rank(pairs, ids[at], ids[right]) != rank:
+        if ids[at] < 0 or right >= size or find_pair(merges.pairs, merges.ranks, ids[at], ids[right]) != rank:
             continue
-        ids[at] = products[rank]
+        ids[at] = merges.products[rank]
         ids[right] = -1
         after = following[right]
         following[at] = after
         if after < size:
             previous[after] = at
-            waiting = _offer(heap, waiting, pairs, ids[at], ids[after], at)
+            waiting = _offer(heap, waiting, merges, ids[at], ids[after], at)
         if previous[at] >= 0:
-            waiting = _offer(heap, waiting, pairs, ids[previous[at]], ids[at], previous[at])
+            waiting = _offer(heap, waiting, merges, ids[previous[at]], ids[at], previous[at])
     kept = 0
     for k in range(size):
         ids[kept] = ids[k]

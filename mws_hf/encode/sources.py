@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from mws_hf.encode.kernel import PADDING
 from mws_hf.errors import MwSError
-from mws_hf.jit import njit
+from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
+from mws_hf.kernels.jit import njit
 from mws_hf.words.counts import flat_utf8
 from mws_hf.words.documents import document_batches, iterate_documents
 from mws_hf.words.files import COMPRESSED, file_kind, open_binary
 from mws_hf.words.inputs import check_files, input_files, read_strings
-from mws_hf.words.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.words.readers import decoding_error, first_bytes, is_strict_utf8, text_stream, utf8_pieces
 
 BLOCK_BYTES = 4 << 20

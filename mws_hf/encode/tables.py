@@ -11,17 +11,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.jit import njit
-from mws_hf.words.scanner import OTHER, character_classes, scanner_kind
+from mws_hf.kernels.int_table import new_table, pair_key, put
+from mws_hf.kernels.jit import njit
+from mws_hf.kernels.scanner import OTHER, character_classes, scanner_kind
 
 ID_BITS = 20
-RANK_BITS = 23
-NO_RANK = (1 << RANK_BITS) - 1
+NO_RANK = (1 << 31) - 1
 """Rank of a pair that is no merge: larger than any other. Vocabularies of 2^20 entries and more are not served."""
 
-_MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 _CODE_POINTS = 0x110000
 _DECODABLE = 0x200000
+
+
+class Merges(NamedTuple):
+    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.int_table`) from a pair of ids to its rank.
+
+    Attributes:
+        pairs: int64[slots], the pairs.
+        ranks: int32[slots], the rank of each; `NO_RANK` in free slots.
+        products: int32[n_merges], the id that the merge of each rank makes.
+    """
+
+    pairs: np.ndarray
+    ranks: np.ndarray
+    products: np.ndarray
 
 
 class BpeTables(NamedTuple):
@@ -30,8 +43,7 @@ class BpeTables(NamedTuple):
     Attributes:
         characters: int32[0x110000], id of each code point, -1 where the vocabulary has none.
         byte_ids: int32[256], ids of ``<0x00>``..``<0xFF>``.
-        pairs: int64[slots], open addressing: ``(left << 20 | right) << 23 | rank``; a free slot holds -1.
-        products: int32[n_merges], the id that the merge of each rank makes.
+        merges: pairs, ranks and products.
         classes: uint8[0x200000], character classes of the scanner; longer than Unicode, so that four bytes which are
             not UTF-8 still index it: the kernel finds out afterwards.
         kind: which split pattern the scanner follows.
@@ -39,49 +51,25 @@ class BpeTables(NamedTuple):
 
     characters: np.ndarray
     byte_ids: np.ndarray
-    pairs: np.ndarray
-    products: np.ndarray
+    merges: Merges
     classes: np.ndarray
     kind: int
 
 
-@njit(inline="always")
-def _slot_of(key: int, slots: int) -> int:
-    mixed = key * _MULTIPLIER
-    return (mixed ^ (mixed >> 29)) & (slots - 1)
-
-
 @njit
-def find_rank(pairs: np.ndarray, left: int, right: int) -> int:
-    """Rank of the merge of `left` and `right`, or `NO_RANK`; a free slot answers by itself, without a branch."""
-    key = (left << ID_BITS) | right
-    slot = _slot_of(key, pairs.shape[0])
-    found = pairs[slot]
-    while found >> RANK_BITS != key and found != -1:
-        slot = (slot + 1) & (pairs.shape[0] - 1)
-        found = pairs[slot]
-    return found & NO_RANK
-
-
-@njit
-def _fill_pairs(merges: np.ndarray, pairs: np.ndarray) -> None:
+def _fill(merges: np.ndarray, pairs: np.ndarray, ranks: np.ndarray) -> None:
     for rank in range(merges.shape[0]):
-        key = (merges[rank, 0] << ID_BITS) | merges[rank, 1]
-        slot = _slot_of(key, pairs.shape[0])
-        while pairs[slot] != -1 and pairs[slot] >> RANK_BITS != key:
-            slot = (slot + 1) & (pairs.shape[0] - 1)
-        pairs[slot] = (key << RANK_BITS) | rank
+        put(pairs, ranks, pair_key(merges[rank, 0], merges[rank, 1]), rank)
 
 
-def pair_table(merges: np.ndarray) -> np.ndarray:
-    """Hash table of merges given as int64[n, 2] rows (left id, right id) in rank order, at most half full.
+def merge_table(merges: np.ndarray, products: np.ndarray) -> Merges:
+    """Hash table of merges given as int64[n, 2] rows (left id, right id) in rank order, and what they make.
 
-    A pair listed twice keeps its last rank, as in `tokenizers`. Eight bytes a slot, because the table is read at random
-    and must stay in the second-level cache.
+    A pair listed twice keeps its last rank, as in `tokenizers`.
     """
-    pairs = np.full(1 << max(4, (2 * len(merges)).bit_length()), -1, np.int64)
-    _fill_pairs(np.ascontiguousarray(merges, np.int64), pairs)
-    return pairs
+    pairs, ranks = new_table(len(merges), NO_RANK)
+    _fill(np.ascontiguousarray(merges, np.int64), pairs, ranks)
+    return Merges(pairs, ranks, products)
 
 
 def _pattern_of(pre_tokenizer: Mapping[str, Any] | None) -> str | None:
@@ -124,11 +112,12 @@ def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
     merges = model["merges"]
     if merges and isinstance(merges[0], str):  # as older versions of tokenizers write them
         merges = [merge.split(" ") for merge in merges]
-    if max(vocab.values()) >> ID_BITS or len(merges) >= NO_RANK:
+    if max(vocab.values()) >> ID_BITS:
         return None
     left, right = (list(side) for side in zip(*merges, strict=True)) if merges else ([], [])
-    pairs = pair_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]))
     products = _ids(vocab, map(add, left, right)).astype(np.int32)
+    table = merge_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]), products)
     classes = np.full(_DECODABLE, OTHER, np.uint8)
     classes[:_CODE_POINTS] = character_classes()
-    return BpeTables(characters, byte_ids, pairs, products, classes, kind)
+    classes.flags.writeable = False  # as `character_classes` is, or kernels would be compiled for both
+    return BpeTables(characters, byte_ids, table, classes, kind)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.int_table import find_pair
 from mws_hf.learn.classic import ClassicScore, Counts, Terms, coefficient, is_candidate, terms
 from mws_hf.learn.classic_engine import learn_classic
 from mws_hf.learn.classic_kernels import count_tokens
 from mws_hf.learn.engine import Segmentation
-from mws_hf.learn.pairs import find
 from mws_hf.learn.symbols import SymbolCorpus
 from mws_hf.learn.tables import NO_LIMIT, open_table
 
@@ -82,7 +82,7 @@ def explain_pair(
         raise MwSError(f"{left!r} + {right!r}: {(left, right)[ids.index(-1)]!r} is neither a character nor a product")
     values = segmentation.cell_values(None)
     table = open_table(segmentation.text, values, segmentation.tokens, (1, NO_LIMIT, NO_LIMIT))
-    pair = int(find(table.keys, table.ids, *ids))
+    pair = int(find_pair(table.keys, table.ids, *ids))
     b = int(table.value[pair]) if pair >= 0 else 0
     return _explanation(segmentation, _unigrams(segmentation, values), (ids[0], ids[1]), b, score)
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.classic import UNITS, Counts, is_candidate, terms_of, to_units
 from mws_hf.learn.greedy import ASK, EXHAUSTED, REACHED, ROOM
 from mws_hf.learn.pairs import PAIRS, TOKENS, PairTable, has_room, take

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.engine import Segmentation
 from mws_hf.learn.spelling import Spelled, numbering, symbol_corpus
 from mws_hf.learn.symbols import Learnt, SymbolCorpus

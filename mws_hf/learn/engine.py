@@ -15,8 +15,20 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.greedy import ASK, EXHAUSTED, NOT_QUEUED, REACHED, Heap, advance, fill_heap, most_pushes
-from mws_hf.learn.pairs import PAIRS, PairTable, copy_words, find, lay_out, lay_out_weights, take
+from mws_hf.kernels.int_table import find_pair
+from mws_hf.learn.greedy import (
+    ASK,
+    ASKED,
+    EXHAUSTED,
+    NOT_QUEUED,
+    REACHED,
+    SIZE,
+    Queue,
+    advance,
+    fill_queue,
+    most_pushes,
+)
+from mws_hf.learn.pairs import PAIRS, PairTable, copy_words, lay_out, lay_out_weights, take
 from mws_hf.learn.spelling import Spelled, find_among
 from mws_hf.learn.strings import BYTE_TOKENS, hash_and_power, hash_set
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
@@ -122,7 +134,7 @@ class Segmentation:
                     "the product new; check the order of the merges"
                 )
             ids = self._ids[left], self._ids[right]
-            pair = int(find(table.keys, table.ids, *ids))
+            pair = int(find_pair(table.keys, table.ids, *ids))
             value = replaced = 0
             if pair >= 0 and table.listed[pair] > 0:
                 value = int(table.value[pair])
@@ -150,20 +162,20 @@ class Segmentation:
         least = (limits[0], max(1, min_value))
         weights = self.cell_values(None) if min_frequency > 1 else np.zeros(0, np.int64)
         table = open_table(self.text, self.cell_values(values), self.tokens, limits)
-        heap = _heap(table)
-        fill_heap(table, heap, least)
+        queue = _queue(table)
+        fill_queue(table, queue, least)
         barred = forbidden.union(BYTE_TOKENS)
         strings = self.taken_strings(table, barred)
         first, status, accepted = len(self.tokens), REACHED, -1
         with tqdm(total=n_merges, desc="merges", unit="", disable=None if show_progress else True) as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
                 goal = min(first + n_merges, len(self.tokens) + _MERGES_A_CALL)
-                status = advance(table, heap, strings, goal, least, limits, accepted, weights, min_frequency)
+                status = advance(table, queue, strings, goal, least, limits, accepted, weights, min_frequency)
                 bar.update(self.add_products(table))
                 if status == ASK:
-                    accepted = self.verdict(table, int(heap.pair[0]), barred)
+                    accepted = self.verdict(table, int(queue.used[ASKED]), barred)
                 elif status not in (REACHED, EXHAUSTED):
-                    table, heap = _enlarged(table, heap)
+                    table, queue = _enlarged(table, queue)
                     strings = self.taken_strings(table, barred)
         return learnt(table, self.tokens, first, status == EXHAUSTED)
 
@@ -269,19 +281,19 @@ def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> 
     return Learnt(merges, table.token_score[first : len(tokens)].tolist(), exhausted)
 
 
-def _heap(table: PairTable) -> Heap:
-    size = int(table.used[PAIRS]) + 1024
+def _queue(table: PairTable) -> Queue:
     queued = np.full(len(table.left), NOT_QUEUED, np.int64)
-    return Heap(np.zeros(size, np.int64), np.zeros(size, np.int32), queued, np.zeros(1, np.int64))
+    return Queue(np.empty((int(table.used[PAIRS]) + 1024, 2), np.int64), queued, np.zeros(2, np.int64))
 
 
-def _enlarged(table: PairTable, heap: Heap) -> tuple[PairTable, Heap]:
-    table = make_room(table, int(heap.pair[0]))
-    needed = int(heap.size[0]) + int(most_pushes(table, heap.pair[0]))
-    size = len(heap.value) if needed <= len(heap.value) else 2 * needed
-    queued = np.full(len(table.left), NOT_QUEUED, np.int64)
-    queued[: len(heap.queued)] = heap.queued
-    return table, Heap(resized(heap.value, size), resized(heap.pair, size), queued, heap.size)
+def _enlarged(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
+    pair, size = (int(queue.used[i]) for i in (ASKED, SIZE))
+    table = make_room(table, pair)
+    heap, needed = queue.heap, size + int(most_pushes(table, pair))
+    if needed > len(heap):
+        heap = np.empty((2 * needed, 2), np.int64)
+        heap[:size] = queue.heap[:size]
+    return table, Queue(heap, resized(queue.queued, len(table.left), NOT_QUEUED), queue.used)
 
 
 def _absent_product(table: PairTable, left: int, right: int) -> PairTable:

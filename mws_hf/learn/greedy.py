@@ -12,99 +12,60 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.heap import pop, push, sift_down
+from mws_hf.kernels.int_table import pair_key, slot_of
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.pairs import PAIRS, TOKENS, TOUCHED, PairTable, has_room, take
 from mws_hf.learn.strings import known, remember
 
 REACHED, EXHAUSTED, ROOM, ASK = 0, 1, 2, 3
 NOT_QUEUED = np.iinfo(np.int64).min
+SIZE, ASKED = 0, 1  # indexes into Queue.used
 
 Array = npt.NDArray[Any]
 
 
-class Heap(NamedTuple):
-    """Entries `value` (int64) and `pair` (int32), `queued` (int64, by pair), and `size` (one number in an array)."""
+class Queue(NamedTuple):
+    """Candidates. `heap` (kernels/heap.py): the negated value and the `pair_key`; `queued`: int64, by pair.
 
-    value: Array
-    pair: Array
+    `used`: int64, how many entries the heap has, and the pair that the caller is asked about.
+    """
+
+    heap: Array
     queued: Array
-    size: Array
+    used: Array
+
+
+@njit
+def _add(t: PairTable, q: Queue, p: int) -> None:
+    """Queue pair `p` under its present value."""
+    q.queued[p] = t.value[p]
+    q.used[SIZE] = push(q.heap, q.used[SIZE], -t.value[p], pair_key(t.left[p], t.right[p]))
 
 
 @njit(nogil=True)
-def _before(left: Array, right: Array, v: int, p: int, w: int, q: int) -> bool:
-    if v != w:
-        return v > w
-    if left[p] != left[q]:
-        return left[p] < left[q]
-    return right[p] < right[q]
-
-
-@njit(nogil=True)
-def _sift_down(left: Array, right: Array, h: Heap) -> None:
-    """Move the top entry down to where it belongs."""
-    size, v, p, at = h.size[0], h.value[0], np.int64(h.pair[0]), np.int64(0)
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        w, q = h.value[child], np.int64(h.pair[child])
-        if child + 1 < size:
-            u, r = h.value[child + 1], np.int64(h.pair[child + 1])
-            if _before(left, right, u, r, w, q):
-                child, w, q = child + 1, u, r
-        if not _before(left, right, w, q, v, p):
-            break
-        h.value[at], h.pair[at] = w, q
-        at = child
-    h.value[at], h.pair[at] = v, p
-
-
-@njit(nogil=True)
-def _pop(left: Array, right: Array, h: Heap) -> None:
-    last = h.size[0] - 1
-    h.size[0] = last
-    if last > 0:
-        h.value[0], h.pair[0] = h.value[last], h.pair[last]
-        _sift_down(left, right, h)
-
-
-@njit(nogil=True)
-def _push(left: Array, right: Array, h: Heap, p: int, v: int) -> None:
-    """Queue pair `p` under its value `v`."""
-    h.queued[p] = v
-    at = h.size[0]
-    h.size[0] = at + 1
-    while at > 0:
-        parent = (at - 1) // 2
-        if not _before(left, right, v, p, h.value[parent], np.int64(h.pair[parent])):
-            break
-        h.value[at], h.pair[at] = h.value[parent], h.pair[parent]
-        at = parent
-    h.value[at], h.pair[at] = v, p
-
-
-@njit(nogil=True)
-def fill_heap(t: PairTable, h: Heap, least: tuple[int, int]) -> None:
+def fill_queue(t: PairTable, q: Queue, least: tuple[int, int]) -> None:
     """Queue every pair of the table; `least` is (occurrences, value) of a candidate."""
     for p in range(t.used[PAIRS]):
         if t.places[p] >= least[0] and t.value[p] >= least[1]:
-            _push(t.left, t.right, h, p, t.value[p])
+            _add(t, q, p)
 
 
-@njit(nogil=True)
-def _refresh_top(t: PairTable, h: Heap, least: tuple[int, int]) -> int:
+@njit
+def _best(t: PairTable, q: Queue, least: tuple[int, int]) -> int:
     """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
-    while h.size[0] > 0:
-        v, p = h.value[0], np.int64(h.pair[0])
-        if v != h.queued[p]:
-            _pop(t.left, t.right, h)
-        elif t.places[p] < least[0] or t.value[p] < least[1]:
-            h.queued[p] = NOT_QUEUED
-            _pop(t.left, t.right, h)
-        elif t.value[p] < v:
-            h.value[0] = h.queued[p] = t.value[p]
-            _sift_down(t.left, t.right, h)
+    keys, ids, value, places, heap, queued, used = t.keys, t.ids, t.value, t.places, q.heap, q.queued, q.used
+    while used[SIZE] > 0:
+        p = np.int64(ids[slot_of(keys, heap[0, 1])])
+        if -heap[0, 0] != queued[p]:
+            used[SIZE] = pop(heap, used[SIZE])
+        elif places[p] < least[0] or value[p] < least[1]:
+            queued[p] = NOT_QUEUED
+            used[SIZE] = pop(heap, used[SIZE])
+        elif value[p] < queued[p]:
+            queued[p] = value[p]
+            heap[0, 0] = -value[p]
+            sift_down(heap, used[SIZE])
         else:
             return int(p)
     return -1
@@ -131,7 +92,7 @@ def _frequency(t: PairTable, p: int, weights: Array) -> int:
 @njit(nogil=True)
 def advance(
     t: PairTable,
-    h: Heap,
+    q: Queue,
     strings: Array,
     goal: int,
     least: tuple[int, int],
@@ -140,11 +101,11 @@ def advance(
     weights: Array,
     min_frequency: int,
 ) -> int:
-    """Merge until there are `goal` tokens or the caller is needed; the pair in question is `h.pair[0]`.
+    """Merge until there are `goal` tokens or the caller is needed; the pair in question is ``q.used[ASKED]``.
 
     Args:
         t: the pair table.
-        h: its heap.
+        q: its candidates.
         strings: hashes of the strings that may not be made again (strings.py).
         goal: number of tokens to stop at.
         least: (occurrences, value) below which a pair is no candidate.
@@ -157,7 +118,8 @@ def advance(
         REACHED, EXHAUSTED, ROOM (enlarge the arrays), or ASK (is the string new?).
     """
     while t.used[TOKENS] < goal:
-        p = _refresh_top(t, h, least)
+        p = _best(t, q, least)
+        q.used[ASKED] = p
         if p < 0:
             return EXHAUSTED
         if len(weights) > 0 and _frequency(t, p, weights) < min_frequency:
@@ -167,16 +129,16 @@ def advance(
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
         if p != accepted and known(strings, product):
             return ASK
-        if not has_room(t, p) or len(h.value) - h.size[0] < most_pushes(t, p):
+        if not has_room(t, p) or len(q.heap) - q.used[SIZE] < most_pushes(t, p):
             return ROOM
         first = t.used[PAIRS]
         t.token_score[t.used[TOKENS]] = t.value[p]
-        h.queued[p] = NOT_QUEUED
-        _pop(t.left, t.right, h)
+        q.queued[p] = NOT_QUEUED
+        q.used[SIZE] = pop(q.heap, q.used[SIZE])
         take(t, p, limits)
         remember(strings, product)
         for k in range(t.used[TOUCHED] + t.used[PAIRS] - first):
-            q = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]
-            if t.places[q] >= least[0] and t.value[q] >= least[1] and t.value[q] > h.queued[q]:
-                _push(t.left, t.right, h, q, t.value[q])
+            p = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]
+            if t.places[p] >= least[0] and t.value[p] >= least[1] and t.value[p] > q.queued[p]:
+                _add(t, q, p)
     return REACHED

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.int_table import find_pair, pair_key, put
+from mws_hf.kernels.jit import njit
 
 SEPARATOR, INSIDE = -1, -2
 # indexes into PairTable.used
 TOKENS, PAIRS, ARENA, TOUCHED = 0, 1, 2, 3
 # sides; typed, so that kernels are compiled once and not for each constant
 LEFT, RIGHT = np.int64(0), np.int64(1)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +37,7 @@ class PairTable(NamedTuple):
     Tokens: `length` in characters, `left_size` (the same, or without leading whitespace; the limit on pairs uses it),
     `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (see strings.py), `token_score`.
     Pairs: `left`, `right`, `value` (sum of `val` over occurrences), `places` (how many), `begin` and `listed` (segment
-    of `arena`). `keys` and `ids`: open-addressing hash table from a pair to its row.
+    of `arena`). `keys` and `ids`: hash table (kernels/int_table.py) from a pair to its row.
     Scratch: `hits`, `sums`, `seen`, `n_seen`, `cursor`, one row each for left and for right neighbours; `touched`: rows
     of pairs that lost occurrences in the last merge.
     """
@@ -104,40 +104,10 @@ def lay_out_weights(weights: Array, starts: Array, out: Array) -> None:
 
 
 @njit(nogil=True)
-def _slot(keys: Array, left: int, right: int) -> int:
-    """Place of a pair in the hash table, or the free place where it belongs."""
-    key = (np.int64(left) << 32) | np.int64(right)
-    mask = len(keys) - 1
-    mixed = np.uint64(key) * _MIX
-    at = np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(8)) & mask
-    while keys[at] != -1 and keys[at] != key:
-        at = (at + 1) & mask
-    return int(at)
-
-
-@njit(nogil=True)
-def find(keys: Array, ids: Array, left: int, right: int) -> int:
-    """Row of the pair (left, right), or -1."""
-    at = _slot(keys, left, right)
-    return int(ids[at]) if keys[at] != -1 else -1
-
-
-@njit(nogil=True)
-def rehash(left: Array, right: Array, n_pairs: int, keys: Array, ids: Array) -> None:
-    """Enter the first `n_pairs` pairs into an empty hash table (all keys -1)."""
-    for p in range(n_pairs):
-        at = _slot(keys, left[p], right[p])
-        keys[at] = (np.int64(left[p]) << 32) | np.int64(right[p])
-        ids[at] = p
-
-
-@njit(nogil=True)
 def _new_pair(t: PairTable, left: int, right: int) -> int:
     p = t.used[PAIRS]
     t.used[PAIRS] = p + 1
-    at = _slot(t.keys, left, right)
-    t.keys[at] = (np.int64(left) << 32) | np.int64(right)
-    t.ids[at] = p
+    put(t.keys, t.ids, pair_key(left, right), p)
     t.left[p], t.right[p] = left, right
     t.value[p] = t.places[p] = t.begin[p] = t.listed[p] = 0
     return p
@@ -165,7 +135,7 @@ def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
         after = position + length[left]
         right = np.int64(tok[after])
         if right >= 0 and _fits(left_size, length, left, right, limit, longest):
-            p = find(keys, ids, left, right)
+            p = find_pair(keys, ids, left, right)
             if p < 0:
                 if t.used[PAIRS] >= room:
                     return position
@@ -196,7 +166,7 @@ def list_occurrences(t: PairTable, min_count: int) -> None:
             continue
         after = position + length[left]
         if tok[after] >= 0:
-            p = find(keys, ids, left, np.int64(tok[after]))
+            p = find_pair(keys, ids, left, np.int64(tok[after]))
             if p >= 0 and places[p] >= min_count:
                 arena[begin[p] + listed[p]] = position
                 listed[p] += 1
@@ -254,7 +224,7 @@ def _withdraw(t: PairTable, p: int) -> None:
         for k in range(t.n_seen[side]):
             x = np.int64(t.seen[side, k])
             a, b = (x, np.int64(t.left[p])) if side == LEFT else (np.int64(t.right[p]), x)
-            q = find(t.keys, t.ids, a, b)
+            q = find_pair(t.keys, t.ids, a, b)
             if q >= 0:
                 t.value[q] -= t.sums[side, x]
                 t.places[q] -= t.hits[side, x]

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.symbols import SymbolCorpus
 
 Ints = npt.NDArray[np.int32]
@@ -107,87 +109,43 @@ def distinct(words: Spelled) -> Distinct:
     >>> found.ids.tolist(), found.first.tolist()
     ([0, 1, 0], [0, 1])
     """
-    ids, first, hashes = np.empty(len(words), np.int32), np.empty(len(words), np.int32), np.empty(len(words), np.int64)
-    size = _number(words.points, words.starts, _table(len(words)), ids, first, hashes)
-    return Distinct(ids, first[:size].copy(), hashes[:size].copy())
+    dictionary = _arrow(words).dictionary_encode()
+    ids = _numbers(dictionary.indices)
+    first = np.nonzero(np.diff(np.maximum.accumulate(ids), prepend=-1))[0].astype(np.int32)
+    hashes = np.empty(len(first), np.int64)
+    _hash_words(words.points, words.starts, first, hashes)
+    return Distinct(ids, first, hashes)
 
 
 def find_among(words: Spelled, known: Spelled) -> Ints:
-    """Number of each word in `known` (the last of equal ones); -1 where it is none of them.
+    """Number of each word in `known` (the first of equal ones); -1 where it is none of them.
 
     >>> find_among(Spelled.of(["b", "c", "a"]), Spelled.of(["a", "b"])).tolist()
     [1, -1, 0]
     """
-    table, found = _table(len(known)), np.empty(len(words), np.int32)
-    _look_up(words.points, words.starts, known.points, known.starts, table, found)
-    return found
+    return _numbers(pc.index_in(_arrow(words), _arrow(known)).fill_null(-1))
 
 
-def _table(n: int) -> Longs:
-    return np.zeros(1 << max(4, (2 * n).bit_length()), np.int64)
+def _arrow(words: Spelled) -> pa.LargeBinaryArray:
+    """The words' code points as byte strings, without a copy."""
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(words), [None, pa.py_buffer(4 * words.starts), pa.py_buffer(words.points)]
+    )
 
 
-@njit(nogil=True)
-def _hash(points: Ints, begin: int, end: int) -> int:
-    h = np.int64(1)
-    for i in range(begin, end):
-        h = (h ^ points[i]) * -7046029254386353131
-        h ^= h >> 32
-    return int(h)
+def _numbers(array: pa.Int32Array) -> Ints:
+    """A copy; `to_numpy` imports pandas where there is one."""
+    return np.frombuffer(array.buffers()[1] or b"", np.int32, len(array)).copy()
 
 
 @njit(nogil=True)
-def _slot(points: Ints, begin: int, end: int, h: int, known: Ints, starts: Longs, rows: Ints, table: Longs) -> int:
-    """Place of a word in the table, or the free place where it belongs.
-
-    An entry is the upper half of the word's hash, then 1 + an index into `rows`, which names words of `known`.
-    """
-    mask = len(table) - 1
-    at = h & mask
-    while table[at] != 0:
-        if table[at] >> 32 == h >> 32:
-            other = rows[(table[at] & 0xFFFFFFFF) - 1]
-            n, i = end - begin, 0
-            if starts[other + 1] - starts[other] == n:
-                while i < n and points[begin + i] == known[starts[other] + i]:
-                    i += 1
-                if i == n:
-                    break
-        at = (at + 1) & mask
-    return at
-
-
-@njit(nogil=True)
-def _entry(h: int, row: int) -> int:
-    return (h >> 32 << 32) | (row + 1)
-
-
-@njit(nogil=True)
-def _number(points: Ints, starts: Longs, table: Longs, ids: Ints, first: Ints, hashes: Longs) -> int:
-    size = 0
-    for w in range(len(starts) - 1):
-        h = _hash(points, starts[w], starts[w + 1])
-        at = _slot(points, starts[w], starts[w + 1], h, points, starts, first, table)
-        if table[at] == 0:
-            first[size], hashes[size] = w, h
-            table[at] = _entry(h, size)
-            size += 1
-        ids[w] = (table[at] & 0xFFFFFFFF) - 1
-    return size
-
-
-@njit(nogil=True)
-def _look_up(points: Ints, starts: Longs, known: Ints, known_starts: Longs, table: Longs, found: Ints) -> None:
-    rows = np.arange(len(known_starts) - 1).astype(np.int32)
-    for w in range(len(rows)):
-        begin, end = known_starts[w], known_starts[w + 1]
-        h = _hash(known, begin, end)
-        table[_slot(known, begin, end, h, known, known_starts, rows, table)] = _entry(h, w)
-    for w in range(len(starts) - 1):
-        begin, end = starts[w], starts[w + 1]
-        h = _hash(points, begin, end)
-        at = _slot(points, begin, end, h, known, known_starts, rows, table)
-        found[w] = (table[at] & 0xFFFFFFFF) - 1
+def _hash_words(points: Ints, starts: Longs, words: Ints, hashes: Longs) -> None:
+    for k in range(len(words)):
+        h = np.int64(1)
+        for i in range(starts[words[k]], starts[words[k] + 1]):
+            h = (h ^ points[i]) * -7046029254386353131
+            h ^= h >> 32
+        hashes[k] = h
 
 
 def count_points(words: Spelled, weights: Longs) -> Longs:

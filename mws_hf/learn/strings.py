@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.int_table import FREE, new_keys, slot_of
+from mws_hf.kernels.jit import njit
 
 _BASE = 0x5851F42D4C957F2D
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 Array = npt.NDArray[Any]
@@ -40,25 +40,20 @@ def hash_and_power(string: str) -> tuple[int, int]:
 
 
 @njit
+def _member(value: int) -> int:
+    return value if value != FREE else 0  # costs a question to whoever asks, seldom enough
+
+
+@njit
 def known(table: Array, value: int) -> bool:
-    """Whether the hash `value` is in the set `table` (int64, a power of two long, 0 = free)."""
-    value = value if value != 0 else 1
-    mask = len(table) - 1
-    at = np.int64((np.uint64(value) * _SPREAD) >> np.uint64(20)) & mask
-    while table[at] != 0 and table[at] != value:
-        at = (at + 1) & mask
-    return table[at] == value
+    """Whether the hash `value` is in the set `table` (see kernels/int_table.py)."""
+    return table[slot_of(table, _member(value))] != FREE
 
 
 @njit
 def remember(table: Array, value: int) -> None:
     """Add the hash `value` to the set; the caller keeps it at most half full."""
-    value = value if value != 0 else 1
-    mask = len(table) - 1
-    at = np.int64((np.uint64(value) * _SPREAD) >> np.uint64(20)) & mask
-    while table[at] != 0 and table[at] != value:
-        at = (at + 1) & mask
-    table[at] = value
+    table[slot_of(table, _member(value))] = _member(value)
 
 
 @njit
@@ -70,6 +65,6 @@ def _remember_all(table: Array, values: Array) -> None:
 def hash_set(values: Iterable[int], room: int) -> Array:
     """A set of hashes with room for `room` members in all, at most half full."""
     members = np.fromiter(values, np.int64)
-    table = np.zeros(1 << (2 * max(room, len(members)) + 1).bit_length(), np.int64)
+    table = new_keys(max(room, len(members)))
     _remember_all(table, members)
     return table

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.kernels.int_table import enlarged, new_table
 from mws_hf.learn.pairs import (
     ARENA,
     PAIR_FIELDS,
@@ -17,7 +18,6 @@ from mws_hf.learn.pairs import (
     PairTable,
     count_pairs,
     list_occurrences,
-    rehash,
     tidy,
 )
 from mws_hf.learn.strings import hash_and_power
@@ -84,6 +84,7 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
     hashes = np.array([hash_and_power(token) for token in tokens], np.int64).reshape(n, 2)
     nothing = np.full(n, -1, np.int32)
     rows: tuple[Array, ...] = (length, size, nothing, nothing, hashes[:, 0], hashes[:, 1], np.zeros(n))
+    keys, ids = new_table(SPARE - 1)
     int32s = {name: np.zeros(SPARE, np.int32) for name in ("left", "right", "places", "listed")}
     return PairTable(
         tok=tok,
@@ -92,8 +93,8 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
         **int32s,
         value=np.zeros(SPARE, np.int64),
         begin=np.zeros(SPARE, np.int64),
-        keys=np.full(2 * SPARE, -1, np.int64),
-        ids=np.zeros(2 * SPARE, np.int32),
+        keys=keys,
+        ids=ids,
         arena=np.zeros(0, np.int32),
         hits=np.zeros((2, room), np.int32),
         sums=np.zeros((2, room), np.int64),
@@ -114,7 +115,5 @@ def _more_tokens(table: PairTable, size: int) -> PairTable:
 def _more_pairs(table: PairTable, size: int) -> PairTable:
     for name in PAIR_FIELDS:  # in place: old and new side by side would be the peak of memory; no view of them lives
         getattr(table, name).resize(size, refcheck=False)
-    slots = 1 << (2 * size - 1).bit_length()
-    keys, ids = np.full(slots, -1, np.int64), np.zeros(slots, np.int32)
-    rehash(table.left, table.right, int(table.used[PAIRS]), keys, ids)
+    keys, ids = enlarged(table.keys, table.ids, 1 << (2 * size - 1).bit_length())
     return table._replace(keys=keys, ids=ids)

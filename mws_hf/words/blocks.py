@@ -26,12 +26,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import regex
 
+from mws_hf.kernels.utf8 import is_utf8
 from mws_hf.words.counts import flat_utf8
 from mws_hf.words.documents import document_batches
 from mws_hf.words.files import PathLike, file_kind, open_binary, read_blocks
 from mws_hf.words.inputs import read_strings
 from mws_hf.words.readers import bad_byte, converted, first_bytes, is_strict_utf8
-from mws_hf.words.utf8 import is_utf8
 
 BLOCK_BYTES = 1 << 19
 _NEAR = 1 << 10

@@ -1,6 +1,6 @@
 """Text to counts of pre-tokens: files, iterators, Arrow arrays; in threads, within a memory cap. Storing is elsewhere.
 
-`GPT4_PATTERN` and `WORD_PATTERN` go through the scanner (`words.scanner`), which agrees with the Rust backend; any
+`GPT4_PATTERN` and `WORD_PATTERN` go through the scanner (`kernels.scanner`), which agrees with the Rust backend; any
 other pattern goes through the `regex` module, about ten times slower and in one thread.
 """
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 from tqdm.auto import tqdm
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.scanner import character_classes, scanner_kind
 from mws_hf.pattern import WORD_PATTERN, compiled, split
 from mws_hf.words.blocks import Block, arrow_block, document_blocks, file_blocks
 from mws_hf.words.columns import checked_strings
@@ -28,7 +29,6 @@ from mws_hf.words.documents import iterate_documents
 from mws_hf.words.files import STDIN, PathLike, expand_paths
 from mws_hf.words.inputs import check_files
 from mws_hf.words.parallel import default_workers, share_out
-from mws_hf.words.scanner import character_classes, scanner_kind
 from mws_hf.words.spill import Shards
 from mws_hf.words.table import TokenTable, merge_tables
 

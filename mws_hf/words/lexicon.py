@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.errors import MwSError
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.pattern import WORD_PATTERN
 from mws_hf.words.counting import count_documents, pretokens
 from mws_hf.words.counts import WordCounts

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
-from mws_hf.words.instructions import load_word, prefetch, store_word, swapped
+from mws_hf.kernels.instructions import load_word, prefetch, store_word, swapped
+from mws_hf.kernels.jit import njit
 
 _U: Any = np.uint64
 _FEW = 32

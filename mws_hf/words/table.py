@@ -11,20 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.words.keys import empty_slots
-from mws_hf.words.scanner import character_classes
+from mws_hf.kernels.byte_table import empty_slots, rehash
+from mws_hf.kernels.scanner import character_classes
 from mws_hf.words.table_kernels import (
     BATCH,
     MOST,
     Bytes,
     Ints,
-    Words,
+    Table,
     copy_part,
     count_part,
     count_texts,
     count_words,
     part_size,
-    rehash,
 )
 
 _FIRST_SLOTS, _MOST_FIRST_SLOTS = 1 << 12, 1 << 19
@@ -62,17 +61,17 @@ class TokenTable:
 
     def clear(self) -> None:
         """Forget everything and give the memory back."""
-        self._slots, self._arena = empty_slots(self._first_slots), np.empty(16 * self._first_slots, np.uint8)
-        self._entries = np.empty((_most_entries(self._first_slots), 2), np.int64)
-        self._used = np.zeros(3, np.int64)
+        ends, places = np.empty((2, _most_entries(self._first_slots)), np.int64)
+        arena, used = np.empty(16 * self._first_slots, np.uint8), np.zeros(3, np.int64)
+        self._table = Table(empty_slots(self._first_slots), arena, ends, places, used, self._keys)
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory the table takes."""
-        return int(self._slots.nbytes + self._entries.nbytes + self._arena.nbytes)
+        return sum(array.nbytes for array in self._table[:4])
 
     def __len__(self) -> int:
-        return int(self._used[0])
+        return int(self._table.used[0])
 
     def count_texts(self, data: Bytes, offsets: Ints, kind: int) -> None:
         """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``, valid UTF-8, each on its own.
@@ -83,59 +82,55 @@ class TokenTable:
             kind: `scanner_kind` of the split pattern.
         """
         cursor, classes = np.zeros(2, np.int64), character_classes()
-        while not count_texts(data, offsets, cursor, classes, kind, *self._arrays(), self._bounds, self._ones):
+        while not count_texts(data, offsets, cursor, classes, kind, self._table, self._bounds, self._ones):
             self._make_room()
 
     def count_words(self, data: Bytes, offsets: Ints, counts: Ints) -> None:
         """Add ``counts[w]`` for each word ``data[offsets[w]:offsets[w + 1]]``."""
         cursor = np.zeros(1, np.int64)
-        while not count_words(data, offsets, counts, cursor, *self._arrays()):
+        while not count_words(data, offsets, counts, cursor, self._table):
             self._make_room()
 
     def entries(self) -> tuple[pa.LargeStringArray, Ints]:
         """The distinct strings in order of arrival, and their counts."""
-        n, end = len(self), self._used[1]
-        offsets, places = np.zeros(n + 1, np.int64), self._entries[:n]
-        offsets[1:] = places[:, 0]
-        data = pa.py_buffer(self._arena[:end])  # no copy: what is in an arena never changes
-        counts = self._slots[places[:, 1], 3].view(np.int64)
+        slots, arena, ends, places = self.filled()[:4]
+        n, offsets = len(ends), np.zeros(len(ends) + 1, np.int64)
+        offsets[1:] = ends
+        data = pa.py_buffer(arena[: offsets[-1]])  # no copy: what is in an arena never changes
+        counts = slots[places, 3].view(np.int64)
         return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts
 
-    def _count_part(self, slots: Words, arena: Bytes, entries: Ints, part: int, parts: int) -> None:
+    def filled(self) -> Table:
+        """The arrays as they are, with `ends` and `places` of the strings there are."""
+        return self._table._replace(ends=self._table.ends[: len(self)], places=self._table.places[: len(self)])
+
+    def count_part(self, other: Table, part: int, parts: int) -> None:
         """Add what another table holds in one of `parts` ranges of hashes."""
         cursor, scratch = np.zeros(1, np.int64), np.empty((2, BATCH), np.int64)
-        while not count_part(slots, arena, entries, part, parts, cursor, *self._arrays(), *scratch):
+        while not count_part(other, part, parts, cursor, self._table, *scratch):
             self._make_room()
 
-    def _part_size(self, part: int, parts: int) -> tuple[int, int]:
-        return part_size(self._arena, self._entries[: len(self)], part, parts)
-
-    def _copy_part(self, part: int, parts: int, data: Bytes, offsets: Ints, counts: Ints) -> None:
-        copy_part(self._slots, self._arena, self._entries[: len(self)], part, parts, data, offsets, counts)
-
-    def _arrays(self) -> tuple[Words, Bytes, Ints, Ints, Words]:
-        return self._slots, self._arena, self._entries, self._used, self._keys
-
     def _make_room(self) -> None:
-        more_slots = len(self) + MOST > len(self._entries)
-        arena_bytes = int(self._used[1] + self._used[2])
-        factor = 4 if len(self._slots) < _SMALL else 2
-        growing = self._slots.nbytes + self._entries.nbytes
-        peak = growing * (1 + factor if more_slots else 1) + len(self._arena) + 2 * arena_bytes
+        slots, arena, ends, places, used, _ = self._table
+        more_slots = len(self) + MOST > len(ends)
+        arena_bytes = int(used[1] + used[2])
+        factor = 4 if len(slots) < _SMALL else 2
+        growing = slots.nbytes + ends.nbytes + places.nbytes
+        peak = growing * (1 + factor if more_slots else 1) + len(arena) + 2 * arena_bytes
         if self._spill is not None and self._max_bytes is not None and peak > self._max_bytes and len(self) > 0:
             self._spill(self)
             self.clear()
             return
         if more_slots:
-            slots = empty_slots(factor * len(self._slots))
-            entries = np.empty((_most_entries(len(slots)), 2), np.int64)
-            entries[: len(self)] = self._entries[: len(self)]
-            rehash(self._slots, entries, len(self), slots, self._keys)
-            self._slots, self._entries = slots, entries
-        if arena_bytes > len(self._arena):
-            arena = np.empty(2 * arena_bytes, np.uint8)
-            arena[: self._used[1]] = self._arena[: self._used[1]]
-            self._arena = arena
+            larger = empty_slots(factor * len(slots))
+            more = np.empty((2, _most_entries(len(larger))), np.int64)
+            more[:, : len(self)] = ends[: len(self)], places[: len(self)]
+            rehash(slots, more[1, : len(self)], larger)
+            self._table = self._table._replace(slots=larger, ends=more[0], places=more[1])
+        if arena_bytes > len(arena):
+            longer = np.empty(2 * arena_bytes, np.uint8)
+            longer[: used[1]] = arena[: used[1]]
+            self._table = self._table._replace(arena=longer)
 
 
 def _most_entries(n_slots: int) -> int:
@@ -162,13 +157,12 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Int
         return tables[0].entries()
     for table in tables:
         table._spill = None
-    before = [(table._slots, table._arena, table._entries[: len(table)]) for table in tables]
+    before = [table.filled() for table in tables]
 
     def merge(part: int) -> tuple[int, int]:
         for other in (*range(part), *range(part + 1, n)):
-            slots, arena, entries = before[other]
-            tables[part]._count_part(slots, arena, entries, part, n)
-        return tables[part]._part_size(part, n)
+            tables[part].count_part(before[other], part, n)
+        return part_size(tables[part].filled(), part, n)
 
     with ThreadPoolExecutor(n, thread_name_prefix="mws-merge") as pool:
         ends = np.cumsum([(0, 0), *pool.map(merge, range(n))], axis=0)
@@ -178,7 +172,7 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Int
 
         def copy(part: int) -> None:
             first, after = ends[part : part + 2, 0]
-            tables[part]._copy_part(part, n, data, offsets[first : after + 1], counts[first:after])
+            copy_part(tables[part].filled(), part, n, data, offsets[first : after + 1], counts[first:after])
 
         list(pool.map(copy, range(n)))
     return pa.LargeStringArray.from_buffers(len(counts), pa.py_buffer(offsets), pa.py_buffer(data)), counts

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.contextual.interning import Ints, Longs, build_trie, intern_pairs
 from mws_hf.learn.symbols import SymbolCorpus
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.contextual.contexts import Contexts, read_contexts
 from mws_hf.learn.contextual.interning import Ints
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.contextual.interning import intern_pairs
 from mws_hf.learn.spelling import N_POINTS, Spelled, cut_out, distinct, find_among, joined
 from mws_hf.learn.symbols import SymbolCorpus

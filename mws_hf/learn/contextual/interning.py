@@ -1,4 +1,4 @@
-"""Dense ids for pairs of integers and for trie nodes, by ranked bits or open addressing. It knows nothing of morphs."""
+"""Dense ids for pairs of integers and for trie nodes, by ranked bits or a hash table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.int_table import FREE, enlarged, pair_key, slot_of
+from mws_hf.kernels.jit import njit
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -47,29 +48,6 @@ class Trie(NamedTuple):
 
 
 @njit(nogil=True)
-def find_slot(table: npt.NDArray[np.int64], key: int) -> int:
-    """Index of `key`'s slot, or of the free slot where it belongs; a slot is (key, id + 1), and free if that is 0."""
-    mask = len(table) // 2 - 1
-    h = key * -7046029254386353131
-    slot = (h ^ (h >> 29)) & mask
-    while table[2 * slot + 1] != 0 and table[2 * slot] != key:
-        slot = (slot + 1) & mask
-    return 2 * slot
-
-
-@njit(nogil=True)
-def doubled(table: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """A table of twice the size with the same entries."""
-    bigger = np.zeros(2 * len(table), np.int64)
-    for old in range(0, len(table), 2):
-        if table[old + 1] != 0:
-            slot = find_slot(bigger, table[old])
-            bigger[slot] = table[old]
-            bigger[slot + 1] = table[old + 1]
-    return bigger
-
-
-@njit(nogil=True)
 def _twice(values: Ints) -> Ints:
     """Twice as long, zeros at the end; `np.append` would import SciPy where there is one (0.2 s in every process)."""
     longer = np.zeros(2 * len(values), np.int32)
@@ -81,7 +59,7 @@ def _twice(values: Ints) -> Ints:
 @njit(nogil=True)
 def intern_hashed(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
     """`intern_pairs` for any keys: first appearances and counts; `ids` is written."""
-    table = np.zeros(1 << 13, np.int64)
+    keys, numbers = np.full(1 << 12, FREE, np.int64), np.full(1 << 12, -1, np.int32)
     first = np.zeros(1 << 11, np.int32)
     counts = np.zeros(1 << 11, np.int32)
     size = 0
@@ -89,20 +67,18 @@ def intern_hashed(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
         if left[i] < 0:
             ids[i] = -1
             continue
-        key = (np.int64(left[i]) << 32) | np.int64(right[i])
-        slot = find_slot(table, key)
-        if table[slot + 1] == 0:
+        key = pair_key(left[i], right[i])
+        slot = slot_of(keys, key)
+        if keys[slot] == FREE:
             if size == len(first):
                 first, counts = _twice(first), _twice(counts)
-                table = doubled(table)
-                slot = find_slot(table, key)
-            table[slot] = key
-            table[slot + 1] = size + 1
+                keys, numbers = enlarged(keys, numbers, 2 * len(keys))
+                slot = slot_of(keys, key)
+            keys[slot], numbers[slot] = key, size
             first[size] = i
             size += 1
-        number = table[slot + 1] - 1
-        ids[i] = number
-        counts[number] += 1
+        ids[i] = numbers[slot]
+        counts[numbers[slot]] += 1
     return first[:size].copy(), counts[:size].copy()
 
 

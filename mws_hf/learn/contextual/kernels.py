@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.contextual.kernels import (
     FIXED_POINT,
     best_splits,

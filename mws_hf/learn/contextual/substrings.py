@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.contextual.interning import Ints, intern_pairs
 from mws_hf.learn.symbols import SymbolCorpus
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.contextual.contexts import Contexts
 from mws_hf.learn.contextual.interning import Ints, Longs
 from mws_hf.learn.symbols import SymbolCorpus

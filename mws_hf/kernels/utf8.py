@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.jit import njit
+from mws_hf.kernels.jit import njit
 
 _U1, _U2, _U3 = np.uint64(1), np.uint64(2), np.uint64(3)  # unsigned: numba tests signed indices for being negative
 

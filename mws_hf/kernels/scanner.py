@@ -24,7 +24,7 @@ from tokenizers import Regex, pre_tokenizers
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.jit import cache_directory, njit
+from mws_hf.kernels.jit import cache_directory, njit
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 
 GPT4_KIND, WORD_KIND = 0, 1

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.jit import njit
-from mws_hf.words.instructions import WINDOW, range_mask, trailing_zeros
+from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
+from mws_hf.kernels.jit import njit
+from mws_hf.kernels.scanner import next_pretoken
 
 _U: Any = np.uint64
 _ONE = _U(1)
@@ -77,6 +78,31 @@ def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
     ends_word = ascii_ & ~range_mask(text, at, 0x27, 1) & letters << _ONE
     known = (starts & (stop - _ONE)) | (stop & (ends_word | spaces & symbols << _ONE))
     return known & ~_ONE
+
+
+@njit
+def cut(
+    text: np.ndarray, start: int, end: int, classes: np.ndarray, kind: int, bounds: np.ndarray, n: int, wanted: int
+) -> int:
+    """Cut pre-tokens of ``text[start:end]`` until there are `wanted` or a few more, or the text is at its end.
+
+    Their ends are written to ``bounds[n + 1:]``, which has room for `wanted` and a `WINDOW`; `classes` and `kind` are
+    those of `next_pretoken`. Only where the text is not UTF-8, the last one may end beyond `end`.
+
+    Returns:
+        `n` and the number of pre-tokens cut.
+    """
+    while n < wanted and start < end:
+        found = plain_boundaries(text, start, end) if start + WINDOW <= len(text) else _U(0)
+        if found == _U(0):
+            n += 1
+            bounds[n] = next_pretoken(text, start, end, classes, kind)
+        while found != _U(0):
+            n += 1
+            bounds[n] = start + trailing_zeros(found)
+            found &= found - _ONE
+        start = bounds[n]
+    return n
 
 
 @njit(nogil=True)

@@ -17,8 +17,8 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.core.runtime import rtsys
 
-_PACKAGE = Path(__file__).resolve().parent
-_KERNEL_FOLDERS = ("learn", "words", "encode")
+_PACKAGE = Path(__file__).resolve().parent.parent
+_KERNEL_FOLDERS = ("kernels", "learn", "words", "encode")
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,5 @@
+"""What all compiled loops share: compilation itself, the scanner of text, and the only hash tables and heap there are.
+
+`jit` compiles; `instructions` are processor instructions; `utf8`, `scanner` and `windows` read text; `int_table` and
+`byte_table` are the hash tables, `heap` the priority queue. Nothing here knows of merges, counts or files.
+"""

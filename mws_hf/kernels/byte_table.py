@@ -1,0 +1,188 @@
+"""The hash table of byte strings, of counting and of encoding: one array of slots that kernels read and write.
+
+    slots  uint64, shape (a power of two, 4): three words of key, and one that is the user's; free where the third is 0
+    pool   uint8, where the user keeps the bytes of long strings
+
+Strings of up to 23 bytes are their own key, zero-padded, with their length in the top byte, so that a look-up costs one
+cache line and no comparison of strings. Longer ones are known by a hash and their length; the second word then says
+where in the pool the bytes are. Words are read little-endian, which every platform numba supports is.
+
+Strings come by batches: `look_ahead` puts down their keys and has their slots fetched from memory, so that waiting
+overlaps; then `find` looks for each. A slot found free becomes an entry by `enter`; the user sees to the room.
+
+>>> text, bounds = np.frombuffer(b"abcab" + bytes(24), np.uint8), np.array([0, 2, 3, 5])
+>>> slots, keys, pool = empty_slots(16), np.empty((3, 4), np.uint64), np.empty(0, np.uint8)
+>>> look_ahead(text, bounds, 3, keys, slots)
+>>> places = [int(find(slots, pool, keys, q, text, bounds[q])) for q in range(3)]
+>>> places[0] == places[2], places[0] == places[1]
+(True, False)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mws_hf.kernels.instructions import load_word, prefetch
+from mws_hf.kernels.jit import njit
+
+INLINE_KEY = 23
+KEY_BYTES = 24
+_BATCH = 256
+_AHEAD = 32  # entries, whose slots are fetched while those before them are worked on
+
+_U: Any = np.uint64
+LONG = _U(0xFF << 56)
+"""A key whose third word is at least this is that of a long string."""
+
+_KEY_MASKS = np.array(
+    [[(1 << 8 * min(max(n - 8 * word, 0), 8)) - 1 for word in range(3)] for n in range(INLINE_KEY + 1)], np.uint64
+)
+_SIZE = _U((1 << 56) - 1)
+_MULTIPLIERS = (_U(0x9E3779B97F4A7C15), _U(0xC2B2AE3D27D4EB4F), _U(0x165667B19E3779F9), _U(0xD6E8FEB86659FD93))
+
+
+def empty_slots(n: int) -> np.ndarray:
+    """Zeros: uint64, shape (n, 4), none of whose rows lies across two cache lines of 64 bytes."""
+    memory = np.zeros(4 * n + 8, np.uint64)
+    first = -(memory.ctypes.data >> 3) % 8
+    return memory[first : first + 4 * n].reshape(-1, 4)
+
+
+@njit(inline="always")
+def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
+    """The three key words of the string of `size` bytes at byte `start`; 24 bytes from there on are read."""
+    if size <= INLINE_KEY:
+        length = _U(size)
+        first = load_word(text, start) & _KEY_MASKS[length, _U(0)]
+        second = load_word(text, start + 8) & _KEY_MASKS[length, _U(1)]
+        third = load_word(text, start + 16) & _KEY_MASKS[length, _U(2)]
+        return first, second, third | (length << _U(56))
+    return long_key(text, start, size)
+
+
+@njit
+def long_key(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
+    """`key_of` a string of more than `INLINE_KEY` bytes."""
+    mixed = _U(size)
+    for at in range(start, start + size - 7, 8):
+        mixed = (mixed ^ load_word(text, at)) * _MULTIPLIERS[0]
+        mixed ^= mixed >> _U(32)
+    mixed = (mixed ^ load_word(text, start + size - 8)) * _MULTIPLIERS[1]
+    return mixed, _U(0), LONG | _U(size)
+
+
+@njit
+def key_at_end(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
+    """`key_of` where fewer than 24 bytes may follow `start` in `text`; slower."""
+    if size > INLINE_KEY:
+        return long_key(text, start, size)
+    first, second, third = _U(0), _U(0), _U(size) << _U(56)
+    for k in range(size):
+        byte = _U(text[start + k]) << _U(8 * (k & 7))
+        if k < 8:
+            first |= byte
+        elif k < 16:
+            second |= byte
+        else:
+            third |= byte
+    return first, second, third
+
+
+@njit(inline="always")
+def home_of(first: int, second: int, third: int) -> int:
+    """Hash of a key; the second word of a long one must be 0."""
+    mixed = first * _MULTIPLIERS[0] + second * _MULTIPLIERS[1] + third * _MULTIPLIERS[2]
+    mixed = (mixed ^ (mixed >> _U(32))) * _MULTIPLIERS[3]
+    return mixed ^ (mixed >> _U(29))
+
+
+@njit(inline="always")
+def size_of(third: int) -> np.int64:
+    """The length in bytes of the string whose key has this third word."""
+    return np.int64(third & _SIZE) if third >= LONG else np.int64(third >> _U(56))
+
+
+@njit
+def same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
+    """Whether `size` bytes, 8 or more, are the same."""
+    for k in range(0, size - 7, 8):
+        if load_word(pool, at + k) != load_word(text, start + k):
+            return False
+    return load_word(pool, at + size - 8) == load_word(text, start + size - 8)
+
+
+@njit(inline="always")
+def file_key(keys: np.ndarray, q: int, first: int, second: int, third: int, slots: np.ndarray) -> int:
+    """Put down a key and its hash as row `q` of `keys`, have its slot fetched early, and return the hash."""
+    home = home_of(first, second, third)
+    keys[q, 0], keys[q, 1], keys[q, 2], keys[q, 3] = first, second, third, home
+    prefetch(slots, np.int64(home & _U(len(slots) - 1)))
+    return home
+
+
+@njit
+def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, slots: np.ndarray) -> None:
+    """Keys and hashes of the strings ``text[bounds[q]:bounds[q + 1]]``, q < n, into uint64 ``keys[:n, :4]``."""
+    safe = len(text) - KEY_BYTES
+    for q in range(_U(n)):  # unsigned, as numba tests signed indices for being negative: a quarter of the time
+        start, size = bounds[q], bounds[q + _U(1)] - bounds[q]
+        first, second, third = key_of(text, start, size) if start <= safe else key_at_end(text, start, size)
+        file_key(keys, q, first, second, third, slots)
+
+
+@njit(inline="always")
+def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool:
+    """Whether `find` would stop at this slot, the one that the hash of string q points to, and that string is short.
+
+    For nine strings in ten it does; a call of `find` takes longer than this, for its arrays' references are counted.
+    """
+    same = slots[slot, 0] == keys[q, 0] and slots[slot, 1] == keys[q, 1] and slots[slot, 2] == keys[q, 2]
+    return slots[slot, 2] == _U(0) or same and keys[q, 2] < LONG
+
+
+@njit
+def find(slots: np.ndarray, pool: np.ndarray, keys: np.ndarray, q: int, text: np.ndarray, start: int) -> int:
+    """The slot of the string with key q, ``text[start:]``, or the free slot where it belongs: uint64."""
+    first, second, third = keys[q, 0], keys[q, 1], keys[q, 2]
+    mask = _U(len(slots) - 1)
+    slot = keys[q, 3] & mask
+    while slots[slot, 2] != _U(0):
+        if slots[slot, 0] == first and slots[slot, 2] == third:
+            if third >= LONG:
+                if same_bytes(pool, np.int64(slots[slot, 1]), text, start, size_of(third)):
+                    break
+            elif slots[slot, 1] == second:
+                break
+        slot = (slot + _U(1)) & mask
+    return slot
+
+
+@njit(inline="always")
+def enter(slots: np.ndarray, slot: int, keys: np.ndarray, q: int, place: int) -> None:
+    """Give a free slot to the string with key q; `place` says where in the pool a long one is."""
+    slots[slot, 0], slots[slot, 2] = keys[q, 0], keys[q, 2]
+    slots[slot, 1] = _U(place) if keys[q, 2] >= LONG else keys[q, 1]
+
+
+@njit(nogil=True)
+def rehash(old: np.ndarray, places: np.ndarray, new: np.ndarray) -> None:
+    """Move the entries in slots `places` (int64) of `old` to the empty `new`; `places` then are their slots there."""
+    n, mask = len(places), _U(len(new) - 1)
+    homes = np.empty(_BATCH, np.uint64)
+    for begin in range(0, n, _BATCH):
+        end = min(begin + _BATCH, n)
+        for e in range(begin, end):
+            s = places[e]
+            prefetch(old, places[min(e + _AHEAD, n - 1)])
+            home = home_of(old[s, 0], _U(0) if old[s, 2] >= LONG else old[s, 1], old[s, 2]) & mask
+            prefetch(new, np.int64(home))
+            homes[e - begin] = home
+        for e in range(begin, end):
+            slot = homes[e - begin]
+            while new[slot, 2] != _U(0):
+                slot = (slot + _U(1)) & mask
+            for k in range(4):
+                new[slot, k] = old[places[e], k]
+            places[e] = np.int64(slot)

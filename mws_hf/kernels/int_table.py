@@ -1,0 +1,77 @@
+"""The hash table from integers to integers: flat arrays that kernels read and write, with linear probing.
+
+    keys    int64, shape (slots,), a power of two; `FREE` where there is no entry, so no key may be `FREE`
+    values  int32, shape (slots,); what a free slot holds is the answer for every key that is absent
+
+A set is `keys` alone. Whoever adds keeps a table at most half full, and makes a larger one with `enlarged`. The hash
+decides nothing but places: entries are never walked through in order of slots.
+
+>>> keys, values = new_table(3)
+>>> put(keys, values, pair_key(7, 8), 5)
+>>> find_pair(keys, values, 7, 8), find_pair(keys, values, 8, 7)
+(5, -1)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.jit import njit
+
+FREE = -1
+_MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
+
+Keys = npt.NDArray[np.int64]
+Values = npt.NDArray[np.int32]
+
+
+def new_keys(entries: int) -> Keys:
+    """An empty set with room for so many members."""
+    return np.full(1 << max(4, (2 * entries).bit_length()), FREE, np.int64)
+
+
+def new_table(entries: int, absent: int = -1) -> tuple[Keys, Values]:
+    """Keys and values of an empty table with room for so many entries; absent keys have the value `absent`."""
+    keys = new_keys(entries)
+    return keys, np.full(len(keys), absent, np.int32)
+
+
+@njit
+def pair_key(left: int, right: int) -> np.int64:
+    """The key of two numbers from 0 to 2**31 - 1; keys are in the order of pairs."""
+    return np.int64(left) << 32 | np.int64(right)
+
+
+@njit
+def slot_of(keys: Keys, key: int) -> int:
+    """The slot of `key`, or the free one where it belongs."""
+    mask = len(keys) - 1
+    mixed = key * _MULTIPLIER
+    slot = (mixed ^ (mixed >> 32)) & mask
+    while keys[slot] != key and keys[slot] != FREE:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit
+def find_pair(keys: Keys, values: Values, left: int, right: int) -> np.int64:
+    """The value of a pair; a free slot answers by itself, without a branch."""
+    return np.int64(values[slot_of(keys, pair_key(left, right))])
+
+
+@njit
+def put(keys: Keys, values: Values, key: int, value: int) -> None:
+    """Give `key` a value, whether it has one or not."""
+    slot = slot_of(keys, key)
+    keys[slot], values[slot] = key, value
+
+
+@njit
+def enlarged(keys: Keys, values: Values, slots: int) -> tuple[Keys, Values]:
+    """The same entries in `slots` slots, a power of two; the values of free slots are -1."""
+    larger, moved = np.full(slots, FREE, np.int64), np.full(slots, -1, np.int32)
+    for old in range(len(keys)):
+        if keys[old] != FREE:
+            put(larger, moved, keys[old], values[old])
+    return larger, moved

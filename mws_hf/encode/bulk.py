@@ -18,6 +18,7 @@ from mws_hf.encode.encoder import BlockEncoder, Encoded, load_backend
 from mws_hf.encode.shards import Shard, remove_dataset_files, write_dataset_files, write_shard
 from mws_hf.encode.sources import Block, checksum, read_source, source_size
 from mws_hf.errors import MwSError
+from mws_hf.threads import thread_count
 
 SHARD_BYTES = 64 << 20
 _FIXED = ("tokenizer", "separator", "document", "shard_size")
@@ -72,7 +73,7 @@ def encode_corpus(
     blocks = read_source(source, document=document, field=field, column=column)
     with _progress(source, show_progress) as bar:
         _skip_finished(blocks, manifest["shards"], directory, bar)
-        pairs = _encode_in_order(encoder, blocks, workers or available_cores())
+        pairs = _encode_in_order(encoder, blocks, thread_count(workers))
         for parts, check in _gathered(pairs, shard_size, bar):
             name = f"shard-{len(manifest['shards']):05d}.arrow"
             manifest["shards"].append(write_shard(directory / name, parts, check))
@@ -88,11 +89,6 @@ def encode_corpus(
 def _progress(source: Any, show: bool) -> tqdm:
     disable = None if show else True  # None: only where standard error is a terminal
     return tqdm(total=source_size(source), unit="B", unit_scale=True, desc="encode", disable=disable)
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _separator_token(separator: str | None, eos: str | None) -> str | None:

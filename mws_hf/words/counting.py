@@ -21,9 +21,10 @@ from tqdm.auto import tqdm
 
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, compiled, split
+from mws_hf.threads import thread_count
 from mws_hf.words.blocks import Block, arrow_block, document_blocks, file_blocks
 from mws_hf.words.counts import WordCounts, arrow_strings, check_normalization, flat_utf8
-from mws_hf.words.parallel import default_workers, share_out
+from mws_hf.words.parallel import share_out
 from mws_hf.words.readers import STDIN, PathLike, expand_paths, iterate_documents
 from mws_hf.words.scanner import character_classes, scanner_kind
 from mws_hf.words.spill import Shards
@@ -166,9 +167,9 @@ def _count_entries(
     count_block = _block_counter(pattern, normalization)
     if scanner_kind(pattern) is None:
         workers = 1  # building str objects holds the GIL: threads would only wait for each other
-    workers = default_workers() if workers is None else workers
-    if workers < 1 or memory_cap < 1:
-        raise MwSError(f"workers={workers}, memory_cap={memory_cap}: both must be at least 1")
+    workers = thread_count(workers)
+    if memory_cap < 1:
+        raise MwSError(f"memory_cap={memory_cap}: must be at least 1")
     with Shards() as shards:
         most = max(memory_cap // workers, _SMALLEST_TABLE)
         tables = [TokenTable(most, shards.add, text_bytes // workers) for _ in range(workers)]

@@ -7,7 +7,6 @@ with classes in the lexicon further rounds move nothing or harm.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -24,6 +23,7 @@ from mws_hf.learn.contextual.variation import normalised_variation
 from mws_hf.learn.contextual.words import inner_junctions
 from mws_hf.learn.memory import give_back
 from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.threads import thread_count
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -56,7 +56,7 @@ def boundary_probabilities(
     (True, 0.0)
     """
     settings = settings or EvidenceSettings()
-    n_threads = n_threads or os.cpu_count() or 1
+    n_threads = thread_count(n_threads)
     inner = inner_junctions(corpus)
     j = np.zeros(len(inner))
     if inner.any():

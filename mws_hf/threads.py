@@ -30,7 +30,7 @@ def thread_count(asked: int | None = None) -> int:
     """
     if asked is not None:
         if asked < 1:
-            raise MwSError(f"workers={asked}: give a number of threads from 1 up, or none for all processors")
+            raise MwSError(f"workers={asked}: must be at least 1; give none for all processors")
         return asked
     for name in VARIABLES:
         value = os.environ.get(name, "").strip()

@@ -32,9 +32,9 @@ def to_disk(job: Job) -> Run:
 
 def in_memory(job: Job) -> Run:
     """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
-    from mws_hf.threads import thread_count
     from mws_hf.encode.encoder import BlockEncoder, load_backend
     from mws_hf.encode.sources import read_source
+    from mws_hf.threads import thread_count
 
     backend, _ = load_backend(Path(job.shared) / TOKENIZER)
     blocks = list(read_source(job.text))
@@ -83,8 +83,8 @@ def tiktoken_batch(job: Job) -> Run:
     """
     from tokenizers import Tokenizer
 
-    from mws_hf.threads import thread_count
     from mws_hf.pattern import WORD_PATTERN
+    from mws_hf.threads import thread_count
 
     try:
         import tiktoken

@@ -8,15 +8,14 @@ with classes in the lexicon further rounds move nothing or harm.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.learn.arithmetic import log_odds, moments, sigmoid
 from mws_hf.learn.contextual.context_view import context_log_odds
 from mws_hf.learn.contextual.contexts import collect_contexts, trie_view
 from mws_hf.learn.contextual.lexicon import LexiconView
-from mws_hf.learn.contextual.logistic import sigmoid
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.contextual.substrings import build_lattice
 from mws_hf.learn.contextual.variation import normalised_variation
@@ -27,14 +26,6 @@ from mws_hf.threads import thread_count
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
-
-
-def log_odds(p: npt.NDArray[Any], least: float = 1e-3) -> npt.NDArray[Any]:
-    """log(p / (1 - p)) with p kept `least` away from 0 and 1."""
-    q = np.clip(p, least, 1 - least)
-    odds: npt.NDArray[Any] = 1 - q
-    np.divide(q, odds, out=odds)
-    return np.log(odds, out=odds)
 
 
 def boundary_probabilities(
@@ -61,8 +52,12 @@ def boundary_probabilities(
     j = np.zeros(len(inner))
     if inner.any():
         mixed = _mixed_log_odds(corpus, inner, settings, n_threads)
-        slope = settings.sharpness / max(float(mixed.std()), 1e-9)
-        j[inner] = sigmoid(slope * (mixed - np.quantile(mixed, 1 - settings.cut_rate)))
+        slope = settings.sharpness / max(float(moments(mixed[:, None])[1][0]), 1e-9)
+        uncut = round((1 - settings.cut_rate) * (len(mixed) - 1))
+        threshold = np.partition(mixed, uncut)[uncut]
+        mixed -= threshold
+        mixed *= slope
+        j[inner] = sigmoid(mixed)
     return j
 
 

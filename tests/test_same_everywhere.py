@@ -20,7 +20,8 @@ for word, *_ in islice(dictionary.iter_known_words(), 0, None, step):
     forms.add(" " + word)
 counts = {form: 1 + i * 7919 % 100 for i, form in enumerate(sorted(forms))}
 for criterion in ("contextual", "classic"):
-    trainer = MwSTrainer(vocab_size=3000, criterion=criterion, show_progress=False, composition=0.5)
+    options = {"criterion": criterion, "pattern": WORD_PATTERN, "composition": 0.5, "show_progress": False}
+    trainer = MwSTrainer(vocab_size=3000, **options)
     tokenizer = trainer.train_from_counts(WordCounts.from_mapping(counts, pattern=WORD_PATTERN))
     tokenizer.save_pretrained(f"{out}/{criterion}")
 """

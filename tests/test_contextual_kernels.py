@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from mws_hf.learn.arithmetic import sigmoid
 from mws_hf.learn.contextual import reference
 from mws_hf.learn.contextual.contexts import collect_contexts, read_contexts, trie_view
 from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
@@ -16,7 +17,6 @@ from mws_hf.learn.contextual.logistic import (
     factorise,
     fit_logistic,
     penalised_likelihood,
-    sigmoid,
     substitute,
 )
 from mws_hf.learn.contextual.substrings import build_lattice

@@ -184,7 +184,7 @@ class TestWordList:
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("largest", [1, 2, 3000])
 def test_canonical_order_of_many_words(workers, largest, monkeypatch):
-    monkeypatch.setattr(counts_module, "default_workers", lambda: workers)
+    monkeypatch.setattr(counts_module, "thread_count", lambda: workers)
     choose = random.Random(5)
     words = {"".join(choose.choices("ab\0яё😀", k=choose.randint(1, 12))) for _ in range(60_000)}
     mapping = {word: max(1, int(largest * choose.random() ** 9)) for word in words}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.cache import notices
 from mws_hf.pattern import WORD_PATTERN
 from mws_hf.words.counting import count_files
 from mws_hf.words.counts import WordCounts, is_counts_file
@@ -37,7 +39,16 @@ Column = Annotated[
 ]
 Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
 Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
+
+
+def _no_notices(quiet: bool) -> bool:
+    """Keep the note on compiling kernels off the terminal as well."""
+    if quiet:
+        notices.setLevel(logging.ERROR)
+    return quiet
+
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.", callback=_no_notices)]
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
 
 

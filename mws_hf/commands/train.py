@@ -28,7 +28,6 @@ from mws_hf.commands.sources import (
     WordList,
 )
 from mws_hf.errors import MwSError
-from mws_hf.learn.memory import mapped_arrays
 from mws_hf.learn.trainer import MwSTrainer
 from mws_hf.lock import output_lock
 from mws_hf.model_card import model_card, write_model_card
@@ -107,8 +106,7 @@ def _train_and_save(
 ) -> dict[str, Any]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints."""
     started = time.perf_counter()
-    with mapped_arrays():
-        counts = sources.gather(pattern, normalization, default_pattern=str(trainer.pattern))
+    counts = sources.gather(pattern, normalization, default_pattern=str(trainer.pattern))
     trainer.pattern, trainer.normalization = counts.pattern, counts.normalization
     tokenizer = trainer.train_from_counts(counts)
     report = trainer.report

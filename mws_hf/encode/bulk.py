@@ -17,6 +17,7 @@ from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manif
 from mws_hf.encode.shards import DATASET_FILES, Shard, shard_name, write_shard
 from mws_hf.encode.sources import Block, checksum, files_of, read_source, source_size
 from mws_hf.errors import MwSError
+from mws_hf.kernels.threads import thread_count
 from mws_hf.lock import output_lock
 
 SHARD_BYTES = 64 << 20
@@ -84,7 +85,7 @@ def encode_corpus(
             _skip_finished(blocks, plan, bar)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
-                pairs = _encode_in_order(encoder, blocks, workers or available_cores())
+                pairs = _encode_in_order(encoder, blocks, thread_count(workers))
                 _write_shards(plan.work, manifest, _gathered(pairs, shard_size, bar))
                 finish(plan.work, directory, manifest)
     return EncodedCorpus.open(directory)
@@ -107,11 +108,6 @@ def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple
 def _progress(source: Any, show: bool) -> tqdm:
     disable = None if show else True  # None: only where standard error is a terminal
     return tqdm(total=source_size(source), unit="B", unit_scale=True, desc="encode", disable=disable)
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _separator_token(separator: str | None, eos: str | None) -> str | None:

@@ -1,7 +1,8 @@
-"""numba's `njit` with a disk cache that notices every change of the package; it compiles nothing itself.
+"""numba's `njit` with a disk cache that notices every change of the package and every damage to itself.
 
 numba's own cache looks at the file a kernel stands in, not at the files of the kernels it calls, so after an upgrade it
-could run yesterday's machine code. Here the cache folder is named by a digest of all kernel sources.
+could run yesterday's machine code; and a file of it that was cut short ends every run. Here the cache folder is named
+by a digest of all kernel sources, and each file carries a digest of its content (`mws_hf.kernels.cache`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
-from numba.core.runtime import rtsys
+
+from mws_hf.kernels import cache
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _KERNEL_FOLDERS = ("kernels", "learn", "words", "encode")
@@ -36,22 +37,8 @@ def cache_directory() -> Path:
     return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / digest.hexdigest()[:16]
 
 
-class _LightCache(FunctionCache):
-    """numba's cache without its first step at loading, `target_context.refresh()`.
-
-    That step makes everything known that a kernel may be compiled with, and imports SciPy for it where there is one:
-    0.4 s in every process. A loaded kernel is compiled; it needs the runtime alone. Compiling refreshes by itself.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code of a signature, or None when it is not in the cache."""
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
-
-
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """`numba.njit(cache=True)` into `cache_directory`; without a cache where no folder can be written.
+    """`numba.njit(cache=True)` into `cache_directory`, by numba's own means where its inner parts are not as known.
 
     >>> @njit
     ... def add(a: int, b: int) -> int:
@@ -62,12 +49,9 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda decorated: njit(decorated, **options)
     compiled = numba.njit(**options)(function)
-    usual = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_directory())
+    if cache.attach(compiled, function, cache_directory()):
+        return compiled
     try:
-        compiled._cache = _LightCache(function)  # what `enable_caching` does with FunctionCache
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba's word for: no folder to cache in
-        pass
-    finally:
-        numba.config.CACHE_DIR = usual
-    return compiled
+        return compiled

@@ -14,10 +14,10 @@ leading whitespace), R = length of r, n = L + R. All logarithms have base `log_b
     gain         -p_r * log(p_r) - p_l * log(p_l) + p_b * log(p_b)
     coefficient  max(0, association - log(log_base - len_norm_factor + len_norm_factor * penalty) + gain)
 
-Source: the MwS ("Matvejev word Shredder") notebook. x ** 0.75 is sqrt(x) * sqrt(sqrt(x)), the same on every
-machine. Total order: the larger coefficient rounded to 1e-9, so that the last bit of a machine's logarithm decides
-nothing; then the smaller left id, then the smaller right id (ids: alphabet in code-point order, then merges in rank
-order).
+Source: the MwS ("Matvejev word Shredder") notebook. x ** 0.75 is sqrt(x) * sqrt(sqrt(x)), and the logarithm is that of
+`learn.arithmetic`: both the same on every machine. Total order: the larger coefficient rounded to 1e-9; then the
+smaller left id, then the smaller right id (ids: alphabet in code-point order, then merges in rank order). Combining
+marks are characters like all others here, so tokens may begin with one: the published score knows no graphemes.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mws_hf.errors import MwSError
+from mws_hf.learn.arithmetic import log
 
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
 NOT_A_CANDIDATE = -(1 << 62)
@@ -134,18 +135,18 @@ class Terms(NamedTuple):
 
 def terms_of(counts: Counts, len_norm_factor: float, log_base: float) -> Terms:
     """All terms of a pair with b > 0. The engine compiles this very function, so it is written for both worlds."""
-    per_log = math.log(log_base)
+    per_log = log(log_base)
     average = counts.n_characters / counts.n_tokens
     p_l = counts.u_l / counts.n_tokens
     root = math.sqrt(counts.u_r / counts.n_tokens)
     p_r = root * math.sqrt(root)
     p_b = counts.b / counts.n_pairs
     t_score = (counts.b - counts.u_l * p_r) / math.sqrt(counts.b)
-    pmi = math.log(max(1e-24, p_b / (p_l * p_r))) / per_log
-    association = 0.5 * (pmi + math.log(max(1.0, t_score + 1.0)) / per_log)
+    pmi = log(max(1e-24, p_b / (p_l * p_r))) / per_log
+    association = 0.5 * (pmi + log(max(1.0, t_score + 1.0)) / per_log)
     penalty = math.sqrt(2.0 * counts.left_size * counts.right_size) / average
-    length = -math.log(log_base - len_norm_factor + len_norm_factor * penalty) / per_log
-    gain = (p_b * math.log(p_b) - p_r * math.log(p_r) - p_l * math.log(p_l)) / per_log
+    length = -log(log_base - len_norm_factor + len_norm_factor * penalty) / per_log
+    gain = (p_b * log(p_b) - p_r * log(p_r) - p_l * log(p_l)) / per_log
     return Terms(p_l, p_r, p_b, pmi, t_score, association, penalty, length, gain, association + length + gain)
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.engine import Segmentation
+from mws_hf.learn.memory import give_back
 from mws_hf.learn.spelling import Spelled, numbering, symbol_corpus
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
 
@@ -91,6 +92,7 @@ def learn_compositions(
     else:
         segmentation = Segmentation.continued(corpus, known, morphs)
         corpus = segmentation.corpus
+    give_back()  # what the first phase and the words took
     plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its junctions
     found = Learnt([])
     for discount in _DISCOUNTS:
@@ -129,6 +131,8 @@ def _cell_values(
     values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
     mean = float(corpus.weights.sum()) / max(1, len(corpus))
     _fill_values(corpus.starts, corpus.weights, kept, boundaries, burial_cost * mean * _SCALE, values)
+    del boundaries
+    give_back()
     return values
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.memory import mapped_arrays
+from mws_hf.learn.memory import give_back, returned_memory
 from mws_hf.learn.spelling import Spelled, count_points, symbol_corpus
 from mws_hf.learn.symbols import Learnt
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
@@ -146,7 +146,6 @@ class MwSTrainer:
         if self.pattern is None:
             self.pattern = GPT4_PATTERN if self.criterion == "classic" else WORD_PATTERN
 
-    @mapped_arrays()
     def train(self, source: Any, *, column: str | None = None, **reader_options: Any) -> MwSTokenizerFast:
         """Train on files or on texts.
 
@@ -189,7 +188,6 @@ class MwSTrainer:
         )
         return self.train_from_counts(counts)
 
-    @mapped_arrays()
     def train_from_iterator(
         self, iterator: Any, length: int | None = None, *, column: str | None = None, **options: Any
     ) -> MwSTokenizerFast:
@@ -252,7 +250,7 @@ class MwSTrainer:
         tokenizer.training_settings = settings_of(self)
         return tokenizer
 
-    @mapped_arrays()
+    @returned_memory()
     def learn(self, counts: WordCounts) -> LearntVocabulary:
         """Learn alphabet and merges without building a tokenizer; the result is also kept as `report`.
 
@@ -260,6 +258,7 @@ class MwSTrainer:
             MwSError: there is no word to learn from, or pattern or normalization differ from the counts'.
         """
         self._check_fingerprint(counts)
+        give_back()  # what counting took
         counts = counts.at_least(self.min_count) if self.min_count > 1 else counts
         if len(counts) == 0:
             raise MwSError(f"no training words are left (min_count={self.min_count}); give text with at least one word")

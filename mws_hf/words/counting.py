@@ -21,6 +21,7 @@ from tqdm.auto import tqdm
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import character_classes, scanner_kind
+from mws_hf.kernels.threads import thread_count
 from mws_hf.pattern import WORD_PATTERN, compiled, split
 from mws_hf.words.blocks import Block, arrow_block, document_blocks, file_blocks
 from mws_hf.words.columns import checked_strings
@@ -28,7 +29,7 @@ from mws_hf.words.counts import WordCounts, arrow_strings, check_normalization, 
 from mws_hf.words.documents import iterate_documents
 from mws_hf.words.files import STDIN, PathLike, expand_paths
 from mws_hf.words.inputs import check_files
-from mws_hf.words.parallel import default_workers, share_out
+from mws_hf.words.parallel import share_out
 from mws_hf.words.spill import Shards
 from mws_hf.words.table import TokenTable, merge_tables
 
@@ -174,9 +175,9 @@ def _count_entries(
     count_block = _block_counter(pattern, normalization)
     if scanner_kind(pattern) is None:
         workers = 1  # building str objects holds the GIL: threads would only wait for each other
-    workers = default_workers() if workers is None else workers
-    if workers < 1 or memory_cap < 1:
-        raise MwSError(f"workers={workers}, memory_cap={memory_cap}: both must be at least 1")
+    workers = thread_count(workers)
+    if memory_cap < 1:
+        raise MwSError(f"memory_cap={memory_cap}: must be at least 1")
     with Shards() as shards:
         most = max(memory_cap // workers, _SMALLEST_TABLE)
         tables = [TokenTable(most, shards.add, text_bytes // workers) for _ in range(workers)]

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
+from mws_hf.kernels.threads import thread_count
 from mws_hf.words.order import copy_rows, sort_rows
-from mws_hf.words.parallel import default_workers
 from mws_hf.words.table import TokenTable
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
@@ -269,7 +269,7 @@ def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStri
     """The words in canonical order, and their counts; ranges of counts are sorted side by side."""
     data, offsets = flat_utf8(_flat(strings))
     n, sizes = len(counts), np.diff(offsets)
-    workers = default_workers() if n >= _SORTED_AT_ONCE else 1
+    workers = thread_count() if n >= _SORTED_AT_ONCE else 1
     sample = np.sort(counts[:: 1 + n // _SAMPLE])
     bounds = sorted({int(sample[k * len(sample) // workers]) for k in range(1, workers)})
     shares = np.searchsorted(np.array(bounds, np.int64), counts)

@@ -32,16 +32,16 @@ def to_disk(job: Job) -> Run:
 
 def in_memory(job: Job) -> Run:
     """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
-    from mws_hf.encode.bulk import available_cores
     from mws_hf.encode.encoder import BlockEncoder, load_backend
     from mws_hf.encode.sources import read_source
+    from mws_hf.kernels.threads import thread_count
 
     backend, _ = load_backend(Path(job.shared) / TOKENIZER)
     blocks = list(read_source(job.text))
 
     def run() -> dict[str, Any]:
         encoder = BlockEncoder(backend)
-        with ThreadPoolExecutor(available_cores()) as pool:
+        with ThreadPoolExecutor(thread_count()) as pool:
             tokens = sum(len(encoded.ids) for encoded in pool.map(encoder.encode, blocks))
         return {"tokens": tokens, "digest": str(tokens)}
 
@@ -83,7 +83,7 @@ def tiktoken_batch(job: Job) -> Run:
     """
     from tokenizers import Tokenizer
 
-    from mws_hf.encode.bulk import available_cores
+    from mws_hf.kernels.threads import thread_count
     from mws_hf.pattern import WORD_PATTERN
 
     try:
@@ -108,7 +108,7 @@ def tiktoken_batch(job: Job) -> Run:
                 f"with the same merges tiktoken gives other ids in {different} of {len(batch)} lines: it joins "
                 "neighbours whenever their product is a token, whichever merge made that token"
             )
-    threads = available_cores()
+    threads = thread_count()
     return lambda: {"tokens": sum(map(len, encoding.encode_ordinary_batch(lines, num_threads=threads)))}
 
 

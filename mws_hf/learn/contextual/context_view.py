@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.learn.arithmetic import moments
 from mws_hf.learn.contextual.contexts import Contexts
 from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.contextual.logistic import fit_logistic
@@ -61,10 +63,8 @@ def context_log_odds(
 
 def _standardise(numbers: Doubles) -> tuple[Doubles, Doubles]:
     """Bring each column to mean 0 and deviation 1, in place; the means and deviations there were."""
-    mean, scale = numbers.mean(0), np.empty(numbers.shape[1])
-    for begin in range(0, len(mean), PER_VIEW):  # a few at a time, for numpy copies them
-        part = slice(begin, begin + PER_VIEW)
-        scale[part] = numbers[:, part].std(0) + 1e-6
+    mean, scale = moments(numbers)
+    scale += 1e-6
     numbers -= mean
     numbers /= scale
     return mean, scale
@@ -74,7 +74,7 @@ def _raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[
     """Fold the standardisation into the weights: log-odds = linear . raw + square . raw ** 2."""
     n = len(mean)
     first, second, flags = weights[:n], weights[n : 2 * n], weights[2 * n :].copy()
-    square = second / scale**2
+    square = second / (scale * scale)
     linear = first / scale - 2 * square * mean
-    flags[-1] += np.sum(square * mean**2) - np.sum(first * mean / scale)
+    flags[-1] += math.fsum(square * mean * mean) - math.fsum(first * mean / scale)
     return np.concatenate([linear, flags]), np.concatenate([square, np.zeros(N_FLAGS)])

@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.kernels.jit import njit
+from mws_hf.learn.arithmetic import log2s
 from mws_hf.learn.contextual.interning import Ints, Longs, build_trie, intern_pairs
+from mws_hf.learn.memory import give_back
 from mws_hf.learn.symbols import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
@@ -88,13 +90,13 @@ def continuation_table(n_contexts: int, context: npt.NDArray[np.int32], counts: 
 def _table_of(support: Longs, variety: Longs, context: Ints, counts: Ints) -> Floats:
     """`continuation_table`, given sums; of the pairs, those that occur once may be left out."""
     terms = np.zeros(len(support))
-    _add_terms(context, counts * np.log2(counts, dtype=np.float64), terms)
+    _add_terms(context, counts * log2s(counts), terms)
     table = np.empty((len(support), 3), np.float32)
-    log_support = np.log2(np.maximum(support, 1), dtype=np.float64)
+    log_support = log2s(np.maximum(support, 1))
     table[:, 1] = log_support
     terms /= np.maximum(support, 1)
     table[:, 0] = np.subtract(log_support, terms, out=terms)
-    table[:, 2] = np.log2(np.maximum(variety, 1), dtype=np.float64)
+    table[:, 2] = log2s(np.maximum(variety, 1))
     return table
 
 
@@ -185,6 +187,7 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -
             before = _next_symbols(n_grams, grams[1:], padded[: len(grams) - 1], n_symbols)
             tables[order] = after.result(), before
             del after
+            give_back()
         if order < pad:
             longer = intern_pairs(grams[:-1], padded[order:])
             begins_with = grams[longer.first]

@@ -7,17 +7,16 @@ with classes in the lexicon further rounds move nothing or harm.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.kernels.threads import thread_count
+from mws_hf.learn.arithmetic import log_odds, moments, sigmoid
 from mws_hf.learn.contextual.context_view import context_log_odds
 from mws_hf.learn.contextual.contexts import collect_contexts, trie_view
 from mws_hf.learn.contextual.lexicon import LexiconView
-from mws_hf.learn.contextual.logistic import sigmoid
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.contextual.substrings import build_lattice
 from mws_hf.learn.contextual.variation import normalised_variation
@@ -27,14 +26,6 @@ from mws_hf.learn.symbols import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
-
-
-def log_odds(p: npt.NDArray[Any], least: float = 1e-3) -> npt.NDArray[Any]:
-    """log(p / (1 - p)) with p kept `least` away from 0 and 1."""
-    q = np.clip(p, least, 1 - least)
-    odds: npt.NDArray[Any] = 1 - q
-    np.divide(q, odds, out=odds)
-    return np.log(odds, out=odds)
 
 
 def boundary_probabilities(
@@ -56,13 +47,17 @@ def boundary_probabilities(
     (True, 0.0)
     """
     settings = settings or EvidenceSettings()
-    n_threads = n_threads or os.cpu_count() or 1
+    n_threads = thread_count(n_threads)
     inner = inner_junctions(corpus)
     j = np.zeros(len(inner))
     if inner.any():
         mixed = _mixed_log_odds(corpus, inner, settings, n_threads)
-        slope = settings.sharpness / max(float(mixed.std()), 1e-9)
-        j[inner] = sigmoid(slope * (mixed - np.quantile(mixed, 1 - settings.cut_rate)))
+        slope = settings.sharpness / max(float(moments(mixed[:, None])[1][0]), 1e-9)
+        uncut = round((1 - settings.cut_rate) * (len(mixed) - 1))
+        threshold = np.partition(mixed, uncut)[uncut]
+        mixed -= threshold
+        mixed *= slope
+        j[inner] = sigmoid(mixed)
     return j
 
 

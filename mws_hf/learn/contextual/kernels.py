@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from mws_hf.kernels.jit import njit
+from mws_hf.learn.arithmetic import exp, log
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -138,7 +137,7 @@ def digamma(x: float) -> float:
         shift -= 1.0 / x
         x += 1.0
     z = 1.0 / (x * x)
-    return shift + math.log(x) - 0.5 / x - z * (1 / 12 - z * (1 / 120 - z / 252))
+    return shift + log(x) - 0.5 / x - z * (1 / 12 - z * (1 / 120 - z / 252))
 
 
 @njit(nogil=True)
@@ -158,7 +157,7 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
         total = 0.0
         for t in range(len(p)):
             x = counts[t, c] / FIXED_POINT
-            value = math.exp(digamma(x)) if x >= 1e-6 else 0.0
+            value = exp(digamma(x)) if x >= 1e-6 else 0.0
             p[t, c] = max(value, 0.1) if lengths[t] == 1 else value
             total += p[t, c]
         for t in range(len(p)):

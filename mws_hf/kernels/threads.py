@@ -1,0 +1,92 @@
+"""How many threads to use: the one answer for counting, learning and encoding. It starts none."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from mws_hf.errors import MwSError
+
+VARIABLES = ("MWS_NUM_THREADS", "OMP_NUM_THREADS")
+"""Environment variables asked in this order; the second is what schedulers and `torchrun` set."""
+
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+def thread_count(asked: int | None = None) -> int:
+    """The number of threads to use; nothing that is computed depends on it, only time and memory.
+
+    Args:
+        asked: an argument of the caller's, which goes before all else. None: ``MWS_NUM_THREADS``, else
+            ``OMP_NUM_THREADS``, else the processors this process may use (`available_processors`).
+
+    Raises:
+        MwSError: the argument or the first variable that is set is not a whole number from 1 up.
+
+    >>> thread_count(3)
+    3
+    """
+    if asked is not None:
+        if asked < 1:
+            raise MwSError(f"workers={asked}: must be at least 1; give none for all processors")
+        return asked
+    for name in VARIABLES:
+        value = os.environ.get(name, "").strip()
+        if value:
+            first = value.split(",")[0]  # OMP_NUM_THREADS may name one number a level: the outermost comes first
+            if not first.isdecimal() or int(first) < 1:
+                raise MwSError(f"environment variable {name}={value!r}: give a number from 1 up, or unset it")
+            return int(first)
+    return available_processors()
+
+
+def available_processors() -> int:
+    """Processors this process may use: those of the machine, less by its affinity and by its cgroup's quota (up)."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cgroup_quota(_CGROUPS, _read(Path("/proc/self/cgroup")) or "")
+    return own if quota is None else max(1, min(own, math.ceil(quota)))
+
+
+def cgroup_quota(root: Path, memberships: str) -> float | None:
+    """Processors that the control groups of a process grant it, as containers and job schedulers do; None: no limit.
+
+    Args:
+        root: where cgroups are mounted; version 2 (``cpu.max``) and 1 (``cpu/cpu.cfs_quota_us``) are known. Every
+            group from the process's own up to the root may limit it.
+        memberships: content of ``/proc/self/cgroup``, lines of ``number:controllers:path``.
+
+    >>> cgroup_quota(Path("/nowhere"), "0::/jobs") is None
+    True
+    """
+    found: list[float] = []
+    for line in memberships.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            found += _quotas(root, path, lambda folder: (_read(folder / "cpu.max") or "").split())
+        elif "cpu" in controllers.split(","):
+            for mount in (root / controllers, root / "cpu"):
+                found += _quotas(mount, path, _version_1)
+    return min(found, default=None)
+
+
+def _version_1(folder: Path) -> list[str]:
+    return [(_read(folder / f"cpu.cfs_{name}_us") or "").strip() for name in ("quota", "period")]
+
+
+def _quotas(root: Path, path: str, limits: Callable[[Path], list[str]]) -> list[float]:
+    """The limits (quota, period) of a group and of all above it; within a container its own may be at the root."""
+    group = Path(os.path.normpath("/" + path))
+    folders = {root / str(level).lstrip("/") for level in (group, *group.parents)}
+    rows = [limits(folder) for folder in folders]  # "max" and "-1" are no limits
+    numbers = [[int(cell) for cell in row] for row in rows if len(row) == 2 and all(map(str.isdecimal, row))]
+    return [quota / period for quota, period in numbers if quota > 0 and period > 0]
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None

@@ -1,0 +1,205 @@
+"""Logarithm and exponential that are the same bit for bit on every machine, and sums in one order. Nothing is decided.
+
+IEEE 754 fixes the result of + - * / and of the square root, and a compiler told nothing else keeps their order. It does
+not fix log and exp: numpy and the C library choose among several by the processor (AVX2, AVX-512, FMA), which differ in
+the last bit, and a last bit decides ties. So every number that a merge depends on is made of these operations here.
+The polynomials are those of Sun's fdlibm (e_log.c, e_exp.c): errors below 1 unit in the last place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.jit import njit
+
+Doubles = npt.NDArray[np.float64]
+
+_LN2_HIGH, _LN2_LOW, _PER_LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.44269504088896338700
+# as bits of a double: 1, the root of 1/2, and the mask of a fraction
+_ONE, _ROOT_HALF, _FRACTION = 0x3FF0000000000000, 0x3FE6A09E667F3BCD, 0xFFFFFFFFFFFFF
+_LEAST_NORMAL, _TWO_54 = 2.2250738585072014e-308, 18014398509481984.0
+
+
+@njit(nogil=True)
+def log(x: float) -> float:
+    """Natural logarithm of a finite x; -inf for 0 and for what is below."""
+    if x <= 0.0:
+        return -math.inf
+    scaled = 0
+    if x < _LEAST_NORMAL:
+        x, scaled = x * _TWO_54, 54
+    bits = np.float64(x).view(np.int64) + (_ONE - _ROOT_HALF)
+    exponent = (bits >> 52) - 1023 - scaled
+    f = np.int64((bits & _FRACTION) + _ROOT_HALF).view(np.float64) - 1.0  # x / 2 ** exponent - 1, around 0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01))
+    odd = z * (
+        6.666666666666735130e-01
+        + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01))
+    )
+    half = 0.5 * f * f
+    return float(s * (half + (even + odd)) + exponent * _LN2_LOW - half + f + exponent * _LN2_HIGH)
+
+
+@njit(nogil=True)
+def exp(x: float) -> float:
+    """E to the power x; 0 below -700, where no number here depends on what is left, and inf above 709."""
+    if x < -700.0:
+        return 0.0
+    if x > 709.0:
+        return math.inf
+    k = math.floor(x * _PER_LN2 + 0.5)
+    high, low = x - k * _LN2_HIGH, k * _LN2_LOW
+    r = high - low
+    z = r * r
+    c = r - z * (
+        1.66666666666666019037e-01
+        + z
+        * (
+            -2.77777777770155933842e-03
+            + z * (6.61375632143793436117e-05 + z * (-1.65339022054652515390e-06 + z * 4.13813679705723846039e-08))
+        )
+    )
+    power = np.int64((k + 1023) << 52).view(np.float64)  # 2 ** k
+    return float((1.0 + (r * c / (2.0 - c) - low + high)) * power)
+
+
+@njit(nogil=True)
+def _fill_logs(values: Any, out: Doubles) -> None:
+    for k in range(len(values)):
+        out[k] = log(np.float64(values[k]))
+
+
+@njit(nogil=True)
+def _fill_log2s(values: Any, out: Doubles) -> None:
+    for k in range(len(values)):
+        power, count = np.int64(0), np.float64(values[k])
+        while count >= 2.0:  # so that powers of 2 have whole logarithms
+            power += 1
+            count *= 0.5
+        out[k] = power + _PER_LN2 * log(count)
+
+
+@njit(nogil=True)
+def _fill_exps(values: Any, out: Doubles) -> None:
+    for k in range(len(values)):
+        out[k] = exp(np.float64(values[k]))
+
+
+@njit(nogil=True)
+def _fill_log_odds(p: npt.NDArray[np.float32], least: float, out: npt.NDArray[np.float32]) -> None:
+    for k in range(len(p)):
+        q = min(max(np.float64(p[k]), least), 1.0 - least)
+        out[k] = np.float32(log(q / (1.0 - q)))
+
+
+@njit(nogil=True)
+def _fill_sigmoid(x: Doubles, out: Doubles) -> None:
+    for k in range(len(x)):
+        out[k] = 1.0 / (1.0 + exp(-min(max(x[k], -50.0), 50.0)))
+
+
+@njit(nogil=True)
+def _column_sums(rows: Doubles, sums: Doubles) -> None:
+    for k in range(len(rows)):
+        for c in range(rows.shape[1]):
+            sums[c] += rows[k, c]
+
+
+@njit(nogil=True)
+def _fill_moments(rows: Doubles, mean: Doubles, deviation: Doubles) -> None:
+    n = max(len(rows), 1)
+    for k in range(len(rows)):
+        for c in range(rows.shape[1]):
+            mean[c] += rows[k, c]
+    for c in range(len(mean)):
+        mean[c] /= n
+    for k in range(len(rows)):
+        for c in range(rows.shape[1]):
+            deviation[c] += (rows[k, c] - mean[c]) * (rows[k, c] - mean[c])
+    for c in range(len(mean)):
+        deviation[c] = math.sqrt(deviation[c] / n)
+
+
+def logs(values: npt.NDArray[Any]) -> Doubles:
+    """Natural logarithms of a flat array.
+
+    >>> logs(np.array([1, 0])).tolist()
+    [0.0, -inf]
+    """
+    out = np.empty(len(values))
+    _fill_logs(values, out)
+    return out
+
+
+def log2s(values: npt.NDArray[Any]) -> Doubles:
+    """Logarithms to base 2 of a flat array of counts.
+
+    >>> log2s(np.array([1, 2, 8])).tolist()
+    [0.0, 1.0, 3.0]
+    """
+    out = np.empty(len(values))
+    _fill_log2s(values, out)
+    return out
+
+
+def exps(values: npt.NDArray[Any]) -> Doubles:
+    """Exponentials of a flat array.
+
+    >>> exps(np.array([0.0])).tolist()
+    [1.0]
+    """
+    out = np.empty(len(values))
+    _fill_exps(values, out)
+    return out
+
+
+def log_odds(p: npt.NDArray[np.float32], least: float = 1e-3) -> npt.NDArray[np.float32]:
+    """log(p / (1 - p)) of a flat array, with p kept `least` away from 0 and 1.
+
+    >>> log_odds(np.array([0.5], np.float32)).tolist()
+    [0.0]
+    """
+    out = np.empty(len(p), np.float32)
+    _fill_log_odds(p, least, out)
+    return out
+
+
+def sigmoid(x: Doubles) -> Doubles:
+    """1 / (1 + exp(-x)) of a flat array, safe for any finite x.
+
+    >>> sigmoid(np.array([0.0])).tolist()
+    [0.5]
+    """
+    out = np.empty(len(x))
+    _fill_sigmoid(x, out)
+    return out
+
+
+def column_sums(rows: Doubles) -> Doubles:
+    """Sum of each column, row after row; numpy's own order is not promised.
+
+    >>> column_sums(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [4.0, 6.0]
+    """
+    sums = np.zeros(rows.shape[1])
+    _column_sums(rows, sums)
+    return sums
+
+
+def moments(rows: Doubles) -> tuple[Doubles, Doubles]:
+    """Mean and standard deviation of each column, row after row.
+
+    >>> mean, deviation = moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> mean.tolist(), deviation.tolist()
+    ([2.0, 5.0], [1.0, 0.0])
+    """
+    mean, deviation = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    _fill_moments(rows, mean, deviation)
+    return mean, deviation

@@ -1,0 +1,66 @@
+"""How many threads: argument, environment, affinity, cgroup quota; and memory that does not grow with them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mws_hf.errors import MwSError
+from mws_hf.kernels.threads import available_processors, cgroup_quota, thread_count
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch):
+    for name in ("MWS_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_the_argument_goes_before_the_environment_and_that_before_the_machine(monkeypatch):
+    assert thread_count() == available_processors()
+    monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
+    assert thread_count() == 5
+    monkeypatch.setenv("MWS_NUM_THREADS", "7")
+    assert thread_count() == 7
+    assert thread_count(3) == 3
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5"])
+def test_an_impossible_number_is_named(monkeypatch, value):
+    monkeypatch.setenv("MWS_NUM_THREADS", value)
+    with pytest.raises(MwSError, match="MWS_NUM_THREADS"):
+        thread_count()
+
+
+@pytest.mark.parametrize("asked", [0, -1])
+def test_an_impossible_argument_is_refused(asked):
+    with pytest.raises(MwSError, match="workers"):
+        thread_count(asked)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux alone lets a process choose its processors")
+def test_a_process_bound_to_one_processor_uses_one():
+    code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+    code += "from mws_hf.kernels.threads import available_processors; print(available_processors())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "memberships", "quota"),
+    [
+        ({"cpu.max": "150000 100000\n"}, "0::/\n", 1.5),
+        ({"jobs/cpu.max": "max 100000\n", "cpu.max": "400000 100000"}, "0::/jobs/one\n", 4.0),
+        ({"jobs/one/cpu.max": "50000 100000", "jobs/cpu.max": "300000 100000"}, "0::/jobs/one\n", 0.5),
+        ({"cpu,cpuacct/x/cpu.cfs_quota_us": "200000", "cpu,cpuacct/x/cpu.cfs_period_us": "100000"},
+         "3:cpu,cpuacct:/x\n2:memory:/x\n", 2.0),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, "3:cpu:/docker/abc\n", None),
+        ({"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, "3:cpu:/docker/abc\n", 3.0),
+        ({"cpu.max": "nonsense"}, "0::/\n", None),
+        ({}, "0::/../..\n", None),
+    ],
+)  # fmt: skip
+def test_quotas_of_both_cgroup_versions(tmp_path, files, memberships, quota):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert cgroup_quota(tmp_path, memberships) == quota

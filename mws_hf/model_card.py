@@ -10,7 +10,6 @@ from mws_hf.atomic import write_text
 
 if TYPE_CHECKING:
     from mws_hf.learn.trainer import LearntVocabulary
-    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
 _TEMPLATE = """\
 ---
@@ -48,7 +47,7 @@ tokenizer = AutoTokenizer.from_pretrained("{name}")
 
 def model_card(
     name: str,
-    tokenizer: MwSTokenizerFast,
+    vocab_size: int,
     report: LearntVocabulary,
     *,
     criterion: str,
@@ -61,7 +60,7 @@ def model_card(
 
     Args:
         name: directory or Hub name of the tokenizer.
-        tokenizer: the trained tokenizer.
+        vocab_size: its entries.
         report: what training found.
         criterion: "contextual" or "classic".
         source: the training words, in words.
@@ -75,7 +74,7 @@ def model_card(
         criterion=criterion,
         source=source,
         types=report.n_types,
-        vocabulary=len(tokenizer),
+        vocabulary=vocab_size,
         alphabet=len(report.alphabet),
         morphs=report.n_morphs,
         compositions=report.n_compositions,

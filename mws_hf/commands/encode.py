@@ -9,21 +9,25 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.commands.sources import Column, Field, Json, Quiet
-from mws_hf.encode.bulk import SHARD_BYTES, encode_corpus
-from mws_hf.errors import MwSError
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import counted, parse_bytes
+from mws_hf.commands.sources import Column, Field, Json, Quiet, Workers
 
 
 def encode(
-    tokenizer: Annotated[str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json).")],
+    tokenizer: Annotated[
+        str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json), or a Hub name, user/repo.")
+    ],
     corpus: Annotated[list[str], typer.Argument(help="Text, .jsonl, .parquet (.gz too), globs, '-' for stdin.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
-    workers: Annotated[int | None, typer.Option(help="Threads [default: all cores].")] = None,
+    workers: Workers = None,
     document: Annotated[str, typer.Option(help="What a document is in text files: line or file.")] = "line",
     separator: Annotated[
         str, typer.Option(help="Token after each document: eos, another token of the vocabulary, or none.")
     ] = "eos",
-    shard_size: Annotated[int, typer.Option(help="Bytes of text per shard.")] = SHARD_BYTES,
+    shard_size: Annotated[
+        str, typer.Option(metavar="BYTES", help="Bytes of text per shard, such as 500K or 1G.")
+    ] = "64M",
     resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
     field: Field = None,
     column: Column = None,
@@ -34,20 +38,23 @@ def encode(
 
     Run the same command again to finish an interrupted run.
 
-    Examples:
+    For example:
+
         mws encode out/mine 'corpus/*.txt.gz' --output ids
 
         mws encode out/mine corpus.jsonl --field text --output ids --separator none
     """
-    if workers is not None and workers < 1:
-        raise MwSError(f"--workers {workers}: at least one thread is needed")
+    check_output(output, folder=True)
+    shard_bytes = parse_bytes(shard_size, "--shard-size")
+    from mws_hf.encode.bulk import encode_corpus
+
     began = time.perf_counter()
     encoded = encode_corpus(
         tokenizer,
         corpus,
         output,
         workers=workers,
-        shard_size=shard_size,
+        shard_size=shard_bytes,
         separator=None if separator == "none" else separator,
         document=document,
         field=field,
@@ -71,6 +78,6 @@ def encode(
         return
     rate, ratio = encoded.n_bytes / 1e6 / max(seconds, 1e-9), encoded.n_bytes / max(encoded.n_tokens, 1)
     typer.echo(
-        f"{output}: {len(encoded):,} documents, {encoded.n_tokens:,} ids ({encoded.dtype}), "
+        f"{output}: {counted(len(encoded), 'document')}, {counted(encoded.n_tokens, 'id')} ({encoded.dtype}), "
         f"{ratio:.2f} bytes per id, {rate:.1f} MB/s"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import aligned
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -30,25 +33,34 @@ if TYPE_CHECKING:
 
 From = Annotated[
     list[str] | None,
-    typer.Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
+    typer.Option(
+        "--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat [default: none]."
+    ),
 ]
 
 
 def explain(
-    words: Annotated[list[str] | None, typer.Argument(help="Words to explain.")] = None,
-    model: Annotated[Path | None, typer.Option(metavar="DIR", help="The tokenizer whose merges to show.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to explain.", show_default=False)] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The tokenizer whose merges to show [default: none].")
+    ] = None,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient."),
+        typer.Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient [default: none]."),
     ] = None,
     merges: Annotated[
-        int | None, typer.Option(metavar="N", help="Show every term of the first N merges of a classic run.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Show every term of the first N merges of a classic run [default: none]."
+        ),
     ] = None,
     source: From = None,
     lexicon: Lexicon = None,
     word_list: WordList = None,
     lemmas: Lemmas = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf) [default: none].")
+    ] = None,
     field: Field = None,
     column: Column = None,
     encoding: Encoding = "utf-8",
@@ -58,7 +70,8 @@ def explain(
 ) -> None:
     """Show the merges that cut a word, the boundary evidence under its letters, or the terms of a classic merge.
 
-    Examples:
+    For example:
+
         mws explain переписывающаяся --model out/russian
 
         mws explain переписывающаяся --model out/russian --lexicon ru --plot evidence.png
@@ -70,6 +83,8 @@ def explain(
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(source, lexicon, word_list, lemmas, reading=reading, quiet=quiet)
     if pair or merges is not None:
+        if plot is not None:
+            raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
         rows = _classic_rows(sources, pair, merges)
         typer.echo(json.dumps(rows, ensure_ascii=False) if as_json else _table(rows))
         return
@@ -77,6 +92,12 @@ def explain(
         raise MwSError("nothing to explain: give words, --pair LEFT RIGHT, or --merges N")
     if model is None and sources.is_empty:
         raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
+    if model is not None and not model.exists():
+        raise MwSError(f"{model}: no such tokenizer directory; train one with `mws train ... --output {model}`")
+    if plot is not None:
+        _check_plot(plot, sources)
+    if not sources.is_empty:
+        sources.check(None, None)
     _explain_words(words, model, sources, plot, as_json)
 
 
@@ -135,14 +156,60 @@ def _classic_rows(sources: Sources, pair: tuple[str, str] | None, merges: int | 
 
     corpus = SymbolCorpus.from_words(sources.gather(None, None, GPT4_PATTERN).words)
     if pair is not None:
-        return [explain_pair(corpus, *pair).to_dict()]
-    return [row.to_dict() for row in explain_merges(corpus, merges or 0)]
+        return [explain_pair(corpus, *pair, show_progress=sources.show_progress).to_dict()]
+    return [row.to_dict() for row in explain_merges(corpus, merges or 0, show_progress=sources.show_progress)]
+
+
+def _check_plot(plot: Path, sources: Sources) -> None:
+    """Refuse, before anything is counted, a plot that cannot be drawn.
+
+    Raises:
+        MwSError: it has another ending, nothing to draw, no matplotlib or no place to be written.
+    """
+    if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise MwSError(f"--plot {plot}: a plot is written as .png, .svg or .pdf; give the file one of these endings")
+    if sources.is_empty:
+        raise MwSError("--plot draws the evidence of training words: give them with --from or --lexicon")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MwSError("plotting needs matplotlib: pip install 'mws-hf[plot]'")
+    check_output(plot, folder=False)
+
+
+_LEGEND = {
+    "u_l, u_r": "tokens equal to the left and to the right part",
+    "b": "places where the pair stands",
+    "left_size, right_size": "characters of the parts, without leading space",
+    "n_tokens, n_pairs, n_characters": "all tokens, all pairs of neighbours, all characters",
+    "p_l, p_r, p_b": "shares of u_l and u_r (to the power 3/4) in n_tokens, of b in n_pairs",
+    "pmi": "log(p_b / (p_l * p_r))",
+    "t_score": "(b - u_l * p_r) / sqrt(b)",
+    "association": "mean of pmi and log(max(1, t_score + 1))",
+    "penalty, length": "length penalty, and what it contributes",
+    "gain": "entropy of the parts minus entropy of the pair",
+    "total": "association + length + gain",
+    "candidate": "whether the lengths allow the merge",
+    "coefficient": "what is compared: total, rounded to 1e-9; 0 when negative or no candidate",
+}
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    """Rows as an aligned text table; numbers with four significant digits."""
+    """Rows as an aligned text table with a legend; a single one as a column, which fits any terminal."""
     if not rows:
         return "no merges"
-    cells = [list(rows[0]), *([f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)
+    if len(rows) == 1:
+        return "\n".join([aligned([["term", "value"], *_written(rows[0]).items()]), "", _legend()])
+    return "\n".join([aligned([list(rows[0]), *(list(_written(row).values()) for row in rows)]), "", _legend()])
+
+
+def _legend() -> str:
+    width = max(map(len, _LEGEND))
+    return "\n".join(f"{name.ljust(width)}  {meaning}" for name, meaning in _LEGEND.items())
+
+
+def _written(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as people read it: the parts in quotes, for one may begin with a space."""
+    plain = {True: "yes", False: "no", None: "-"}
+    return {
+        name: repr(value) if isinstance(value, str) else plain[value] if isinstance(value, bool | None) else value
+        for name, value in row.items()
+    }

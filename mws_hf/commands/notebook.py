@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.artifact import export_notebook, import_notebook
-from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import counted
 
 
 def import_notebook_command(
@@ -17,12 +17,16 @@ def import_notebook_command(
 ) -> None:
     """Turn the original notebook's artifact into a Hugging Face directory; every id is kept.
 
-    Example:
+    For example:
+
         mws import notebook/ --output out/imported
     """
+    check_output(output, folder=True)
+    from mws_hf.artifact import import_notebook
+
     tokenizer = import_notebook(source)
     tokenizer.save_pretrained(str(output))
-    typer.echo(f"{output}: {len(tokenizer):,} tokens")
+    typer.echo(f"{output}: {counted(len(tokenizer), 'token')}")
 
 
 def export_notebook_command(
@@ -31,8 +35,13 @@ def export_notebook_command(
 ) -> None:
     """Write a tokenizer in the original notebook's two-file layout.
 
-    Example:
+    For example:
+
         mws export out/imported --output notebook/
     """
+    check_output(output, folder=True)
+    from mws_hf.artifact import export_notebook
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+
     export_notebook(MwSTokenizerFast.from_pretrained(str(directory)), output)
     typer.echo(f"{output}: vocabulary.json, merges.json")

@@ -65,15 +65,17 @@ def encode_corpus(
         MwSError: unreadable or empty source, text that is not UTF-8, no such separator, an output made from another
             tokenizer, corpus or settings.
     """
+    if workers is not None and workers < 1:
+        raise MwSError(f"workers={workers}: at least one thread is needed; None takes all cores")
     backend, eos = load_backend(tokenizer)
     encoder = BlockEncoder(backend, _separator_token(separator, eos))
     directory = Path(output)
     manifest = _begin(directory, encoder, document, shard_size, resume)
-    blocks = read_source(source, document=document, field=field, column=column)
     with _progress(source, show_progress) as bar:
-        _skip_finished(blocks, manifest["shards"], directory, bar)
+        blocks = read_source(source, document=document, field=field, column=column, advance=bar.update)
+        _skip_finished(blocks, manifest["shards"], directory)
         pairs = _encode_in_order(encoder, blocks, workers or available_cores())
-        for parts, check in _gathered(pairs, shard_size, bar):
+        for parts, check in _gathered(pairs, shard_size):
             name = f"shard-{len(manifest['shards']):05d}.arrow"
             manifest["shards"].append(write_shard(directory / name, parts, check))
             _write_manifest(directory, manifest)
@@ -154,13 +156,12 @@ def _corpus_fingerprint(manifest: dict[str, Any]) -> str:
     return "".join(shard.checksum for shard in manifest["shards"][-1:]) + manifest["tokenizer"]
 
 
-def _skip_finished(blocks: Iterator[Block], shards: list[Shard], directory: Path, bar: tqdm) -> None:
+def _skip_finished(blocks: Iterator[Block], shards: list[Shard], directory: Path) -> None:
     """Pass over the blocks of finished shards, making sure that they are the ones which were encoded."""
     for shard in shards:
         check = 0
         for block in _first(blocks, shard.blocks):
             check = checksum(block, check)
-            bar.update(block.size)
         if f"{check:016x}" != shard.checksum or not (directory / shard.file).is_file():
             raise MwSError(f"{directory}: {shard.file} is gone or comes from another corpus; choose another output")
 
@@ -187,16 +188,13 @@ def _encode_in_order(encoder: BlockEncoder, blocks: Iterator[Block], workers: in
             yield future.result(), first
 
 
-def _gathered(
-    pairs: Iterator[tuple[Encoded, Block]], shard_size: int, bar: tqdm
-) -> Iterator[tuple[list[Encoded], str]]:
+def _gathered(pairs: Iterator[tuple[Encoded, Block]], shard_size: int) -> Iterator[tuple[list[Encoded], str]]:
     """Blocks gathered into shards of at least `shard_size` bytes, with the checksum of their text."""
     parts, size, check = list[Encoded](), 0, 0
     for encoded, block in pairs:
         parts.append(encoded)
         size += block.size
         check = checksum(block, check)
-        bar.update(block.size)
         if size >= shard_size:
             yield parts, f"{check:016x}"
             parts, size, check = [], 0, 0

@@ -28,6 +28,7 @@ from mws_hf.words.readers import (
 )
 
 BLOCK_BYTES = 4 << 20
+Advance = Callable[[int], None]
 _U: Any = np.uint64
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
@@ -142,9 +143,9 @@ def _fill(stream: BinaryIO, name: str, buffer: bytearray, start: int, stop: int)
     return start
 
 
-def _line_blocks(name: str, block_bytes: int) -> Iterator[Block]:
+def _line_blocks(name: str, block_bytes: int, advance: Advance | None) -> Iterator[Block]:
     first, rest = 1, bytearray()
-    with open_binary(name) as stream:
+    with open_binary(name, advance) as stream:
         while True:
             room = max(block_bytes, 2 * len(rest))
             buffer = bytearray(room + PADDING)
@@ -197,15 +198,15 @@ def _encoded(documents: Iterable[str], source: str) -> Iterator[bytes]:
             raise MwSError(f"{message}; re-decode the source with errors='replace'") from error
 
 
-def _whole_files(names: Iterable[str]) -> Iterator[bytes]:
+def _whole_files(names: Iterable[str], advance: Advance | None) -> Iterator[bytes]:
     for name in names:
-        with open_binary(name) as stream:
+        with open_binary(name, advance) as stream:
             yield b"".join(read_blocks(stream, name, BLOCK_BYTES))
 
 
-def _parquet_blocks(name: str, column: str | None) -> Iterator[Block]:
+def _parquet_blocks(name: str, column: str | None, advance: Advance | None) -> Iterator[Block]:
     first = 1
-    for rows in read_parquet_batches(name, column):
+    for rows in read_parquet_batches(name, column, advance=advance):
         if len(rows) == 0:
             continue
         ends = np.frombuffer(rows.buffers()[1], np.int64)[rows.offset : rows.offset + len(rows) + 1]
@@ -222,12 +223,11 @@ def is_files(source: Any) -> bool:
 
 
 def source_size(source: Any) -> int | None:
-    """Bytes of text in `source`, where that is known beforehand: plain text files only."""
+    """Bytes of the files of `source` as stored, compressed ones included; None where one has no size."""
     if not is_files(source):
         return None
     names = expand_paths(source)
-    plain = all(os.path.isfile(name) and file_kind(name) == "text" and not name.endswith(".gz") for name in names)
-    return sum(map(os.path.getsize, names)) if plain else None
+    return sum(map(os.path.getsize, names)) if all(map(os.path.isfile, names)) else None
 
 
 def read_source(
@@ -237,6 +237,7 @@ def read_source(
     field: str | None = None,
     column: str | None = None,
     block_bytes: int = BLOCK_BYTES,
+    advance: Advance | None = None,
 ) -> Iterator[Block]:
     """Blocks of the documents of `source`, in order.
 
@@ -247,6 +248,7 @@ def read_source(
         field: the field of JSON-lines records that holds the text.
         column: the text column of Parquet files and datasets.
         block_bytes: bytes of text a block has at least, where the source is not at its end.
+        advance: told the bytes taken from files as stored, or the bytes of text of documents that come one by one.
 
     Raises:
         MwSError: a source that is missing, unreadable or not text, an unknown `document`.
@@ -254,28 +256,31 @@ def read_source(
     if document not in ("line", "file"):
         raise MwSError(f"document={document!r}: in a text file a document is a 'line' or a 'file'")
     if not is_files(source):
-        yield from _packed(_encoded(iterate_documents(source, column), "iterator"), "iterator", block_bytes)
+        for block in _packed(_encoded(iterate_documents(source, column), "iterator"), "iterator", block_bytes):
+            yield block
+            if advance is not None:
+                advance(block.size)
         return
     names = expand_paths(source)
     kinds = {file_kind(name) for name in names}
     if document == "file" and kinds == {"text"}:
-        yield from _named_files(names, block_bytes)
+        yield from _named_files(names, block_bytes, advance)
         return
     for name in names:
         kind = file_kind(name)
         if document == "file":
             raise MwSError(f"{name}: document='file' is for text files; each record of a {kind} file is a document")
         if kind == "text":
-            yield from _line_blocks(name, block_bytes)
+            yield from _line_blocks(name, block_bytes, advance)
         elif kind == "jsonl":
-            yield from _packed(_encoded(read_jsonl(name, field), name), name, block_bytes)
+            yield from _packed(_encoded(read_jsonl(name, field, advance=advance), name), name, block_bytes)
         else:
-            yield from _parquet_blocks(name, column)
+            yield from _parquet_blocks(name, column, advance)
 
 
-def _named_files(names: list[str], block_bytes: int) -> Iterator[Block]:
+def _named_files(names: list[str], block_bytes: int, advance: Advance | None) -> Iterator[Block]:
     first = 0
-    for block in _packed(_whole_files(names), "file", block_bytes):
+    for block in _packed(_whole_files(names, advance), "file", block_bytes):
         yield block._replace(where=partial(_file_name, names, first))
         first += len(block.ends)
 

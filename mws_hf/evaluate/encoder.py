@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from tokenizers import Tokenizer, models
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.portable import load_settings
 
 Span: TypeAlias = tuple[int, int]
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -75,10 +76,12 @@ def _open(path: Path) -> Any:
     if path.is_file():
         return _backend_from_file(path)
     if not path.is_dir():
-        raise MwSError(f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}")
+        raise MissingTokenizerError(
+            f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}"
+        )
     backend, config = path / "tokenizer.json", path / "tokenizer_config.json"
     # A directory with its own code (auto_map) is read from tokenizer.json, so that nothing of it is executed.
-    if backend.is_file() and (not config.is_file() or "auto_map" in _read_json(config)):
+    if backend.is_file() and (not config.is_file() or "auto_map" in load_settings(config)):
         return _backend_from_file(backend)
     from transformers import AutoTokenizer
 
@@ -88,13 +91,6 @@ def _open(path: Path) -> Any:
         if backend.is_file():
             return _backend_from_file(backend)
         raise MwSError(f"{path}: transformers cannot open it ({error}); it needs a tokenizer.json") from error
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise MwSError(f"{path}: not readable as JSON ({error}); save the tokenizer again") from error
 
 
 def _backend_from_file(path: Path) -> Tokenizer:

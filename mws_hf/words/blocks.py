@@ -18,7 +18,6 @@ end. Under any other pattern a text file is cut after every line feed, and a lin
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -197,10 +196,8 @@ def file_blocks(
             read_jsonl(name, field, encoding=encoding, errors=errors, advance=advance), str(name)
         )
     elif kind == "parquet":
-        for strings in read_parquet_batches(name, column):
+        for strings in read_parquet_batches(name, column, advance=advance):
             yield arrow_block(strings)
-        if advance is not None:
-            advance(os.path.getsize(name))
     else:
         yield from text_blocks(name, lines=lines, encoding=encoding, errors=errors, advance=advance)
 

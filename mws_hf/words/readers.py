@@ -206,6 +206,8 @@ def read_jsonl(
             record = json.loads(line)
         except json.JSONDecodeError as error:
             raise MwSError(f"{name}:{number}: not JSON ({error.msg} at column {error.colno})") from error
+        except RecursionError:
+            raise MwSError(f"{name}:{number}: not usable JSON (nested too deeply)") from None
         if not isinstance(record, dict):
             raise MwSError(f"{name}:{number}: a JSON {type(record).__name__}, not an object with a text field")
         if field is None or field not in record:
@@ -223,8 +225,12 @@ def _text(value: object, where: str) -> str:
     return value
 
 
-def read_parquet_batches(name: PathLike, column: str | None, batch_size: int = 4096) -> Iterator[pa.LargeStringArray]:
+def read_parquet_batches(
+    name: PathLike, column: str | None, batch_size: int = 4096, *, advance: Callable[[int], None] | None = None
+) -> Iterator[pa.LargeStringArray]:
     """The text column of a Parquet file as Arrow large_string arrays without nulls, a batch of rows at a time.
+
+    `advance` is told the bytes of the file that the rows taken amount to; its size is shared out among the rows.
 
     Raises:
         MwSError: not a Parquet file, no column named, an absent column, a column of another type.
@@ -232,8 +238,13 @@ def read_parquet_batches(name: PathLike, column: str | None, batch_size: int = 4
     try:
         with pq.ParquetFile(name) as file:
             _check_column(name, file.schema_arrow, column)
+            rows = done = 0
             for batch in file.iter_batches(batch_size, columns=[column]):
                 yield batch.column(0).cast(pa.large_string()).drop_null()
+                rows += len(batch)
+                if advance is not None:
+                    size, done = done, os.path.getsize(name) * rows // file.metadata.num_rows
+                    advance(done - size)
     except (OSError, pa.ArrowException) as error:
         raise MwSError(f"{name}: not a readable Parquet file ({error})") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from mws_hf.errors import MwSError
@@ -9,6 +10,8 @@ from mws_hf.pattern import WORD_PATTERN, split
 from mws_hf.words.counting import normalizer
 from mws_hf.words.counts import WordCounts
 from mws_hf.words.readers import PathLike, expand_paths, read_lines
+
+_SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a word list with spaces for tabs
 
 
 def read_word_list(
@@ -35,7 +38,8 @@ def read_word_list(
         errors: what to do with bytes that are not of `encoding`.
 
     Raises:
-        MwSError: a count that is no positive integer, more than one tab, an unreadable file (file:line).
+        MwSError: a count that is no positive integer or follows a space, more than one tab, an unreadable file
+            (file:line).
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "list.tsv"
@@ -59,6 +63,8 @@ def read_word_list(
 def _parse(line: str, where: str) -> tuple[str, int]:
     form, tab, number = line.partition("\t")
     if not tab:
+        if _SPACED.fullmatch(form):
+            raise MwSError(f"{where}: {form!r} has no tab between word and count; write word<TAB>count")
         return form, 1
     try:
         count = int(number)

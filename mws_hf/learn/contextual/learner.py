@@ -219,6 +219,7 @@ def learn_contextual(
         n_merges - len(seeds) - len(graphemes.merges),
         min_occurrences=min_occurrences,
         show_progress=show_progress,
+        title="morph merges",
         **limits,
     )
     unit = float(UNIT * FORM_UNIT if types else UNIT)

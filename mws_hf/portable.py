@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, processors
 
 from mws_hf.backend import find_surrogate
 from mws_hf.errors import MissingTokenizerError, MwSError
@@ -176,6 +176,8 @@ def save_backend(directory: str | os.PathLike[str], backend: Tokenizer, roles: M
         MwSError: the directory cannot be written.
     """
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
+    backend = Tokenizer.from_str(backend.to_str())
+    backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")  # adds nothing; v5 sets it
     with staged(Path(directory)) as stage:
         backend.save(str(stage / "tokenizer.json"))
         write_config(stage / "tokenizer_config.json", portable_config({**plain, **roles}))
@@ -332,10 +334,12 @@ class PortableMixin:
             kwargs["local_files_only"] = True
         try:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
-        except MwSError:
+        except MwSError as error:
+            if alone:
+                raise absent_from_hub(pretrained_model_name_or_path) from error
             raise
         except Exception as error:  # whatever it is: name the damaged file if there is one
-            if isinstance(error.__context__, MwSError):  # some versions hide it behind a missing protobuf
+            if isinstance(error.__context__, MwSError) and not alone:  # some versions hide it behind a missing protobuf
                 raise error.__context__ from None
             check_directory(pretrained_model_name_or_path)
             if alone and isinstance(error, OSError):

@@ -50,6 +50,13 @@ class LazyGroup(TyperGroup):
             self.commands[cmd_name] = _load(cmd_name)
         return self.commands.get(cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command called; a mistyped one is compared with all of them, which are loaded for it."""
+        if args[0] not in COMMANDS:
+            for name in COMMANDS:
+                self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List them from the table alone."""
         with formatter.section("Commands"):

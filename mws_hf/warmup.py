@@ -20,7 +20,12 @@ from mws_hf.words.lexicon import lexicon_words
 
 _STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()
 _ENDINGS = "а у ой ы ам ами ах ать ал ала али ed ing s".split()
-TEXT = "".join(stem + ending + " кое-кто, 1234!\n" for stem in _STEMS for ending in _ENDINGS) * 3
+_SYLLABLES = [consonant + vowel for consonant in "бвгдлмнрст" for vowel in "аиоу"]
+TEXT = "".join(stem + ending + " кое-кто, 1234!\n" for stem in _STEMS for ending in _ENDINGS) * 3 + "".join(
+    f" {first}{second}{_ENDINGS[(i + k) % len(_ENDINGS)]}"  # so many that tables must grow
+    for i, first in enumerate(_SYLLABLES)
+    for k, second in enumerate(_SYLLABLES)
+)
 
 
 def warm_up(*, show_progress: bool = False) -> None:

@@ -19,6 +19,7 @@ from mws_hf.words.readers import read_parquet_batches
 from tests.test_cli import TEXT, mws
 
 pty = pytest.importorskip("pty")
+termios = pytest.importorskip("termios")
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def on_a_terminal(*arguments: object) -> str:
     """What a command writes to a terminal on its standard error."""
     master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (40, 120))
     command = [sys.executable, "-m", "mws_hf", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave)
     os.close(slave)

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mws_hf.atomic import write_text
-from mws_hf.backend import BYTE_TOKENS, build_backend, check_ids, check_merges, tables_of
+from tokenizers import Tokenizer
+
+from mws_hf.atomic import staged, write_text
+from mws_hf.backend import BYTE_TOKENS, build_backend, check_ids, check_merges, pattern_of, tables_of
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
 from mws_hf.portable import load_json
@@ -23,12 +25,16 @@ from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 VOCABULARY_FILE = "vocabulary.json"
 MERGES_FILE = "merges.json"
 MAX_HOLES = 1_000_000
+_SAMPLE = (
+    *("", " ", "  \n\t\r\n x ", "Перечитывающаяся, don't I'LL п'ять 12345 !?", "漢字 e\u0301 é \ufeff\x00\u2028"),
+    *("😀👨\u200d👩\u200d👧 🇺🇦", "<0x41><0xD0>", "a\u00a0b\u3000c", "हिन्दी عَرَبِيّ ไทย", "\ufffd\ue000\U0010ffff"),
+)
 
 
 def import_notebook(
     source: str | os.PathLike[str] | tuple[str | os.PathLike[str], str | os.PathLike[str]],
     special_tokens: Iterable[str] | None = None,
-    pattern: str = GPT4_PATTERN,
+    pattern: str | None = None,
     repair: bool = False,
 ) -> MwSTokenizerFast:
     """Read the notebook's artifact as a tokenizer that keeps every id, so that trained embeddings keep their meaning.
@@ -40,7 +46,8 @@ def import_notebook(
     Args:
         source: a directory, or the paths of vocabulary.json and merges.json.
         special_tokens: by default the tokens that no merge makes, such as ``[EOS]``.
-        pattern: the split pattern it was trained with.
+        pattern: the split pattern it was trained with; by default the one that `export_notebook` wrote into
+            merges.json, or else the notebook's, which is GPT-4's.
         repair: keep the last of repeated merges, as the notebook's encoder did, instead of refusing them.
 
     Raises:
@@ -49,18 +56,8 @@ def import_notebook(
     """
     vocabulary_file, merges_file = _paths(source)
     vocab = _read_vocabulary(vocabulary_file)
-    merges = _read_merges(merges_file, repair)
-    try:
-        check_merges(merges)
-    except MwSError as error:
-        raise MwSError(f"{merges_file}: {error}") from error
-    products = {left + right for left, right in merges}
-    special = _special_tokens(vocab, products, special_tokens, vocabulary_file)
-    vocab = complete_vocab(vocab, merges)
-    try:
-        backend = build_backend(vocab, merges, pattern, special_tokens=special)
-    except MwSError as error:
-        raise MwSError(f"{vocabulary_file}: {error}") from error
+    merges, written = _read_merges(merges_file, repair)
+    backend, special = _backend_of(vocab, merges, pattern or written, special_tokens, (vocabulary_file, merges_file))
     roles = special_roles(special)
     others = [token for token in special if token not in roles.values()]
     options: dict[str, Any] = {**roles, **({"additional_special_tokens": others} if others else {})}
@@ -70,6 +67,9 @@ def import_notebook(
 def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[Path, Path]:
     """Write vocabulary.json and merges.json as the notebook does; `import_notebook` gives the same ids back.
 
+    A split pattern other than GPT-4's is written into merges.json too; the notebook's own program does not read it and
+    splits by GPT-4's.
+
     Args:
         tokenizer: an MwS tokenizer of either class, or a stock fast tokenizer with a BPE model.
         directory: made if absent.
@@ -78,15 +78,69 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
         The two paths.
 
     Raises:
-        MwSError: the model is no BPE, or the directory cannot be written.
+        MwSError: the two files cannot carry the tokenizer exactly (byte-level, a normalizer, tokens added around a
+            text, ...), or the directory cannot be written; then nothing is.
     """
     backend = tokenizer.backend_tokenizer if getattr(tokenizer, "is_fast", False) else tokenizer.to_backend()
-    _, merges = tables_of(backend)
+    merges = tables_of(backend)[1]
     vocab = backend.get_vocab(with_added_tokens=True)
-    vocabulary_file, merges_file = Path(directory, VOCABULARY_FILE), Path(directory, MERGES_FILE)
-    write_text(vocabulary_file, json.dumps(dict(sorted(vocab.items(), key=lambda item: item[1]))))
-    write_text(merges_file, json.dumps({"merges": merges}))
-    return vocabulary_file, merges_file
+    try:
+        if backend.normalizer is not None:
+            raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost")
+        pattern = pattern_of(backend)
+        again, _ = _backend_of(vocab, merges, pattern, None, (Path(VOCABULARY_FILE), Path(MERGES_FILE)))
+        _check_same(backend, again)
+    except MwSError as error:
+        raise MwSError(f"the notebook's two files cannot carry this tokenizer: {error}") from error
+    document = {"merges": merges} if pattern == GPT4_PATTERN else {"merges": merges, "pattern": pattern}
+    with staged(Path(directory)) as stage:
+        write_text(stage / VOCABULARY_FILE, json.dumps(dict(sorted(vocab.items(), key=lambda item: item[1]))))
+        write_text(stage / MERGES_FILE, json.dumps(document))
+    return Path(directory, VOCABULARY_FILE), Path(directory, MERGES_FILE)
+
+
+def _backend_of(
+    vocab: dict[str, int],
+    merges: list[tuple[str, str]],
+    pattern: str,
+    special_tokens: Iterable[str] | None,
+    files: tuple[Path, Path],
+) -> tuple[Tokenizer, list[str]]:
+    """The backend of the two tables, whose files are named in errors, and its special tokens in id order."""
+    try:
+        check_merges(merges)
+    except MwSError as error:
+        raise MwSError(f"{files[1]}: {error}") from error
+    products = {left + right for left, right in merges}
+    special = _special_tokens(vocab, products, special_tokens, files[0])
+    try:
+        return build_backend(complete_vocab(vocab, merges), merges, pattern, special_tokens=special), special
+    except MwSError as error:
+        raise MwSError(f"{files[0]}: {error}") from error
+
+
+def _check_same(backend: Tokenizer, again: Tokenizer) -> None:
+    """Compare two backends on every token of the first, alone and within a text, and on what has no token of its own.
+
+    Raises:
+        MwSError: the first text that gives other ids, or another text when decoded.
+    """
+    plain = Tokenizer.from_str(backend.to_str())
+    plain.no_padding()
+    plain.no_truncation()
+    tokens = sorted(plain.get_vocab(with_added_tokens=True))
+    texts = [*_SAMPLE, *tokens, *(f"a {token} b{token}" for token in tokens)]
+    pairs = zip(texts, plain.encode_batch(texts), again.encode_batch(texts), strict=True)
+    for text, old, new in pairs:
+        if old.ids != new.ids:
+            raise MwSError(f"{text!r} would get the ids {_few(new.ids)} instead of {_few(old.ids)}")
+        lost, kept = (each.decode(old.ids, skip_special_tokens=False) for each in (again, plain))
+        if lost != kept:
+            raise MwSError(f"the ids of {text!r} would decode to {lost!r} instead of {kept!r}")
+
+
+def _few(ids: list[int]) -> str:
+    return f"{ids[:6]}" if len(ids) <= 6 else f"{ids[:6]}... ({len(ids)} of them)"
 
 
 def complete_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> dict[str, int]:
@@ -134,16 +188,20 @@ def _read_vocabulary(path: Path) -> dict[str, int]:
     return vocab
 
 
-def _read_merges(path: Path, repair: bool) -> list[tuple[str, str]]:
+def _read_merges(path: Path, repair: bool) -> tuple[list[tuple[str, str]], str]:
+    """The merges, and the split pattern."""
     document = load_json(path)
     table = document.get("merges") if isinstance(document, dict) else document
     if not isinstance(table, list):
         raise MwSError(f"{path}: holds no list of merges; expected {{'merges': [[left, right], ...]}}")
+    pattern = document.get("pattern", GPT4_PATTERN) if isinstance(document, dict) else GPT4_PATTERN
+    if not isinstance(pattern, str):
+        raise MwSError(f"{path}: the pattern is {pattern!r}; write a regular expression, or nothing")
     pairs = [tuple(pair) if isinstance(pair, list) else pair for pair in table]
     if not repair:
-        return pairs
+        return pairs, pattern
     last = {pair: place for place, pair in enumerate(pairs)}
-    return [pair for place, pair in enumerate(pairs) if last[pair] == place]
+    return [pair for place, pair in enumerate(pairs) if last[pair] == place], pattern
 
 
 def _special_tokens(

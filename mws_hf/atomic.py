@@ -1,14 +1,20 @@
-"""Atomic file writing: an interrupted run leaves the old file or none. It does not lock against other writers."""
+"""Atomic writing of files and of directories: an interrupted or failed run leaves what was there before, or nothing."""
 
 from __future__ import annotations
 
 import contextlib
+import filecmp
+import glob
 import os
+import secrets
+import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from mws_hf.errors import MwSError
+from mws_hf.lock import output_lock
 
 
 @contextlib.contextmanager
@@ -19,7 +25,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         path: the file to write; its folder is made if absent.
 
     Raises:
-        MwSError: `path` is a folder, or its folder cannot be made or written.
+        MwSError: `path` is a folder, or it cannot be written (no permission, disk full).
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "numbers.txt"
@@ -31,19 +37,17 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     if target.is_dir():
         raise MwSError(f"{target}: is a folder; name a file to write")
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the mode any new file gets
     except OSError as error:
         raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
-    os.close(handle)
-    temporary = Path(name)
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
         os.replace(temporary, target)
+    except OSError as error:
+        raise MwSError(f"{target}: cannot be written ({error.strerror or error})") from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -78,3 +82,67 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` to `path` as UTF-8, atomically."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextlib.contextmanager
+def staged(directory: Path, stale: Collection[str] = ()) -> Iterator[Path]:
+    """Yield an empty folder; on success its files replace those of `directory`, on any error nothing changes.
+
+    A new directory appears in one step. In an existing one each changed file is replaced in one step, all at the end.
+    The directory is locked against other writers meanwhile.
+
+    Args:
+        directory: what to write.
+        stale: globs of files in it that would contradict the new ones; they go, unless they are written anew.
+
+    Raises:
+        MwSError: `directory` is a file, cannot be written, or another run is writing it.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise MwSError(f"{directory}: is a file; name a directory to save in")
+    stage = None
+    with output_lock(directory):
+        try:
+            home = directory if directory.is_dir() else directory.parent
+            home.mkdir(parents=True, exist_ok=True)
+            _remove_leftovers(home, directory.name)
+            stage = home / f".{directory.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+            stage.mkdir()
+            yield stage
+            if directory.is_dir():
+                _remove_stale(stage, directory, stale)
+                _replace_changed(stage, directory)
+            else:
+                stage.rename(directory)
+        except OSError as error:
+            reason = error.strerror or error
+            raise MwSError(f"{directory}: cannot be written ({reason}); name another directory") from error
+        finally:
+            if stage is not None:
+                shutil.rmtree(stage, ignore_errors=True)
+
+
+def _remove_leftovers(home: Path, name: str) -> None:
+    """Remove folders that killed savers left an hour ago or longer; younger ones may be in use."""
+    for leftover in home.glob(f".{glob.escape(name)}.*-*.tmp"):
+        if leftover.is_dir() and time.time() - leftover.stat().st_mtime > 3600:
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _remove_stale(stage: Path, directory: Path, stale: Collection[str]) -> None:
+    for pattern in stale:
+        for old in directory.glob(pattern):
+            if not (stage / old.relative_to(directory)).exists():
+                old.unlink()
+
+
+def _replace_changed(stage: Path, directory: Path) -> None:
+    """Move files whose content differs; leaving equal ones alone keeps the moment between two replacements short."""
+    changed = []
+    for source in sorted(path for path in stage.rglob("*") if path.is_file()):
+        target = directory / source.relative_to(stage)
+        if not (target.is_file() and filecmp.cmp(source, target, shallow=False)):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            changed.append((source, target))
+    for source, target in changed:
+        os.replace(source, target)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import atomic_path
+from mws_hf.backend import BYTE_TOKENS, tables_of
 from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws import merge_word
+
+_BYTES = frozenset(BYTE_TOKENS)
 
 
 @dataclass(frozen=True)
@@ -28,8 +34,74 @@ class Step:
     tokens: tuple[str, ...]
 
 
-def merge_trace(pretoken: str, ranks: Mapping[tuple[str, str], int]) -> list[Step]:
-    """The merges that fire on a pre-token, in the order in which they do.
+@dataclass(frozen=True)
+class Traced:
+    """A pre-token and how it came to be cut.
+
+    Attributes:
+        text: the pre-token, after the tokenizer's normalizer and split.
+        tokens: the tokens it ends as.
+        steps: the merges that fired, in order.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def pieces(self) -> list[str]:
+        """The tokens as pieces that spell `text`; a character's byte tokens are one piece."""
+        return spell(self.text, self.tokens)
+
+
+class Tracer:
+    """Replays a BPE tokenizer's merges behind its own normalizer, split and byte fallback.
+
+    Args:
+        backend: the tokenizer.
+
+    Raises:
+        MwSError: its model is no BPE.
+
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> merges = [("о", "н"), (" ", "он")]
+    >>> trace = Tracer(build_backend(base_vocab((), " но", merges), merges))
+    >>> [(traced.text, traced.tokens, len(traced.steps)) for traced in trace(" он-я")]
+    [(' он', (' он',), 2), ('-я', ('<0x2D>', '<0xD1>', '<0x8F>'), 0)]
+    """
+
+    def __init__(self, backend: Tokenizer) -> None:
+        self._backend = backend
+        self._vocab, merges = tables_of(backend)
+        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+
+    def __call__(self, text: str) -> list[Traced]:
+        """The pre-tokens of a text.
+
+        Raises:
+            MwSError: the tokenizer itself cuts otherwise: the text holds an added token, or its model has settings that
+                are not replayed (dropout, prefixes, an unknown token).
+        """
+        normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
+        text = text if normalizer is None else normalizer.normalize_str(text)
+        parts = [text] if splitter is None else [part for part, _ in splitter.pre_tokenize_str(text)]
+        traced = [self._pretoken(part) for part in parts]
+        tokens = [token for each in traced for token in each.tokens]
+        if tokens != self._backend.encode(text, add_special_tokens=False).tokens:
+            raise MwSError(f"{text!r}: holds an added token, or the model does more than merge; it cannot be replayed")
+        return traced
+
+    def _pretoken(self, text: str) -> Traced:
+        symbols = [token for character in text for token in self._symbols(character)]
+        steps = merge_trace(symbols, self._ranks)
+        return Traced(text, steps[-1].tokens if steps else tuple(symbols), tuple(steps))
+
+    def _symbols(self, character: str) -> list[str]:
+        return [character] if character in self._vocab else [BYTE_TOKENS[byte] for byte in character.encode()]
+
+
+def merge_trace(symbols: Sequence[str], ranks: Mapping[tuple[str, str], int]) -> list[Step]:
+    """The merges that fire on the symbols of a pre-token, in the order in which they do.
 
     >>> for step in merge_trace("читать", {("ч", "и"): 0, ("т", "ь"): 2, ("чи", "т"): 1}):
     ...     print(step.rank, step.left, step.right, "·".join(step.tokens))
@@ -38,12 +110,25 @@ def merge_trace(pretoken: str, ranks: Mapping[tuple[str, str], int]) -> list[Ste
     2 т ь чит·а·ть
     """
     steps: list[Step] = []
-    tokens = list(pretoken)
+    tokens = list(symbols)
     while found := [(ranks[pair], pair) for pair in zip(tokens, tokens[1:], strict=False) if pair in ranks]:
         rank, (left, right) = min(found)
         tokens = merge_word(tokens, {(left, right): rank})
         steps.append(Step(rank, left, right, tuple(tokens)))
     return steps
+
+
+def spell(text: str, tokens: Sequence[str]) -> list[str]:
+    """The tokens of a text as pieces that spell it; a character's byte tokens are one piece.
+
+    >>> spell("он漢", ["он", "<0xE6>", "<0xBC>", "<0xA2>"])
+    ['он', '漢']
+    """
+    data, cuts = text.encode(), [0]
+    for token in tokens:
+        cuts.append(cuts[-1] + (1 if token in _BYTES else len(token.encode())))
+    whole = [cut for cut in cuts if cut == len(data) or data[cut] & 0xC0 != 0x80]  # not within a character
+    return [data[begin:end].decode() for begin, end in pairwise(whole)]
 
 
 def evidence_lines(letters: str, boundaries: Sequence[float], tokens: Sequence[str]) -> str:

@@ -1,25 +1,21 @@
 """Saving so that any client loads the directory with the same ids, and loading with errors a user can act on.
 
-It decides what is written and how (atomically); what is in a tokenizer is the classes' business.
+It decides which files a saved directory holds; what is in a tokenizer is the classes' business.
 """
 
 from __future__ import annotations
 
-import contextlib
-import filecmp
 import glob
 import json
 import os
-import secrets
-import shutil
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, processors
+from tokenizers import Tokenizer
 
+from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.hub import absent_from_hub, refuse_unreachable
@@ -43,8 +39,12 @@ class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
 _REFERENCE = f"{STOCK_MODULE}.{STOCK_CLASS}"
 _PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
 _IN_TOKENIZER_JSON = "added_tokens_decoder"
-_NO_LIMIT = int(1e30)  # transformers' word for a model_max_length that nobody set
 _FILES = ("tokenizer_config.json", "tokenizer.json", "vocabulary.json", "merges.json", "special_tokens_map.json")
+STALE_FILES = (
+    *("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
+    *("vocabulary.json", "merges.json"),
+)
+"""What a loader reads beside tokenizer.json and tokenizer_config.json; an older save's would contradict the new one."""
 
 
 def portable_config(config: dict[str, Any]) -> dict[str, Any]:
@@ -83,55 +83,6 @@ def uses_stock_module(config: dict[str, Any]) -> bool:
     return not references or _REFERENCE in str(references)
 
 
-@contextlib.contextmanager
-def staged(directory: Path) -> Iterator[Path]:
-    """Yield an empty folder; on success its files replace those of `directory`, on any error nothing changes.
-
-    A new directory appears in one step. In an existing one each changed file is replaced in one step, all at the end.
-
-    Raises:
-        MwSError: `directory` is a file or cannot be written.
-    """
-    stage = None
-    try:
-        if directory.exists() and not directory.is_dir():
-            raise MwSError(f"{directory}: is a file; name a directory to save in")
-        home = directory if directory.is_dir() else directory.parent
-        home.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(home, directory.name)
-        stage = home / f".{directory.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
-        stage.mkdir()
-        yield stage
-        if directory.is_dir():
-            _replace_changed(stage, directory)
-        else:
-            stage.rename(directory)
-    except OSError as error:
-        raise MwSError(f"{directory}: cannot be written ({error.strerror or error}); name another directory") from error
-    finally:
-        if stage is not None:
-            shutil.rmtree(stage, ignore_errors=True)
-
-
-def _remove_leftovers(home: Path, name: str) -> None:
-    """Remove folders that killed savers left an hour ago or longer; younger ones may be in use."""
-    for leftover in home.glob(f".{glob.escape(name)}.*-*.tmp"):
-        if leftover.is_dir() and time.time() - leftover.stat().st_mtime > 3600:
-            shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _replace_changed(stage: Path, directory: Path) -> None:
-    """Move files whose content differs; leaving equal ones alone keeps the moment between two replacements short."""
-    changed = []
-    for source in sorted(path for path in stage.rglob("*") if path.is_file()):
-        target = directory / source.relative_to(stage)
-        if not (target.is_file() and filecmp.cmp(source, target, shallow=False)):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            changed.append((source, target))
-    for source, target in changed:
-        os.replace(source, target)
-
-
 def load_json(path: Path) -> Any:
     """Read a JSON file.
 
@@ -144,8 +95,8 @@ def load_json(path: Path) -> Any:
         raise MwSError(
             f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
         ) from error
-    except RecursionError:
-        raise MwSError(f"{path}: not usable JSON (nested too deeply); save again") from None
+    except RecursionError as error:
+        raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
     except UnicodeDecodeError as error:
         raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
     except OSError as error:
@@ -162,26 +113,6 @@ def load_settings(path: Path) -> dict[str, Any]:
     if not isinstance(settings, dict):
         raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
     return settings
-
-
-def save_backend(directory: str | os.PathLike[str], backend: Tokenizer, roles: Mapping[str, Any]) -> None:
-    """Write the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers, or change nothing.
-
-    Args:
-        directory: made if absent.
-        backend: from `MwSTrainer.backend_from_counts`.
-        roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
-
-    Raises:
-        MwSError: the directory cannot be written.
-    """
-    plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
-    backend = Tokenizer.from_str(backend.to_str())
-    backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")  # adds nothing; v5 sets it
-    with staged(Path(directory)) as stage:
-        backend.save(str(stage / "tokenizer.json"))
-        write_config(stage / "tokenizer_config.json", portable_config({**plain, **roles}))
-        (stage / f"{STOCK_MODULE}.py").write_text(STOCK_SOURCE, encoding="utf-8")
 
 
 def write_config(path: Path, config: Mapping[str, Any]) -> None:
@@ -203,16 +134,10 @@ def check_directory(name: str | os.PathLike[str]) -> None:
     file = directory / "tokenizer.json"
     if not file.is_file() and not (directory / "vocabulary.json").is_file():
         refuse_empty(str(directory))
-    for each in (
-        "tokenizer_config.json",
-        "tokenizer.json",
-        "vocabulary.json",
-        "merges.json",
-        "special_tokens_map.json",
-    ):
-        if (directory / each).is_file():
-            load_json(directory / each)
-    load_settings(directory / "tokenizer_config.json")
+    for each in _FILES:
+        content = load_json(directory / each) if (directory / each).is_file() else {}
+        if not isinstance(content, dict) and each != "merges.json":  # merges may be a bare list
+            raise MwSError(f"{directory / each}: not a JSON object; save the tokenizer again")
     try:
         if file.is_file():
             Tokenizer.from_file(str(file))
@@ -266,6 +191,8 @@ class PortableMixin:
     ) -> tuple[str, ...]:
         """Save all files, or change nothing; the directory loads with the same ids in any client, with no plug-in.
 
+        Files of an older tokenizer in it that loaders would read as well (`STALE_FILES`) are removed; all others stay.
+
         Args:
             save_directory: made if absent.
             legacy_format: as in transformers.
@@ -274,14 +201,21 @@ class PortableMixin:
             **kwargs: `save_jinja_files`, and those of `push_to_hub` (`repo_id`, `private`, `token`, `commit_message`).
 
         Raises:
-            MwSError: the directory cannot be written.
+            MwSError: the directory cannot be written, or another run is writing it.
         """
         directory = Path(save_directory)
         options = {"legacy_format": legacy_format, "filename_prefix": filename_prefix}
         local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
         parent: Any = super()
-        with staged(directory) as stage:
-            files = parent.save_pretrained(str(stage), **options, **local)
+        prefix = f"{glob.escape(filename_prefix)}-" if filename_prefix else ""
+        stale = [prefix + name for name in STALE_FILES if not prefix or "/" not in name]
+        with staged(directory, stale) as stage:
+            try:
+                files = parent.save_pretrained(str(stage), **options, **local)
+            except Exception as error:
+                if type(error) is Exception:  # the Rust library raises nothing narrower when it cannot write
+                    raise MwSError(f"{directory}: cannot be written ({error}); name another directory") from error
+                raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
         if push_to_hub:
             kwargs.setdefault("repo_id", directory.name)

@@ -14,6 +14,7 @@ from transformers import PreTrainedTokenizerFast
 from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of, tables_of
 from mws_hf.errors import MwSError
 from mws_hf.portable import PortableMixin, load_json, refuse_empty, surrogate_error
+from mws_hf.training_record import write_record
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -49,6 +50,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     vocab_files_names = {"tokenizer_file": "tokenizer.json"}
     model_input_names = ["input_ids", "attention_mask"]
     slow_tokenizer_class = None
+    training_settings: dict[str, Any] | None = None
     model = models.BPE
 
     # tokenizer_object and tokenizer_file stay in **kwargs: transformers wants every named parameter in init_kwargs
@@ -137,7 +139,14 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         alphabet = [token for token in vocab if len(token) == 1 and token not in found]
         new.backend_tokenizer.model = bpe_model(base_vocab(special, alphabet, merges), merges)
         self._restore_settings(new)
+        new.training_settings = learnt.training_settings
         return new
+
+    def _save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
+        files: tuple[str, ...] = super()._save_pretrained(save_directory, *args, **kwargs)
+        if self.training_settings is None:
+            return files
+        return (*files, str(write_record(Path(save_directory), self.training_settings, self.backend_tokenizer)))
 
     def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:
         """Encode files or an iterator of texts into memory-mapped ids; arguments as `mws_hf.encode.encode_corpus`."""

@@ -1,6 +1,8 @@
 """Training, counting and encoding beside today's choices, in one run: validated first, medians, memory, growth.
 
     python scripts/benchmark.py 'corpus/*.txt.gz' --output scripts/results/benchmark.json
+    python scripts/benchmark.py '../shared/data/text/*.txt.gz' --mixture --output scripts/results/benchmark-mixture.json
+    python scripts/benchmark.py 'corpus/*.txt.gz' --redraw 1000 --output scripts/results/benchmark-1gb.json
     python scripts/benchmark.py --generate 90          # no corpus at hand: made-up text
     python scripts/benchmark.py --generate 3 --quick   # a minute or two, to see that it works
 
@@ -12,6 +14,7 @@ contradict each other.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -20,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.child import MEASURED
-from benchmark.corpus import MB, cut, generated_text, mixed_text
+from benchmark.corpus import MB, cut, generated_text, mixed_text, redrawn_text
 from benchmark.job import Job
 from benchmark.report import write_report
 from benchmark.runner import Results, code, commit, run_job
@@ -33,17 +36,26 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", nargs="*", help="text files or globs, .gz too")
     parser.add_argument("--generate", type=float, metavar="MB", help="make up a text of this size instead")
+    parser.add_argument("--redraw", type=float, metavar="MB", help="go on to this size with words drawn anew by Zipf")
+    parser.add_argument(
+        "--mixture", action="store_true", help="text of several languages: all of it, 64,000 entries, other targets"
+    )
     parser.add_argument("--output", type=Path, default=Path("scripts/results/benchmark.json"))
     parser.add_argument("--work", type=Path, default=Path("out/benchmark"), help="scratch folder, one run at a time")
-    parser.add_argument("--sizes", type=float, nargs="+", default=[1, 3, 9], help="multiples of the base")
-    parser.add_argument("--base-mb", type=float, help="default: 10, or less if the text is small")
+    parser.add_argument(
+        "--sizes", type=float, nargs="+", help="multiples of the base; default: 1 3 9, or 1 with --mixture or --redraw"
+    )
+    parser.add_argument("--base-mb", type=float, help="default: 10 or less; with --mixture or --redraw all of the text")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--tasks", nargs="+", default=["*"], help=f"names or globs of: {', '.join(MEASURED)}")
-    parser.add_argument("--vocab-size", type=int, default=32_000)
+    parser.add_argument("--vocab-size", type=int, help="default: 32,000; of a mixture 64,000")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds that one measurement may take")
     parser.add_argument("--resume", action="store_true", help="keep what the output file holds; tasks may differ")
     parser.add_argument("--quick", action="store_true", help="small vocabularies and lists, two sizes, one repeat")
     options = parser.parse_args(arguments)
+    options.whole = bool(options.mixture or options.redraw)
+    options.vocab_size = options.vocab_size or (64_000 if options.mixture else 32_000)
+    options.sizes = options.sizes or ([1] if options.whole else [1, 3, 9])
     if bool(options.corpus) == bool(options.generate):
         parser.error("give either text files or --generate MB")
     if options.quick:
@@ -61,8 +73,10 @@ def texts(options: argparse.Namespace) -> tuple[dict[float, Path], str]:
         whole, what = mixed_text(options.corpus, options.work), " ".join(options.corpus)
     else:
         whole, what = generated_text(options.generate, options.work), f"made up, {options.generate:g} MB"
-    largest = whole.stat().st_size / MB / options.sizes[-1]
-    base = options.base_mb or min(10.0, largest)
+    if options.redraw:
+        whole, what = redrawn_text(whole, options.redraw), f"{what}; redrawn to {options.redraw:g} MB"
+    largest = math.floor(whole.stat().st_size / MB / options.sizes[-1] * 100) / 100
+    base = options.base_mb or (largest if options.whole else min(10.0, largest))
     return {size: cut(whole, base * size) for size in options.sizes}, f"{what}; base {base:.3g} MB"
 
 
@@ -158,6 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
         "sizes": options.sizes,
         "vocab_size": options.vocab_size,
         "quick": options.quick,
+        "targets": "mixture" if options.mixture else "language",
     }
     results = Results.open(options.output, settings, options.resume)
     if missing(options, results):

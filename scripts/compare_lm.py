@@ -24,7 +24,7 @@ from compare_lm_report import write_report
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.lm.config import MultiToken, RunConfig
-from mws_hf.lm.documents import read_documents, split_documents
+from mws_hf.lm.data import read_documents, split_documents
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCES = ("bpe", "unigram")

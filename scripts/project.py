@@ -9,14 +9,17 @@ The environment is `.venv` beside this project's pyproject.toml, or the folder n
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = Path(os.environ.get("MWS_VENV", ROOT / ".venv")).resolve()
-BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+SCRIPTS = "Scripts" if os.name == "nt" else "bin"
+BIN = ENVIRONMENT / SCRIPTS
 
 DEMO = """
 from transformers import AutoTokenizer
@@ -27,6 +30,14 @@ for word in ("переписывающаяся", "подводник", "безр
 text = "Ёжик 🦔 прочитал 25 книг — и не устал."
 assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
 print("AutoTokenizer loaded out/russian-mws; decode(encode(text)) == text")
+"""
+
+LOADED = """
+import sys
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+text = "built, installed, trained \\U0001f994"
+assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
 """
 
 
@@ -52,6 +63,21 @@ def demo() -> None:
     run(BIN / "python", "-c", DEMO)
 
 
+def package() -> None:
+    """Build wheel and sdist, and train with the wheel in an environment that has nothing else of ours."""
+    with tempfile.TemporaryDirectory() as scratch:
+        built, clean = Path(scratch, "dist"), Path(scratch, "venv")
+        run(BIN / "python", "-m", "build", "--outdir", built)
+        run(BIN / "python", "-m", "twine", "check", "--strict", *sorted(built.iterdir()))
+        venv.create(clean, with_pip=True)
+        python = clean / SCRIPTS / "python"
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *built.glob("*.whl"))
+        text = Path(scratch, "corpus.txt")
+        shutil.copyfile(ROOT / "README.md", text)
+        run(clean / SCRIPTS / "mws", "train", text, "--vocab-size", "600", "--output", Path(scratch, "trained"))
+        run(python, "-c", LOADED, Path(scratch, "trained"))
+
+
 def test() -> None:
     """Run every check that CI runs."""
     install("[dev]")
@@ -59,6 +85,7 @@ def test() -> None:
     run(BIN / "ruff", "format", "--check", ".")
     run(BIN / "mypy")
     run(BIN / "python", "-m", "pytest", "-n", "2", "--dist", "loadfile")
+    package()
 
 
 if __name__ == "__main__":

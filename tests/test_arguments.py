@@ -11,7 +11,8 @@ import pytest
 
 from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.learn.contextual.settings import EvidenceSettings
-from mws_hf.portable import save_backend
+from mws_hf.saving import save_backend
+from mws_hf.training_record import settings_of
 from mws_hf.words.counting import count_documents, count_files
 from mws_hf.words.word_list import read_word_list
 from tests.test_cli import TEXT, mws
@@ -129,7 +130,8 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["count", "CORPUS", "--classic", "--pattern", "a", "--output", "OUT"], "--pattern"),
         (["count", "CORPUS", "--output", "CORPUS/below"], "CORPUS"),
         (["encode", "absent", "CORPUS", "--output", "OUT"], "absent"),
-        (["encode", "absent", "CORPUS", "--output", "CORPUS"], "is a file"),
+        (["encode", "absent", "CORPUS", "--output", "CORPUS"], "would be written over"),
+        (["train", "--lexicon", "ru", "--output", "CORPUS"], "is a file"),
         (["evaluate", "absent", "--text", "CORPUS"], "absent"),
         (["evaluate", "FOLDER", "--text", "CORPUS", "--isolated", "both"], "both"),
         (["evaluate", "FOLDER"], "--gold"),
@@ -164,7 +166,18 @@ def test_a_plot_without_matplotlib_is_refused_before_counting(tmp_path: Path):
 def test_what_is_saved_without_transformers_is_what_transformers_saves(special: list[str], tmp_path: Path):
     trainer = MwSTrainer(n_merges=30, special_tokens=special, show_progress=False)
     counts = count_documents([TEXT])
-    save_backend(tmp_path / "ours", *trainer.backend_from_counts(counts))
+    save_backend(tmp_path / "ours", *trainer.backend_from_counts(counts), settings_of(trainer))
     trainer.train_from_counts(counts).save_pretrained(tmp_path / "theirs")
     ours, theirs = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("ours", "theirs"))
     assert ours == theirs
+
+
+def test_what_is_saved_without_transformers_removes_what_an_older_tokenizer_left(tmp_path: Path):
+    stale = ("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "vocabulary.json", "merges.json")
+    for name in (*stale, "mine.txt"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    trainer = MwSTrainer(n_merges=3, show_progress=False)
+    save_backend(tmp_path, *trainer.backend_from_counts(count_documents([TEXT])), settings_of(trainer))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "mine.txt", "mws_training.json", "stock_tokenizer.py", "tokenizer.json", "tokenizer_config.json",
+    ]  # fmt: skip

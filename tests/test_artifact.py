@@ -5,14 +5,15 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from mws_hf.artifact import export_notebook, import_notebook
 from mws_hf.backend import pattern_of
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN, split
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from tests.small_tokenizers import small_fast, small_slow
+from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 
 ALPHABET = sorted(" !.абвеийлнопрстучшьюя")
 MERGES = [["ч", "и"], ["чи", "т"], [" ", "п"], [" п", "е"], ["а", "т"], ["ат", "ь"], ["т", "ь"], ["л", "а"]]
@@ -84,6 +85,61 @@ def test_our_tokenizers_survive_export_and_import(tmp_path, make):
     assert again.get_vocab() == tokenizer.get_vocab()
     text = "перечитать<new> 漢<|user|>"
     assert again.encode(text) == tokenizer.encode(text)
+
+
+def test_the_split_pattern_travels(tmp_path):
+    tokenizer = small_fast()
+    export_notebook(tokenizer, tmp_path)
+    again = import_notebook(tmp_path)
+    assert pattern_of(again.backend_tokenizer) == pattern_of(tokenizer.backend_tokenizer)
+    assert [again.encode(text) for text in ADVERSARIAL] == [tokenizer.encode(text) for text in ADVERSARIAL]
+    export_notebook(small_fast(GPT4_PATTERN), tmp_path)
+    assert set(json.loads((tmp_path / "merges.json").read_text(encoding="utf-8"))) == {"merges"}  # as the notebook does
+    (tmp_path / "merges.json").write_text(json.dumps({"merges": [], "pattern": 3}), encoding="utf-8")
+    with pytest.raises(MwSError, match=r"merges\.json: the pattern is 3"):
+        import_notebook(tmp_path)
+
+
+def byte_level():
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), vocab_size=300)
+    backend.train_from_iterator(["перечитывающаяся читатель"] * 20, trainer)
+    return backend
+
+
+def changed(**parts):
+    backend = Tokenizer.from_str(small_fast().backend_tokenizer.to_str())
+    for name, part in parts.items():
+        setattr(backend, name, part)
+    return backend
+
+
+def with_word():
+    backend = changed()
+    backend.add_tokens(["hello"])
+    return backend
+
+
+BOS = processors.TemplateProcessing("<|user|> $A", special_tokens=[("<|user|>", 2)])
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (byte_level, "pre-tokenizer is ByteLevel"),
+        (lambda: Tokenizer(models.WordPiece({"[UNK]": 0}, unk_token="[UNK]")), "WordPiece"),
+        (lambda: changed(normalizer=normalizers.NFC()), "normalizer .NFC. would be lost"),
+        (lambda: changed(post_processor=BOS), "would get the ids"),
+        (lambda: changed(decoder=decoders.Fuse()), "would decode to"),
+        (with_word, "'hello' is made by no merge"),
+    ],
+)
+def test_what_the_two_files_cannot_carry_is_refused_with_the_reason(tmp_path, make, says):
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=make())
+    with pytest.raises(MwSError, match=says):
+        export_notebook(tokenizer, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_imported_tokenizer_saves_and_loads_anywhere(tmp_path):

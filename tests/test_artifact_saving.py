@@ -11,8 +11,9 @@ import time
 import pytest
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
-from mws_hf.portable import STOCK_SOURCE, portable_config, staged
+from mws_hf.portable import STOCK_SOURCE, portable_config
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from tests.small_tokenizers import small_fast, small_slow
@@ -86,6 +87,62 @@ def test_saving_fast_over_slow_leaves_nothing_stale(tmp_path):
         loaded = kind.from_pretrained(tmp_path)
         assert len(loaded) == len(small_fast())
         assert "<old>" not in loaded.tokenize("<old>")
+
+
+STALE = {
+    "added_tokens.json": {"gel": 1000},
+    "special_tokens_map.json": {"eos_token": "gel", "additional_special_tokens": ["gel"]},
+    "chat_template.jinja": "old",
+    "additional_chat_templates/tool_use.jinja": "old",
+    "vocabulary.json": {"g": 0},
+    "merges.json": {"merges": [["g", "e"]]},
+}
+OTHERS = ("vocab.txt", "config.json", "model.safetensors", "README.md", "notes/added_tokens.json", "my.jinja")
+
+
+@BOTH
+@pytest.mark.parametrize("name", STALE)
+def test_saving_over_an_older_tokenizer_leaves_nothing_that_contradicts(tmp_path, make, name):
+    (tmp_path / "new").mkdir()
+    for other in OTHERS:
+        (tmp_path / "new" / other).parent.mkdir(exist_ok=True)
+        (tmp_path / "new" / other).write_text("{}", encoding="utf-8")
+    stale = tmp_path / "new" / name
+    stale.parent.mkdir(exist_ok=True)
+    stale.write_text(STALE[name] if isinstance(STALE[name], str) else json.dumps(STALE[name]), encoding="utf-8")
+    make().save_pretrained(tmp_path / "new")
+    make().save_pretrained(tmp_path / "clean")
+    assert all((tmp_path / "new" / other).read_text(encoding="utf-8") == "{}" for other in OTHERS)
+    for file in (tmp_path / "clean").iterdir():
+        assert file.read_bytes() == (tmp_path / "new" / file.name).read_bytes()
+    (tmp_path / "new" / "config.json").unlink()
+    for kind in (AutoTokenizer, PreTrainedTokenizerFast, MwSTokenizer, MwSTokenizerFast):
+        loaded, clean = (kind.from_pretrained(tmp_path / where) for where in ("new", "clean"))
+        assert loaded.encode("gel перечитать<|user|>") == clean.encode("gel перечитать<|user|>")
+        assert loaded.special_tokens_map == clean.special_tokens_map
+        assert loaded.chat_template is None
+    assert stale.exists() == (tmp_path / "clean" / name).exists()
+
+
+def test_a_chat_template_comes_and_goes_with_the_tokenizer(tmp_path):
+    with_template = small_fast()
+    with_template.chat_template = {"default": "first", "tool_use": "second"}
+    with_template.save_pretrained(tmp_path)
+    assert AutoTokenizer.from_pretrained(tmp_path).chat_template == with_template.chat_template
+    with_template.chat_template = "third"
+    with_template.save_pretrained(tmp_path)
+    assert AutoTokenizer.from_pretrained(tmp_path).chat_template == "third"
+    small_fast().save_pretrained(tmp_path)
+    assert AutoTokenizer.from_pretrained(tmp_path).chat_template is None
+
+
+def test_a_prefix_touches_no_other_tokenizer(tmp_path):
+    small_slow().save_pretrained(tmp_path)
+    before = sorted(os.listdir(tmp_path))
+    small_slow().save_pretrained(tmp_path, filename_prefix="b")
+    small_fast().save_pretrained(tmp_path, filename_prefix="b")
+    after = os.listdir(tmp_path)
+    assert set(before) <= set(after) and "b-vocabulary.json" not in after and "b-tokenizer.json" in after
 
 
 @BOTH
@@ -177,6 +234,15 @@ def test_valid_json_that_is_no_tokenizer(tmp_path, kind):
     spec["model"]["merges"].append(["нет", "такого"])
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
     with pytest.raises(MwSError, match=r"tokenizer\.json: not a usable tokenizer"):
+        kind.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [MwSTokenizerFast, MwSTokenizer])
+@pytest.mark.parametrize("content", ["null", "[]", "3", "[" * 100_000])
+def test_a_config_of_something_else_is_named(tmp_path, kind, content):
+    small_fast().save_pretrained(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text(content, encoding="utf-8")
+    with pytest.raises(MwSError, match=r"tokenizer_config\.json: (not a JSON object|nested too deeply)"):
         kind.from_pretrained(tmp_path)
 
 

@@ -11,8 +11,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, tr
 
 from mws_hf.backend import tables_of
 from mws_hf.baselines import train
-from mws_hf.baselines.bpe import build_byte_bpe, build_character_bpe
-from mws_hf.baselines.end_of_word import _END, _WORD, learn_end_of_word
+from mws_hf.baselines.bpe import _END, _WORD, build_byte_bpe, build_character_bpe, learn_end_of_word
 from mws_hf.baselines.feed import repeated, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, frequency
 from mws_hf.learn.engine import Segmentation

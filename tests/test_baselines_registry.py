@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from itertools import product
 
 import pytest
 
@@ -13,7 +14,12 @@ from mws_hf.words.counts import WordCounts
 from tests.small_corpus import morphs, small_counts
 
 WORDS = ["".join(parts) for parts in morphs()] + ["walkost", "unbereging", "Ж", "漢字"]
-NEEDS = {"morfessor": "morfessor", "sentencepiece-bpe": "sentencepiece", "sentencepiece-unigram": "sentencepiece"}
+NEEDS = {
+    "morfessor": "morfessor",
+    "morfessor-frequent": "morfessor",
+    "sentencepiece-bpe": "sentencepiece",
+    "sentencepiece-unigram": "sentencepiece",
+}
 
 
 @pytest.mark.parametrize("types", [True, False], ids=["types", "text"])
@@ -31,7 +37,7 @@ def test_train_save_load(name, types, tmp_path):
     assert not list((tmp_path / "out").glob("*.pkl"))
 
 
-@pytest.mark.parametrize("name", [name for name in BASELINES if name != "morfessor"])
+@pytest.mark.parametrize("name", [name for name in BASELINES if not name.startswith("morfessor")])
 def test_opens_in_transformers(name, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     from transformers import AutoTokenizer
@@ -107,6 +113,24 @@ def test_user_errors(tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(MwSError, match="pip install"):
             train(module, small_counts(), 450)
+
+
+@pytest.mark.parametrize("name", ["morfessor", "morfessor-frequent"])
+def test_morfessor_samples_a_list_without_counts_evenly(name, tmp_path):
+    pytest.importorskip("morfessor")
+    words = [" " + first + "".join(rest) for first in "abcd" for rest in product("xyz", repeat=4)]
+    train(name, WordCounts.from_mapping(dict.fromkeys(words, 1), pattern=WORD_PATTERN), 0, tmp_path, max_types=81)
+    table = (tmp_path / "segmentations.tsv").read_text(encoding="utf-8").splitlines()
+    initials = Counter("".join(line.split("\t")[1:])[0] for line in table)
+    assert initials.total() == 81 and min(initials[letter] for letter in "abcd") >= 10
+
+
+def test_morfessor_on_the_most_frequent_words(tmp_path):
+    pytest.importorskip("morfessor")
+    counts = WordCounts.from_mapping({" rare": 1, " often": 9, " most": 12}, pattern=WORD_PATTERN)
+    train("morfessor-frequent", counts, 0, tmp_path, max_types=2)
+    table = (tmp_path / "segmentations.tsv").read_text(encoding="utf-8").splitlines()
+    assert {(line.split("\t")[0], "".join(line.split("\t")[1:])) for line in table} == {("1", "often"), ("1", "most")}
 
 
 def test_damaged_morfessor_table_is_named(tmp_path):

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from mws_hf.baselines.unigram import build_unigram, settled
-from mws_hf.baselines.unigram_initial import initial_costs, viterbi
+from mws_hf.baselines.unigram import build_unigram, initial_costs, settled, viterbi
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split
 from mws_hf.words.counts import WordCounts

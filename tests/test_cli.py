@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
 from transformers import AutoTokenizer
 
 import mws_hf
+from mws_hf import MwSTrainer
 
 STEMS = ["чит", "пис", "рис", "каш", "вод", "лес", "дом", "стол", "рук", "ног", "слов", "дел", "игр", "свет", "мор"]
 ENDINGS = ["а", "у", "ой", "ы", "ам", "ами", "ах", "ать", "ал", "ала", "али", "ает", "ают", "ник", "ника", "ники"]
@@ -137,6 +140,67 @@ def test_explain_shows_the_merges_and_the_evidence(trained: Path, corpus: Path):
     assert "".join(result["tokens"]) == " перечитали"
     assert result["merges"][-1]["tokens"] == result["tokens"]
     assert len(result["boundaries"]) == len("перечитали") and all(0 <= p <= 1 for p in result["boundaries"])
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_output_that_has_no_unicode_is_no_traceback(encoding: str, trained: Path, corpus: Path, tmp_path: Path):
+    (tmp_path / "gold.tsv").write_text("читал\tчит ал\nплохо\tпл ыы\n", encoding="utf-8")
+    for arguments in (
+        ("evaluate", f"ж={trained}", "--gold", tmp_path / "gold.tsv"),
+        ("explain", "читал", "--model", trained),
+    ):
+        command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding})
+        assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout
+
+
+@pytest.mark.parametrize("normalization", [None, "nfd"])
+def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normalization: str | None, tmp_path: Path):
+    text = TEXT.replace("чит", "чйт")
+    trainer = MwSTrainer(vocab_size=450, normalization=normalization, show_progress=False, limit_alphabet=22)
+    tokenizer = trainer.train_from_iterator([text])
+    tokenizer.save_pretrained(tmp_path / "m")
+    words = ["перечйтали-написал", "don't", "漢字написал", "й", "пере-чйтали!", "2024год"]
+    for line in mws("explain", *words, "--model", tmp_path / "m", "--json", "--quiet").stdout.splitlines():
+        result = json.loads(line)
+        assert result["tokens"] == tokenizer.tokenize(" " + result["word"])
+        expected = unicodedata.normalize("NFD", result["word"]) if normalization else result["word"]
+        assert "".join(result["pretokens"]) == " " + expected
+
+
+def test_explain_shows_the_evidence_of_the_models_own_settings(corpus: Path, tmp_path: Path):
+    trainer = MwSTrainer(vocab_size=400, max_types=30, show_progress=False)
+    trainer.train(str(corpus)).save_pretrained(tmp_path / "m")
+    assert trainer.evidence is not None
+    word = trainer.evidence.cores[0]
+    arguments = ("explain", word, "--model", tmp_path / "m", "--from", corpus)
+    done = mws(*arguments, "--json")
+    result, own = json.loads(done.stdout), trainer.evidence.word(" " + word)
+    assert own is not None
+    assert result["boundaries"] == [round(value, 4) for value in own[1:]]
+    assert result["settings"]["max_types"] == 30 and "max_types=30" in done.stderr
+    (tmp_path / "m" / "mws_training.json").unlink()
+    older = mws(*arguments, "--json")
+    assert "settings unknown, defaults assumed" in older.stderr
+    assert json.loads(older.stdout)["settings"] is None
+    assert json.loads(older.stdout)["boundaries"] != result["boundaries"]
+
+
+def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: Path):
+    for size in (350, 400):
+        MwSTrainer(vocab_size=size, show_progress=False).train(str(corpus)).save_pretrained(tmp_path / str(size))
+    (tmp_path / "400" / "mws_training.json").write_bytes((tmp_path / "350" / "mws_training.json").read_bytes())
+    assert "settings unknown" in mws("explain", "читал", "--model", tmp_path / "400").stderr
+    assert "vocab_size=350" in mws("explain", "читал", "--model", tmp_path / "350").stderr
+
+
+def test_explain_gives_the_classic_terms_of_the_models_own_settings(corpus: Path, tmp_path: Path):
+    trainer = MwSTrainer(criterion="classic", vocab_size=400, len_norm_factor=0.0, show_progress=False)
+    trainer.train(str(corpus)).save_pretrained(tmp_path / "m")
+    assert trainer.report is not None
+    merges = trainer.report.merges[:10]
+    rows = json.loads(mws("explain", "--merges", 10, "--model", tmp_path / "m", "--from", corpus, "--json").stdout)
+    assert [(row["left"], row["right"]) for row in rows] == merges
 
 
 def test_explain_gives_every_term_of_classic_merges(corpus: Path):

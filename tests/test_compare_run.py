@@ -1,14 +1,24 @@
 """The whole comparison on a toy language: tables, plots, the cache, the command line."""
 
+import ast
 import csv
+import importlib.metadata
 import importlib.util
 import json
+import os
+import shutil
+import subprocess
+import sys
 import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import mws_hf
 from mws_hf.compare import compare, parse_systems
-from mws_hf.compare.cache import Cache, counts_digest
+from mws_hf.compare.cache import Cache, counts_digest, text_record
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import score, segment_words
@@ -191,3 +201,87 @@ def test_command(gold, tmp_path):
     result = CliRunner().invoke(app, [*arguments, "--text", str(text), "--no-plots", "--quiet", "--json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}
+
+
+def one_run(gold, folder):
+    options = {"systems": parse_systems(["bpe,morfessor,mws"]), "text": running_text(), "plots": False}
+    return compare(small_counts(), [gold], [360], folder, **options, resamples=10)
+
+
+def untimed(comparison):
+    return [replace(tokenizer, seconds=0.0) for tokenizer in comparison.tokenizers]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("*.training.json", b""),
+        ("*.training.json", b"{}"),
+        ("*.training.json", b"[" * 100_000),
+        ("*.training.json", b'{"seconds": 1.0, "n_tokens": 3}'),
+        ("*.text-*.json", b'{"fertility": 1.0}'),
+        ("*.text-*.json", b"\xff\xfe"),
+        ("*/tokenizer.json", b'{"version": "1.0"'),
+        ("*/tokenizer_config.json", b"null"),
+        ("*/segmentations.tsv", b"x"),
+        ("*/baseline.json", b""),
+    ],
+)
+def test_damaged_entries_are_made_again_and_said_once(gold, tmp_path, caplog, name, content):
+    pytest.importorskip("morfessor")
+    first = one_run(gold, tmp_path)
+    damaged = sorted((tmp_path / "cache").glob(name))
+    for file in damaged:
+        file.write_bytes(content)
+    with caplog.at_level("WARNING", logger="mws_hf.compare.cache"):
+        again = one_run(gold, tmp_path)
+    assert untimed(again) == untimed(first)
+    assert len(damaged) > 0
+    assert [record.message.count("is damaged") for record in caplog.records] == [1] * len(damaged)
+    caplog.clear()
+    one_run(gold, tmp_path)
+    assert not [record for record in caplog.records if record.name == "mws_hf.compare.cache"]
+
+
+KEYS = """
+from pathlib import Path
+from mws_hf.compare.cache import Cache, text_record
+from mws_hf.compare.plan import Job, parse_systems
+cache = Cache(Path("c"), "", ())
+print([cache.directory(Job(spec, 300)).name for spec in parse_systems(["mws,bpe"])] + [text_record(["a"])])
+"""
+
+
+def test_the_key_holds_the_code_of_training_and_of_evaluation(tmp_path):
+    shutil.copytree(Path(mws_hf.__file__).parent, tmp_path / "mws_hf", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def keys():
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        return ast.literal_eval(
+            subprocess.check_output([sys.executable, "-c", KEYS], env=environment, cwd=tmp_path, text=True)
+        )
+
+    found = [keys()]
+    for file in ("evaluate/running_text.py", "learn/trainer.py", "baselines/bpe.py"):
+        with (tmp_path / "mws_hf" / file).open("a") as stream:
+            stream.write("# changed\n")
+        found.append(keys())
+    changed = [[a != b for a, b in zip(before, after, strict=True)] for before, after in pairwise(found)]
+    assert changed == [[False, False, True], [True, False, False], [False, True, False]]
+
+
+@pytest.mark.parametrize("library", ["numpy", "numba", "tokenizers", "sentencepiece", "morfessor"])
+def test_the_key_holds_library_versions(library, tmp_path, monkeypatch):
+    from mws_hf.compare.cache import program_digest
+
+    cache = Cache(tmp_path, "", ())
+
+    def keys():
+        program_digest.cache_clear()
+        return {cache.directory(Job(spec, 300)) for spec in parse_systems(["mws,bpe"])} | {text_record(["a"])}
+
+    before, real = keys(), importlib.metadata.version
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "99" if name == library else real(name))
+    after = keys()
+    program_digest.cache_clear()
+    assert len(before) == len(after) == 3 and not before & after

@@ -73,7 +73,7 @@ def test_datasets_reads_the_same_rows(backend, corpus_file, tmp_path, separator)
 
 
 def small_blocks(monkeypatch, size):
-    monkeypatch.setattr(bulk, "read_source", lambda *a, **k: read_source(*a, **k, block_bytes=size))
+    monkeypatch.setattr(bulk, "read_source", lambda *a, **k: read_source(*a, **{**k, "block_bytes": size}))
 
 
 def directory_bytes(path):
@@ -167,9 +167,9 @@ def test_tokenizers_off_the_fast_path_write_the_same_format(tmp_path):
 def test_user_errors_say_what_and_where(backend, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_bytes("аб\nвг\n".encode() + b"\xd0\n")
-    with pytest.raises(MwSError, match=r"bad\.txt:3: not valid UTF-8"):
+    with pytest.raises(MwSError, match=r"bad\.txt:3: .* not utf-8 .*--encoding"):
         encode_corpus(backend, bad, tmp_path / "1", separator=EOS)
-    with pytest.raises(MwSError, match="iterator, document 2: a lone surrogate"):
+    with pytest.raises(MwSError, match="iterator, document 2: the lone surrogate"):
         encode_corpus(backend, iter(["a", "\ud800"]), tmp_path / "2", separator=EOS)
     with pytest.raises(MwSError, match="no end-of-sequence"):
         encode_corpus(backend, bad, tmp_path / "3")
@@ -237,5 +237,12 @@ def test_command(backend, corpus_file, tmp_path):
     report = json.loads(result.stdout)
     assert (report["documents"], report["dtype"], report["fast_path"]) == (501, "uint16", True)
     assert rows(EncodedCorpus.open(tmp_path / "out")) == rust_ids(backend, LINES)
-    again = CliRunner().invoke(app, [*arguments, "--no-resume"])
+    again = CliRunner().invoke(app, [*arguments, "--no-resume", "--force"])
     assert "501 documents" in again.stdout
+    corpus_file.write_bytes("".join(LINES).replace("’", "'").replace("ё", "е").encode("cp1251"))
+    options = ["--no-resume", "--encoding", "cp1251", "--quiet", "--json"]
+    assert json.loads(CliRunner().invoke(app, [*arguments, *options]).stdout)["documents"] == 501
+    assert "б" in backend.decode(EncodedCorpus.open(tmp_path / "out")[0].tolist())
+    assert CliRunner().invoke(app, [*arguments, "--no-resume", "--errors", "replace"]).exit_code == 0
+    result = CliRunner().invoke(app, [tokenizer, "absent/", "--output", str(tmp_path / "out2")])
+    assert str(result.exception) == "absent/: no such file"

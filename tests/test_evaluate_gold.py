@@ -125,6 +125,14 @@ def test_user_errors_say_what_to_do(tmp_path, text, format, message):
         read(tmp_path, text, format=format)
 
 
+def test_a_csv_line_beyond_all_bounds_is_left_out(tmp_path):
+    file = tmp_path / "long.csv"
+    lines = ["wordform,preceding_part,stem,following_part", "cats,,cat,s", "x" * 200_000 + ",a,b,c"]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    gold = read_gold(file)
+    assert [entry.word for entry in gold.words] == ["cats"] and len(gold.problems) == 1
+
+
 def test_unreadable_files(tmp_path):
     with pytest.raises(MwSError, match="cannot be read"):
         read_gold(tmp_path / "absent.tsv")

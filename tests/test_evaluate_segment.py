@@ -167,6 +167,24 @@ def test_directories_and_objects_agree(built, family, tmp_path):
     assert segment_words(str(tmp_path), WORDS) == segment_words(tmp_path / "tokenizer.json", WORDS) == expected
 
 
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ('{"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": ', "not readable as JSON"),
+        ("null", "not a JSON object"),
+        ("[]", "not a JSON object"),
+        ("[" * 100_000, "not readable as JSON"),
+        ('{"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": 3}', "AutoTokenizer cannot open it .*eos_token"),
+    ],
+)
+def test_a_broken_configuration_is_an_error_and_not_the_backend_alone(built, tmp_path, config, says):
+    built["byte_level"].save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text(config, encoding="utf-8")
+    with pytest.raises(MwSError, match=says):
+        segment_words(tmp_path, WORDS)
+    assert segment_words(tmp_path / "tokenizer.json", WORDS) == segment_words(built["byte_level"], WORDS)
+
+
 def test_remote_code_is_never_run(built, tmp_path):
     built["byte_level"].save(str(tmp_path / "tokenizer.json"))
     config = {"auto_map": {"AutoTokenizer": [None, "evil.Evil"]}, "tokenizer_class": "Evil"}

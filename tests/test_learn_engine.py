@@ -32,6 +32,7 @@ def test_engine_equals_reference(corpus, data):
     options = {
         "min_occurrences": data.draw(st.integers(1, 3)),
         "min_value": data.draw(st.integers(0, 4)),
+        "min_frequency": data.draw(st.integers(0, 6)),
         "max_token_length": data.draw(st.sampled_from([None, 2, 3, 5])),
         "forbidden": data.draw(st.frozensets(st.sampled_from(["ab", "aa", "abc", "bca"]))),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.tokenization_mws import merge_word
 from mws_hf.words.lexicon import good_dataset_text
+from tests.small_corpus import small_counts
 from tests.test_cli import TEXT
 
 KNOWN = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
@@ -115,6 +118,45 @@ def test_composition_one_is_frequency_bpe():
     merges = trainer.report.merges
     corpus = SymbolCorpus.from_words(counts.words, counts.counts)
     assert merges == learn_by_junction_value(corpus, None, len(merges)).merges
+
+
+def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: bool) -> list[int]:
+    """How often each pair stands in the words when its turn comes, by replaying the merges."""
+    cut = {word: list(word) for word in words}
+    found = []
+    for left, right in merges:
+        total = 0
+        for word, pieces in cut.items():
+            total += sum(pair == (left, right) for pair in pairwise(pieces)) * (1 if types else words[word])
+            cut[word] = merge_word(pieces, {(left, right): 0})
+        found.append(total)
+    return found
+
+
+@pytest.mark.parametrize(("criterion", "types", "least"), [
+    ("classic", True, 12), ("classic", False, 12), ("contextual", True, 12), ("contextual", False, 40),
+])  # fmt: skip
+def test_min_frequency_is_the_least_frequency_of_a_pair(criterion: str, types: bool, least: int):
+    def learn(minimum: int) -> tuple[list[tuple[str, str]], list[int]]:
+        trainer = quiet(criterion=criterion, n_merges=100, composition=0, types=types, min_frequency=minimum)
+        counts = small_counts(str(trainer.pattern))
+        merges = trainer.learn(counts).merges
+        seeds = sum(left == " " and len(right) == 1 for left, right in merges) if criterion == "contextual" else 0
+        return merges, frequencies(dict(counts.items()), merges, types)[seeds:]
+
+    merges, found = learn(0)
+    assert min(found) < least <= min(learn(least)[1])
+    assert learn(min(found))[0] == merges  # a limit that all of them reach changes nothing
+
+
+def test_min_frequency_holds_for_compositions_by_counts():
+    found = []
+    for minimum in (0, 40):
+        trainer = quiet(n_merges=300, min_frequency=minimum)
+        report = trainer.learn(small_counts())
+        assert report.n_compositions > 3
+        found.append(frequencies(dict(small_counts().items()), report.merges, types=False)[report.n_morphs :])
+    assert min(found[0]) < 40 <= min(found[1]), found
 
 
 def test_contextual_cuts_where_the_paradigm_does():

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken, RunConfig
-from mws_hf.lm.documents import read_documents, shuffled, split_documents
-from mws_hf.lm.packing import IGNORED, Collator, cut_points, pack
+from mws_hf.lm.data import IGNORED, Collator, cut_points, pack, read_documents, shuffled, split_documents
 from tests.small_language import sentences, tokenizer_dir
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 

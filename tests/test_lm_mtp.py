@@ -11,12 +11,11 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken
+from mws_hf.lm.data import IGNORED
+from mws_hf.lm.decoding import acceptance, greedy, prompt_ids, speculative, speculative_generate
 from mws_hf.lm.evaluation import evaluate_run, load_model, load_multi_token
-from mws_hf.lm.generate import greedy, prompt_ids
-from mws_hf.lm.mtp import MultiTokenConfig, MultiTokenModel
-from mws_hf.lm.packing import IGNORED
-from mws_hf.lm.pretrain import pretrain
-from mws_hf.lm.speculative import acceptance, speculative, speculative_generate
+from mws_hf.lm.model import MultiTokenConfig, MultiTokenModel
+from mws_hf.lm.training import pretrain
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
 
 FORMS = ("parallel", "sequential")

@@ -19,7 +19,7 @@ from mws_hf.lm.__main__ import app
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.evaluation import evaluate_run
 from mws_hf.lm.model import Cost, build_model
-from mws_hf.lm.pretrain import pretrain, training_blocks
+from mws_hf.lm.training import pretrain, training_blocks
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
 
 
@@ -126,3 +126,13 @@ def test_without_torch_the_package_says_what_to_install():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MwSError" in result.stderr and "pip install mws-hf[lm]" in result.stderr
+
+
+def test_public_names_are_functions_whatever_was_imported_before():
+    code = (
+        "import mws_hf.lm.__main__, mws_hf.lm.evaluation\n"
+        "from mws_hf.lm import bits_per_byte, evaluate_run, pretrain, transplant\n"
+        "assert all(map(callable, (bits_per_byte, evaluate_run, pretrain, transplant)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr

@@ -14,11 +14,11 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.bits_per_byte import bits_per_byte
 from mws_hf.lm.codec import Codec
-from mws_hf.lm.packing import BlockDataset, Collator, pack
-from mws_hf.lm.pretrain import pretrain
-from mws_hf.lm.transplant import sparsemax, transplant
+from mws_hf.lm.data import Collator, pack
+from mws_hf.lm.embeddings import sparsemax, transplant
+from mws_hf.lm.scoring import bits_per_byte
+from mws_hf.lm.training import pretrain
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
 
 
@@ -68,7 +68,7 @@ def measure(model, codec, documents):
 
 
 def _train(model, codec, documents, steps):
-    blocks = BlockDataset(pack(codec, documents, 160))
+    blocks = pack(codec, documents, 160)
     collate = Collator(codec.padding)
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
     model.train()

@@ -71,14 +71,27 @@ def test_unknown_tasks_and_too_little_text_are_refused(tmp_path):
 
 
 def test_ratios_pair_repeats_and_growth_takes_the_second_run(summary):
-    target = summary.TARGETS[0]
-    rows = [record(target.ours, 9, s, i) for i, s in enumerate((1.0, 2.0, 4.0))]
-    rows += [record(target.rival, 9, s, i) for i, s in enumerate((8.0, 10.0, 8.0))]
+    target = summary.TARGETS["language"][0]
+    rows = [record(target.ours, 9, 0.5, i, process_seconds=s) for i, s in enumerate((1.0, 2.0, 4.0))]
+    rows += [record(target.rival, 9, 7.0, i, process_seconds=s) for i, s in enumerate((10.0, 12.0, 10.0))]
     found = summary.ratio(rows, target, 9)
-    assert (found.value, found.low, found.high) == (4.0, 2.0, 8.0)
+    assert (found.value, found.low, found.high) == (5.0, 2.5, 10.0)
     assert summary.verdict(target, found.value) == "at least"
     rows = [record("t", 1, 5.0, again_seconds=1.0), record("t", 9, 13.0, again_seconds=9.0)]
     assert summary.growth(rows, "t") == 1.0
+
+
+def test_redrawn_text_begins_with_the_text_and_its_types_go_on_growing(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    from benchmark.corpus import redrawn_text
+
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"слово{i % 700} и другое{i % 31}\n" for i in range(3000)), encoding="utf-8")
+    sizes = [redrawn_text(text, megabytes) for megabytes in (3, 6)]
+    assert all(each.read_bytes().startswith(text.read_bytes()) for each in sizes)
+    types = [len(set(each.read_text(encoding="utf-8").split())) for each in (text, *sizes)]
+    assert types[0] < types[1] < types[2]
+    assert sizes[1].stat().st_size >= 6_000_000
 
 
 def test_contradictions_are_found(summary):

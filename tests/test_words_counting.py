@@ -180,10 +180,10 @@ def test_nothing_to_count(tmp_path):
 
 
 def test_lone_surrogates(tmp_path):
-    with pytest.raises(MwSError, match=r"document 1 .*lone surrogate '\\ud800' at character 2"):
+    with pytest.raises(MwSError, match=r"document 2: .*lone surrogate '\\ud800' at character 2"):
         count_documents(["ok", "a \ud800"])
     (tmp_path / "x.jsonl").write_text('{"t": "\\ud800"}\n')
-    with pytest.raises(MwSError, match="x.jsonl: document 0"):
+    with pytest.raises(MwSError, match="x.jsonl:1: field 't': the lone surrogate"):
         count_files(tmp_path / "x.jsonl", field="t")
 
 

@@ -10,7 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from mws_hf.errors import MwSError
-from mws_hf.words.readers import expand_paths, iterate_documents, read_documents, read_lines
+from mws_hf.words.documents import iterate_documents
+from mws_hf.words.files import expand_paths
+from mws_hf.words.inputs import read_documents
+from mws_hf.words.readers import read_lines
 
 TEXT = "первая\r\nвторая \rстрока\n\n\u2028конец без перевода"
 

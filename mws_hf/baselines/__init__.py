@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mws_hf.baselines.model import Baseline
-from mws_hf.baselines.registry import BASELINES, System, load, train
+from mws_hf.baselines.registry import BASELINES, Baseline, System, load, train
 
 __all__ = ["BASELINES", "Baseline", "System", "load", "train"]

@@ -1,14 +1,50 @@
-"""Byte-level and character-level BPE by frequency, both by the library's own trainer; ends of words are not marked."""
+"""Characters, whole words, and BPE by frequency: over bytes, over characters, and with the ends of words marked.
+
+BPE with marks knows words and no spaces. A word is a run of letters (with their combining marks and inner apostrophes),
+of digits, or of other characters; its mark is a symbol of its own, so ``est`` and ``est</w>`` are two tokens and
+``lower</w>`` may be cut before its mark. `tokenizers` itself glues `end_of_word_suffix` to the last letter, which gives
+other merges than the published ones; so these are learnt by `PairLearner`, and in tokenizer.json a normalizer sets the
+marks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+import regex
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from mws_hf.backend import BYTE_TOKENS, NORMALIZERS, base_vocab, build_backend, tables_of
-from mws_hf.baselines.feed import train_on_counts
+from mws_hf.baselines.feed import UNKNOWN, numbered, rewritten, tokenizer_like, train_on_counts
+from mws_hf.baselines.pairs import PairLearner, frequency
 from mws_hf.words.counts import WordCounts
+
+SUFFIX = "</w>"
+LOW_LINE = "▁"
+_WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|\p{N}+|[^\s\p{L}\p{M}\p{N}]+")
+# the empty places after each _WORD; the last part says that an inner apostrophe ends nothing
+_END = (
+    r"(?<=[\p{L}\p{M}])(?!['’]?[\p{L}\p{M}])|(?<=\p{N})(?!\p{N})"
+    r"|(?<=[^\s\p{L}\p{M}\p{N}])(?![^\s\p{L}\p{M}\p{N}]|(?<=[\p{L}\p{M}]['’])[\p{L}\p{M}])"
+)
+_TRAILING = r"\p{P}+(?=\s|$)"
+
+
+def build_characters(
+    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
+) -> Tokenizer:
+    """Every character a token, unseen ones as bytes; `vocab_size` does not matter."""
+    vocab = base_vocab(special_tokens, set().union(*counts.words))
+    return build_backend(vocab, [], counts.pattern, counts.normalization, special_tokens)
+
+
+def build_words(
+    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
+) -> Tokenizer:
+    """The first pre-tokens, in canonical order the most frequent, as tokens and ``[UNK]`` for all others."""
+    first = dict.fromkeys((*special_tokens, UNKNOWN))
+    vocab = numbered((*first, *counts.words[: max(0, vocab_size - len(first))]))
+    return tokenizer_like(counts, models.WordLevel(vocab, unk_token=UNKNOWN), decoders.Fuse(), special_tokens)
 
 
 def build_byte_bpe(
@@ -22,19 +58,16 @@ def build_byte_bpe(
         special_tokens: get the first ids.
         show_progress: the library's own progress bars.
     """
-    tokenizer = Tokenizer(models.BPE())
+    learner = Tokenizer(models.BPE())
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    set_normalizer(tokenizer, counts)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split_of(counts), to_bytes])
-    tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=list(special_tokens),
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=show_progress,
     )
-    train_on_counts(tokenizer, trainer, dict(counts.items()), to_bytes)
-    return tokenizer
+    train_on_counts(learner, trainer, dict(counts.items()), to_bytes)
+    return tokenizer_like(counts, learner.model, decoders.ByteLevel(), special_tokens, to_bytes)
 
 
 def build_character_bpe(
@@ -60,12 +93,78 @@ def build_character_bpe(
     )
 
 
-def split_of(counts: WordCounts) -> pre_tokenizers.PreTokenizer:
-    """The pre-tokenizer that cuts text as the counts were made."""
-    return pre_tokenizers.Split(Regex(counts.pattern), behavior="isolated")
+def learn_end_of_word(
+    words: Mapping[str, int], n_merges: int, mark: str = SUFFIX, *, show_progress: bool = False
+) -> list[tuple[str, str]]:
+    """Merge the most frequent pair `n_merges` times (Sennrich et al. 2016); ties: the earliest in the order of `words`.
+
+    Args:
+        words: word -> count, without marks.
+        n_merges: how many merges; fewer when no pair is left.
+        mark: the symbol after the last character of each word.
+        show_progress: a progress bar.
+
+    >>> learn_end_of_word({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 4)
+    [('e', 's'), ('es', 't'), ('est', '</w>'), ('l', 'o')]
+    """
+    learner = PairLearner([[*word, mark] for word in words], words.values(), frequency, str.__add__)
+    return list(learner.merges(n_merges, show_progress=show_progress))
 
 
-def set_normalizer(tokenizer: Tokenizer, counts: WordCounts) -> None:
-    """Give the tokenizer the Unicode normalization of the counts, when there is one."""
-    if counts.normalization is not None:
-        tokenizer.normalizer = NORMALIZERS[counts.normalization]()
+def build_end_of_word(
+    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
+) -> Tokenizer:
+    """BPE with ``</w>``.
+
+    Args:
+        counts: pre-tokens; they are cut into words, spaces are dropped.
+        vocab_size: entries: special tokens, ``[UNK]``, characters, the mark, merges.
+        special_tokens: get the first ids.
+        show_progress: a progress bar.
+    """
+    words = rewritten(counts, _WORD.findall)
+    return _marked(words, counts.normalization, [], SUFFIX, vocab_size, special_tokens, show_progress)
+
+
+def build_final_low_line(
+    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
+) -> Tokenizer:
+    """`build_end_of_word` with ``▁``, of text lower-cased, its white space collapsed, trailing punctuation gone."""
+
+    def plain_words(pre_token: str) -> Iterable[str]:
+        return _WORD.findall(regex.sub(_TRAILING, "", pre_token.lower()))
+
+    steps = [
+        normalizers.Lowercase(),
+        normalizers.Replace(Regex(r"\s+"), " "),
+        normalizers.Replace(Regex(_TRAILING), ""),
+        normalizers.Strip(),
+    ]
+    words = rewritten(counts, plain_words)
+    return _marked(words, counts.normalization, steps, LOW_LINE, vocab_size, special_tokens, show_progress)
+
+
+def _marked(
+    words: Mapping[str, int],
+    normalization: str | None,
+    steps: list[normalizers.Normalizer],
+    mark: str,
+    vocab_size: int,
+    special_tokens: Sequence[str],
+    show_progress: bool,
+) -> Tokenizer:
+    # text reaches the model character by character, so a mark of several characters is put together first
+    made = [(mark[:i], mark[i]) for i in range(1, len(mark))]
+    base = numbered((*special_tokens, UNKNOWN, *sorted(set(mark).union(*words)), *map("".join, made)))
+    merges = learn_end_of_word(words, vocab_size - len(base), mark, show_progress=show_progress)
+    merges = [*made, *(pair for pair in merges if "".join(pair) not in base)]
+    vocab = numbered((*base, *map("".join, merges)))
+    tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=merges, unk_token=UNKNOWN))
+    first = [NORMALIZERS[normalization]()] if normalization else []
+    tokenizer.normalizer = normalizers.Sequence([*first, *steps, normalizers.Replace(Regex(_END), mark)])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(mark, behavior="merged_with_previous"), pre_tokenizers.WhitespaceSplit()]
+    )
+    tokenizer.decoder = decoders.BPEDecoder(suffix=mark)
+    tokenizer.add_special_tokens([token for token in special_tokens if token != UNKNOWN])
+    return tokenizer

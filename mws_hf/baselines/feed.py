@@ -1,4 +1,4 @@
-"""Give counted words to trainers that only take text; it does not count text.
+"""What the rivals share: counted words as input of trainers that only take text, and tokenizers cut as the counts are.
 
 The trainers of `tokenizers` count pre-tokens themselves and have no weighted input. A sequence of words joined by a
 character that no word holds, split at it again, gives them exactly the counts wanted. It costs less than training on
@@ -7,12 +7,14 @@ the running text, since nothing is matched by a regular expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tokenizers import Tokenizer, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from mws_hf.backend import NORMALIZERS
 from mws_hf.words.counts import WordCounts
 
+UNKNOWN = "[UNK]"
 _CHUNK = 20_000
 
 
@@ -49,30 +51,23 @@ def repeated(words: Mapping[str, int], mark: str) -> Iterator[str]:
 
 
 def train_on_counts(
-    tokenizer: Tokenizer,
+    learner: Tokenizer,
     trainer: trainers.Trainer,
     words: Mapping[str, int],
     then: pre_tokenizers.PreTokenizer | None = None,
 ) -> None:
-    """Train a `tokenizers` model on counted pre-tokens; its own normalizer and pre-tokenizer are not used and stay.
+    """Train the model of a `tokenizers.Tokenizer` on counted pre-tokens.
 
     Args:
-        tokenizer: gets the trained model and the trainer's special tokens.
+        learner: has no normalizer; it gets the trained model and a pre-tokenizer of its own.
         trainer: one of `tokenizers.trainers`.
         words: pre-tokens and their counts.
         then: what is done to each pre-token before it is learnt from, such as `ByteLevel`.
     """
     mark = separator(words)
-    kept, normalizer = tokenizer.pre_tokenizer, tokenizer.normalizer
     cut = pre_tokenizers.CharDelimiterSplit(mark)
-    tokenizer.pre_tokenizer = cut if then is None else pre_tokenizers.Sequence([cut, then])
-    if normalizer is not None:
-        tokenizer.normalizer = None
-    tokenizer.train_from_iterator(repeated(words, mark), trainer)
-    if kept is not None:
-        tokenizer.pre_tokenizer = kept
-    if normalizer is not None:
-        tokenizer.normalizer = normalizer
+    learner.pre_tokenizer = cut if then is None else pre_tokenizers.Sequence([cut, then])
+    learner.train_from_iterator(repeated(words, mark), trainer)
 
 
 def rewritten(counts: WordCounts, rewrite: Callable[[str], Iterable[str]]) -> dict[str, int]:
@@ -91,3 +86,39 @@ def rewritten(counts: WordCounts, rewrite: Callable[[str], Iterable[str]]) -> di
     if int(counts.counts.max(initial=0)) <= 1:
         return dict.fromkeys(words, 1)
     return words
+
+
+def tokenizer_like(
+    counts: WordCounts,
+    model: models.Model,
+    decoder: decoders.Decoder,
+    special_tokens: Sequence[str] = (),
+    then: pre_tokenizers.PreTokenizer | None = None,
+) -> Tokenizer:
+    """A tokenizer that normalizes and splits text as the counts were made.
+
+    Args:
+        counts: their pattern and normalization are taken.
+        model: trained.
+        decoder: of the model.
+        special_tokens: recognized in text and left out by decoding; not `UNKNOWN`, which stays an ordinary entry, so
+            that decoding keeps it and text cannot ask for it.
+        then: what cuts or rewrites the pre-tokens further.
+    """
+    tokenizer = Tokenizer(model)
+    if counts.normalization is not None:
+        tokenizer.normalizer = NORMALIZERS[counts.normalization]()
+    split = pre_tokenizers.Split(Regex(counts.pattern), behavior="isolated")
+    tokenizer.pre_tokenizer = split if then is None else pre_tokenizers.Sequence([split, then])
+    tokenizer.decoder = decoder
+    tokenizer.add_special_tokens([token for token in special_tokens if token != UNKNOWN])
+    return tokenizer
+
+
+def numbered(tokens: Iterable[str]) -> dict[str, int]:
+    """Ids in the order given; a token given twice keeps its first place.
+
+    >>> numbered(["b", "a", "b"])
+    {'b': 0, 'a': 1}
+    """
+    return {token: number for number, token in enumerate(dict.fromkeys(tokens))}

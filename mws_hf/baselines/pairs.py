@@ -1,20 +1,21 @@
-"""A small readable learner of pair merges for the rivals whose tie rule is the order of the recount; it saves nothing.
+"""Merging the best pair again and again when ties are decided by the order of the text, as in the textbook recounts.
 
-The textbook loops recount all adjacent pairs after each merge and take the best pair; among equals the first of the
-recount, that is the pair that occurs earliest in the corpus as it is cut now. `PairLearner` gives the same merges
-without the recount: only the neighbours of a merged pair are updated, and a heap with lazily checked entries finds the
-next one.
+Those recount all adjacent pairs after each merge and take the best; among equals the one that occurs earliest in the
+words as they are cut now. `mws_hf.learn.engine` adds up values and breaks ties by token ids, so it cannot give these
+merges. Here only the words that hold the merged pair are counted again.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import add
 
 from tqdm import tqdm
 
 Score = Callable[[int, int, int], float]
-Pair = tuple[int, int]
+Key = tuple[float, int, int]
 
 
 def frequency(pair: int, left: int, right: int) -> float:
@@ -33,8 +34,8 @@ def likelihood(pair: int, left: int, right: int) -> float:
 class PairLearner:
     """Counts of tokens and adjacent pairs over words, kept up to date while pairs are merged.
 
-    Ties go to the pair whose first occurrence stands earliest: by word in the order given, then by place in the word.
-    A pair whose product is the string of an existing token is never merged, so each token has one derivation.
+    Inside, token number n is the character chr(n), a pair is a string of two and a word a string, so that
+    `str.replace` merges. A pair whose product is the string of an existing token is never merged.
 
     Args:
         words: the initial symbols of each word, in the order that decides ties.
@@ -51,52 +52,43 @@ class PairLearner:
         self, words: Iterable[Sequence[str]], weights: Iterable[int], score: Score, join: Callable[[str, str], str]
     ) -> None:
         self._score, self._join = score, join
-        self._ids: dict[str, int] = {}
-        self.tokens: list[str] = []
-        self._symbols: list[int] = [-1]
-        self._weight: list[int] = [0]
-        self._next: list[int] = []
-        self._previous: list[int] = []
-        for word, weight in zip(words, weights, strict=True):
-            self._symbols.extend(self._intern(symbol) for symbol in word)
-            self._symbols.append(-1)
-            self._weight.extend([weight] * len(word) + [0])
-        n = len(self._symbols)
-        self._next, self._previous = list(range(1, n + 1)), list(range(-1, n - 1))
-        self._used: list[int] = [0] * len(self.tokens)
-        self._pairs: dict[Pair, int] = {}
-        self._places: dict[Pair, list[int]] = {}
-        self._after: list[set[int]] = [set() for _ in self.tokens]
-        self._before: list[set[int]] = [set() for _ in self.tokens]
-        self._count()
-        self._pushed: dict[Pair, tuple[float, int]] = {}
-        self._heap: list[tuple[float, int, Pair]] = []
-        for pair in self._pairs:
-            self._push(pair)
+        self._ids: dict[str, str] = {}
+        self._words = ["".join(self._ids.setdefault(s, chr(len(self._ids))) for s in word) for word in words]
+        self._weights = list(weights)
+        self.tokens = list(self._ids)
+        self._sizes = dict.fromkeys(self._ids.values(), 1)
+        self._used: Counter[str] = Counter()
+        self._pairs: Counter[str] = Counter()
+        # words that held a pair when its younger part was made, ascending: later merges only take pairs away
+        self._holders: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._pairs_with: defaultdict[str, set[str]] = defaultdict(set)
+        for number, (word, weight) in enumerate(zip(self._words, self._weights, strict=True)):
+            for symbol in word:
+                self._used[symbol] += weight
+            self._count_pairs(number, weight, word)
+        # a pair stands in the heap under its key or a smaller one; only the entry named in `_queued` counts
+        self._queued: dict[str, Key] = {}
+        self._heap: list[tuple[Key, str]] = []
+        self._queue(self._pairs)
 
     def token_counts(self) -> dict[str, int]:
         """How often each token occurs in the corpus as it is cut now."""
-        return dict(zip(self.tokens, self._used, strict=True))
+        return {token: self._used[symbol] for token, symbol in self._ids.items()}
 
     def merge_best(self) -> tuple[str, str] | None:
         """Merge the best pair everywhere, left to right; None when no pair is left."""
         while self._heap:
-            score, place, pair = heapq.heappop(self._heap)
-            if self._pushed.get(pair) != (score, place):
+            key, pair = heapq.heappop(self._heap)
+            if self._queued.get(pair) != key or self._pairs[pair] <= 0:
                 continue
-            if self._pairs.get(pair, 0) <= 0:
-                self._forget(pair)
+            left, right = (self.tokens[ord(symbol)] for symbol in pair)
+            product = self._join(left, right)
+            if product in self._ids:
                 continue
-            if self._key(pair) != (score, place):
-                self._push(pair)
-                continue
-            left, right = self.tokens[pair[0]], self.tokens[pair[1]]
-            joined = self._join(left, right)
-            if joined in self._ids:
-                self._forget(pair)
-                continue
-            self._merge(pair, self._intern(joined))
-            return left, right
+            if self._key(pair) == key:
+                self._merge(pair, product)
+                return left, right
+            self._queue([pair])
         return None
 
     def merges(self, limit: int, *, show_progress: bool = False) -> Iterator[tuple[str, str]]:
@@ -107,97 +99,44 @@ class PairLearner:
                 return
             yield merge
 
-    def _intern(self, token: str) -> int:
-        if token not in self._ids:
-            self._ids[token] = len(self.tokens)
-            self.tokens.append(token)
-        return self._ids[token]
+    def _key(self, pair: str) -> Key:
+        """What orders pairs: the score, then the word and the place in it (in initial symbols) of the first."""
+        holders, words = self._holders[pair], self._words
+        while pair not in words[holders[0]]:
+            holders.popleft()
+        before = words[holders[0]].partition(pair)[0]
+        score = self._score(self._pairs[pair], self._used[pair[0]], self._used[pair[1]])
+        return -score, holders[0], sum(map(self._sizes.__getitem__, before))
 
-    def _count(self) -> None:
-        symbols, weight = self._symbols, self._weight
-        for place in range(len(symbols) - 1):
-            left, right = symbols[place], symbols[place + 1]
-            if left >= 0:
-                self._used[left] += weight[place]
-                if right >= 0:
-                    self._add((left, right), weight[place], place)
+    def _queue(self, pairs: Iterable[str]) -> None:
+        for pair in pairs:
+            self._queued[pair] = self._key(pair)
+            heapq.heappush(self._heap, (self._queued[pair], pair))
 
-    def _add(self, pair: Pair, weight: int, place: int) -> None:
-        if pair in self._places:
+    def _count_pairs(self, number: int, weight: int, word: str, part: str = "") -> None:
+        """Count the pairs of a word; those with `part`, by default all, are new to it."""
+        for pair in map(add, word, word[1:]):
             self._pairs[pair] += weight
-            self._places[pair].append(place)
-            return
-        self._pairs[pair] = weight
-        self._places[pair] = [place]
-        self._after[pair[0]].add(pair[1])
-        self._before[pair[1]].add(pair[0])
+            if part in pair:
+                self._holders[pair].append(number)
+                for symbol in pair:
+                    self._pairs_with[symbol].add(pair)
 
-    def _forget(self, pair: Pair) -> None:
-        self._pairs.pop(pair, None)
-        self._places.pop(pair, None)
-        self._pushed.pop(pair, None)
-        self._after[pair[0]].discard(pair[1])
-        self._before[pair[1]].discard(pair[0])
-
-    def _holds(self, place: int, pair: Pair) -> bool:
-        return self._symbols[place] == pair[0] and self._symbols[self._next[place]] == pair[1]
-
-    def _key(self, pair: Pair) -> tuple[float, int]:
-        places = self._places[pair]
-        first = 0
-        while not self._holds(places[first], pair):
-            first += 1
-        # places only go stale, so what was skipped once need not be looked at again
-        del places[:first]
-        return -self._score(self._pairs[pair], self._used[pair[0]], self._used[pair[1]]), places[0]
-
-    def _push(self, pair: Pair) -> None:
-        key = self._key(pair)
-        self._pushed[pair] = key
-        heapq.heappush(self._heap, (*key, pair))
-
-    def _merge(self, pair: Pair, new: int) -> None:
-        self._used.append(0)
-        self._after.append(set())
-        self._before.append(set())
-        fresh: set[Pair] = set()
-        for place in self._places.pop(pair):
-            if self._holds(place, pair):
-                self._replace(place, pair, new, fresh)
-        self._forget(pair)
-        for made in fresh:
-            if self._pairs.get(made, 0) > 0:
-                self._push(made)
-        if self._score is not frequency:
-            self._raise_neighbours(pair)
-
-    def _replace(self, place: int, pair: Pair, new: int, fresh: set[Pair]) -> None:
-        symbols, weight, pairs = self._symbols, self._weight[place], self._pairs
-        gone = self._next[place]
-        before, after = self._previous[place], self._next[gone]
-        if symbols[before] >= 0:
-            old = (symbols[before], pair[0])
-            if old in pairs:
-                pairs[old] -= weight
-            self._add((symbols[before], new), weight, before)
-            fresh.add((symbols[before], new))
-        if symbols[after] >= 0:
-            old = (pair[1], symbols[after])
-            if old in pairs:
-                pairs[old] -= weight
-            self._add((new, symbols[after]), weight, place)
-            fresh.add((new, symbols[after]))
-        symbols[place], symbols[gone] = new, -2
-        self._next[place], self._previous[after] = after, place
-        self._used[pair[0]] -= weight
-        self._used[pair[1]] -= weight
-        self._used[new] += weight
-
-    def _raise_neighbours(self, pair: Pair) -> None:
-        # the parts became rarer, so pairs with them may now score higher than the heap knows
-        for part in set(pair):
-            for touched in [(part, x) for x in self._after[part]] + [(x, part) for x in self._before[part]]:
-                if self._pairs.get(touched, 0) > 0:
-                    self._push(touched)
-                else:
-                    self._forget(touched)
+    def _merge(self, pair: str, product: str) -> None:
+        made = self._ids[product] = chr(len(self.tokens))
+        self.tokens.append(product)
+        self._sizes[made] = sum(map(self._sizes.__getitem__, pair))
+        for number in self._holders.pop(pair):
+            old, weight = self._words[number], self._weights[number]
+            new = self._words[number] = old.replace(pair, made)
+            if new == old:
+                continue
+            for symbol, sign in ((made, 1), (pair[0], -1), (pair[1], -1)):
+                self._used[symbol] += sign * weight * (len(old) - len(new))
+            for gone in map(add, old, old[1:]):
+                self._pairs[gone] -= weight
+            self._count_pairs(number, weight, new, made)
+        # the parts became rarer, so pairs with them may now be worth more than the heap knows
+        for symbol in made if self._score is frequency else {made, *pair}:
+            self._pairs_with[symbol] = {found for found in self._pairs_with[symbol] if self._pairs[found] > 0}
+            self._queue(self._pairs_with[symbol])

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from mws_hf.baselines.bpe import build_byte_bpe, build_character_bpe
-from mws_hf.baselines.end_of_word import build_end_of_word, build_final_low_line
-from mws_hf.baselines.model import Baseline, Model, as_baseline, read_description, save
-from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_morfessor
+from tokenizers import Tokenizer
+
+import mws_hf
+from mws_hf.atomic import staged
+from mws_hf.baselines.bpe import (
+    build_byte_bpe,
+    build_character_bpe,
+    build_characters,
+    build_end_of_word,
+    build_final_low_line,
+    build_words,
+)
+from mws_hf.baselines.feed import UNKNOWN
+from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor
 from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
 from mws_hf.baselines.top_down import RESERVED, build_top_down
-from mws_hf.baselines.trivial import build_characters, build_words
 from mws_hf.baselines.unigram import build_unigram
 from mws_hf.baselines.word_piece import build_library, build_likelihood
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
+from mws_hf.evaluate.encoder import Encoder, load_encoder
+from mws_hf.evaluate.segment import segment_words
+from mws_hf.portable import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
+from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 from mws_hf.words.counts import WordCounts
+
+DESCRIPTION_FILE = "baseline.json"
+Model: TypeAlias = Tokenizer | MorfessorModel
 
 
 @dataclass(frozen=True)
@@ -51,10 +66,36 @@ BASELINES: dict[str, System] = {
     "unigram": System("Unigram by EM and pruning, with byte fallback", build_unigram),
     "sentencepiece-bpe": System("SentencePiece BPE: NFKC, word mark ▁", build_sentence_piece_bpe),
     "sentencepiece-unigram": System("SentencePiece Unigram: NFKC, word mark ▁", build_sentence_piece_unigram),
-    "morfessor": System("Morfessor 2.0 Baseline on the 30,000 first words", build_morfessor, sized=False),
+    "morfessor": System("Morfessor 2.0 Baseline on 30,000 words at most, a sample", build_morfessor, sized=False),
+    "morfessor-frequent": System("the same on the most frequent ones, each once", build_frequent, sized=False),
     "characters": System("every character a token", build_characters, sized=False),
     "words": System("the most frequent words, all others unknown", build_words),
 }
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A trained rival.
+
+    Attributes:
+        name: its name in `BASELINES`.
+        source: what `mws_hf.evaluate.segment_words` takes: an encoder, or a function where there is no tokenizer.json.
+        n_tokens: entries of its vocabulary, special tokens included.
+        directory: where it was saved; None when it was not.
+    """
+
+    name: str
+    source: Encoder | Callable[[str], list[str]]
+    n_tokens: int
+    directory: Path | None = None
+
+    def segment(self, word: str) -> list[str]:
+        """Cut a word as it stands inside a sentence; the pieces spell it. Marks such as ``##`` are not part of them."""
+        return self.segment_all([word])[0]
+
+    def segment_all(self, words: Sequence[str]) -> list[list[str]]:
+        """`segment` for many words in one call, which is much faster."""
+        return [list(pieces) for pieces in segment_words(self.source, words)]
 
 
 def train(
@@ -90,16 +131,19 @@ def train(
     >>> train("bpe", counts, 275).segment("walks")
     ['walks']
     """
-    system = find(name)
+    system = _system(name)
     if len(counts) == 0:
         raise MwSError(f"{name}: no words to learn from; give counts with at least one word")
     tokens = check_special_tokens(special_tokens)
     model = system.build(counts, vocab_size, special_tokens=tokens, show_progress=show_progress, **options)
-    if output_dir is None:
-        return as_baseline(name, model, None)
-    about = {"vocab_size": vocab_size, "words": len(counts), "options": options}
-    directory = save(name, model, output_dir, dict.fromkeys((*tokens, *system.reserved)), about)
-    return as_baseline(name, model, directory)
+    directory = None if output_dir is None else Path(output_dir)
+    if directory is not None:
+        about = {"system": name, "mws_hf": mws_hf.__version__, "vocab_size": vocab_size}
+        about |= {"words": len(counts), "options": options}
+        _save(model, directory, dict.fromkeys((*tokens, *system.reserved)), about)
+    if isinstance(model, Tokenizer):
+        return Baseline(name, load_encoder(model), model.get_vocab_size(), directory)
+    return Baseline(name, model.segment, len(model), directory)
 
 
 def load(directory: str | os.PathLike[str]) -> Baseline:
@@ -109,20 +153,47 @@ def load(directory: str | os.PathLike[str]) -> Baseline:
         MwSError: it was not, or a file is damaged.
     """
     path = Path(directory)
-    name = str(read_description(path)["system"])
-    find(name)
-    if name == "morfessor":
-        return as_baseline(name, MorfessorModel.load(path), path)
+    file = path / DESCRIPTION_FILE
+    if not file.is_file():
+        raise MwSError(f"{path}: holds no {DESCRIPTION_FILE}; give a directory that mws_hf.baselines.train wrote")
+    description = load_json(file)
+    if not isinstance(description, dict) or "system" not in description:
+        raise MwSError(f"{file}: names no system; train it again")
+    name = str(description["system"])
+    _system(name)
+    if name.startswith("morfessor"):
+        model = MorfessorModel.load(path)
+        return Baseline(name, model.segment, len(model), path)
     encoder = load_encoder(path)
     return Baseline(name, encoder, encoder.vocabulary_size, path)
 
 
-def find(name: str) -> System:
-    """The system of a name.
-
-    Raises:
-        MwSError: there is none; the message lists all.
-    """
+def _system(name: str) -> System:
     if name not in BASELINES:
         raise MwSError(f"unknown system {name!r}; choose one of {', '.join(BASELINES)}")
     return BASELINES[name]
+
+
+def _save(model: Model, directory: Path, special_tokens: Iterable[str], about: dict[str, Any]) -> None:
+    """Write a directory, all of it or nothing: tokenizer.json for `AutoTokenizer`, or the model's own text files."""
+    with staged(directory) as stage:
+        if isinstance(model, Tokenizer):
+            model.save(str(stage / "tokenizer.json"))
+            _write_json(stage / "tokenizer_config.json", _config(special_tokens))
+            (stage / f"{STOCK_MODULE}.py").write_text(STOCK_SOURCE, encoding="utf-8")
+        else:
+            model.save(stage)
+        _write_json(stage / DESCRIPTION_FILE, about)
+
+
+def _config(special_tokens: Iterable[str]) -> dict[str, Any]:
+    # the unknown token gets no role: transformers would drop it from decoded text
+    tokens = [token for token in special_tokens if token != UNKNOWN]
+    roles = special_roles(tokens)
+    extra = [token for token in tokens if token not in roles.values()]
+    config = {**roles, "model_max_length": 10**30, **({"additional_special_tokens": extra} if extra else {})}
+    return portable_config(config)
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -6,6 +6,7 @@ import io
 import struct
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -26,14 +27,11 @@ class _Piece(NamedTuple):
     type: int
 
 
-def build_sentence_piece_bpe(counts: WordCounts, vocab_size: int, **options: Any) -> Tokenizer:
-    """SentencePiece with `model_type=bpe`; options as in `train_model`."""
-    return tokenizer_of(train_model("bpe", counts, vocab_size, **options))
+def _build(kind: Literal["bpe", "unigram"], counts: WordCounts, vocab_size: int, **options: Any) -> Tokenizer:
+    return tokenizer_of(train_model(kind, counts, vocab_size, **options))
 
 
-def build_sentence_piece_unigram(counts: WordCounts, vocab_size: int, **options: Any) -> Tokenizer:
-    """SentencePiece with `model_type=unigram`; options as in `train_model`."""
-    return tokenizer_of(train_model("unigram", counts, vocab_size, **options))
+build_sentence_piece_bpe, build_sentence_piece_unigram = partial(_build, "bpe"), partial(_build, "unigram")
 
 
 def train_model(
@@ -111,13 +109,12 @@ def tokenizer_of(model: bytes) -> Tokenizer:
     thing differs: a space before a control or user-defined symbol is lost, as in transformers' own converters.
     """
     fields = list(_fields(model))
-    trainer, normalizer = (dict(_fields(dict(fields)[number])) for number in (2, 3))
+    trainer, normalizer = (dict(_fields(dict(fields)[number])) for number in (2, 3))  # specs in ModelProto
     pieces = [_piece(message) for number, message in fields if number == 1]
     unknown = next(i for i, piece in enumerate(pieces) if piece.type == _UNKNOWN)
     byte_fallback = any(piece.type == _BYTE for piece in pieces)
-    if trainer.get(3, 1) == 1:
-        scored = [(piece.text, piece.score) for piece in pieces]
-        kind: Any = models.Unigram(scored, unk_id=unknown, byte_fallback=byte_fallback)
+    if trainer.get(3, 1) == 1:  # model_type: unigram
+        kind: Any = models.Unigram([piece[:2] for piece in pieces], unk_id=unknown, byte_fallback=byte_fallback)
     else:
         ordinary = {piece.text: i for i, piece in enumerate(pieces) if piece.type == _NORMAL}
         kind = models.BPE(
@@ -172,25 +169,15 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
         if kind == 0:
             value, at = _varint(message, at)
             yield key >> 3, value
-        elif kind in (1, 5):
-            width = 8 if kind == 1 else 4
-            yield key >> 3, message[at : at + width]
-            at += width
-        else:
-            length, at = _varint(message, at)
-            yield key >> 3, message[at : at + length]
-            at += length
+            continue
+        size, at = ({1: 8, 5: 4}[kind], at) if kind in (1, 5) else _varint(message, at)
+        yield key >> 3, message[at : at + size]
+        at += size
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
+    end = next(i for i in range(at, len(message)) if message[i] < 128) + 1
+    return sum((byte & 127) << 7 * i for i, byte in enumerate(message[at:end])), end
 
 
 def _library() -> Any:

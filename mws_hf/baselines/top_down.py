@@ -7,14 +7,14 @@ and the threshold can be searched; nothing is merged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer, processors
 from tqdm import tqdm
 
-from mws_hf.baselines.model import UNKNOWN
+from mws_hf.baselines.feed import UNKNOWN
 from mws_hf.baselines.word_piece import PREFIX, bert_words, word_piece_tokenizer
 from mws_hf.errors import MwSError
 from mws_hf.words.counts import WordCounts
@@ -25,8 +25,7 @@ RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
 MAX_LENGTH = 50
 
 
-@dataclass(frozen=True)
-class _Level:
+class _Level(NamedTuple):
     """Substrings of one length: the distinct ones are nodes, numbered from 0.
 
     Attributes:
@@ -217,12 +216,11 @@ def build_top_down(
     reserved = list(dict.fromkeys((*special_tokens, *RESERVED)))
     wanted = vocab_size - len(reserved)
     learnt = learn_top_down(bert_words(counts), wanted, iterations=iterations, show_progress=show_progress)
-    tokens = list(dict.fromkeys((*reserved, *learnt)))
-    tokenizer = word_piece_tokenizer(tokens, counts, reserved)
+    tokenizer = word_piece_tokenizer([*reserved, *learnt], counts, reserved)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[START] $A [END]",
         pair="[START] $A [END] $B:1 [END]:1",
-        special_tokens=[(token, tokens.index(token)) for token in ("[START]", "[END]")],
+        special_tokens=[(token, reserved.index(token)) for token in ("[START]", "[END]")],
     )
     return tokenizer
 

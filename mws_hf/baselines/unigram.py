@@ -1,16 +1,21 @@
-"""Unigram language model tokenizer by the library's trainer (EM and pruning, Viterbi), with byte fallback added."""
+"""Unigram language model tokenizer by the library's trainer (EM and pruning, Viterbi), with byte fallback added.
+
+`initial_costs` and `viterbi` are the model before any EM, to read and to check published numbers with: all characters
+and the most frequent substrings, each with its share of the counts; a word is cut to be most probable.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, trainers
 
 from mws_hf.backend import BYTE_TOKENS
-from mws_hf.baselines.bpe import set_normalizer, split_of
-from mws_hf.baselines.feed import train_on_counts
+from mws_hf.baselines.feed import tokenizer_like, train_on_counts
 from mws_hf.words.counts import WordCounts
 
 UNKNOWN_PIECE = "<unk>"
@@ -44,14 +49,11 @@ def build_unigram(
         show_progress=show_progress,
     )
     train_on_counts(learner, trainer, dict(counts.items()))
-    pieces = [(piece, score) for piece, score in json.loads(learner.to_str())["model"]["vocab"]]
     taken = {*reserved, *BYTE_TOKENS}
-    tokenizer = unigram_tokenizer(reserved, settled([p for p in pieces if p[0] not in taken]))
-    set_normalizer(tokenizer, counts)
-    tokenizer.pre_tokenizer = split_of(counts)
-    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
-    tokenizer.add_special_tokens([token for token in special_tokens if token != UNKNOWN_PIECE])
-    return tokenizer
+    vocab = json.loads(learner.to_str())["model"]["vocab"]
+    model = _byte_fallback_model(reserved, settled([(piece, score) for piece, score in vocab if piece not in taken]))
+    decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
+    return tokenizer_like(counts, model, decoder, [token for token in special_tokens if token != UNKNOWN_PIECE])
 
 
 def settled(pieces: Pieces) -> Pieces:
@@ -76,11 +78,61 @@ def settled(pieces: Pieces) -> Pieces:
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
-def unigram_tokenizer(reserved: Sequence[str], pieces: Pieces) -> Tokenizer:
-    """A Unigram model whose ids are: reserved tokens, byte tokens, pieces in the order given.
+def _byte_fallback_model(reserved: Sequence[str], pieces: Pieces) -> models.Unigram:
+    """A model whose ids are: reserved tokens, byte tokens, pieces in the order given.
 
     Reserved and byte tokens score far below all pieces, so that Viterbi never prefers one that stands in text.
     """
     worst = min((score for _, score in pieces), default=0.0) - 100.0
     vocab = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
-    return Tokenizer(models.Unigram(vocab, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True))
+    return models.Unigram(vocab, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True)
+
+
+def initial_costs(words: Mapping[str, int], n_tokens: int) -> dict[str, float]:
+    """Cost -log(frequency / total) of all characters and the most frequent longer substrings.
+
+    Args:
+        words: word -> count; among equally frequent substrings the one seen first is taken.
+        n_tokens: number of tokens, characters included.
+
+    >>> sorted(initial_costs({"hug": 10, "pug": 5}, 5))
+    ['g', 'h', 'p', 'u', 'ug']
+    """
+    characters: Counter[str] = Counter()
+    substrings: Counter[str] = Counter()
+    for word, count in words.items():
+        for start, character in enumerate(word):
+            characters[character] += count
+            for end in range(start + 2, len(word) + 1):
+                substrings[word[start:end]] += count
+    # the sort is stable; `Counter.most_common` with a number is not
+    longer = sorted(substrings.items(), key=lambda item: -item[1])[: max(0, n_tokens - len(characters))]
+    frequency = {**characters, **dict(longer)}
+    total = sum(frequency.values())
+    return {token: -math.log(count / total) for token, count in frequency.items()}
+
+
+def viterbi(word: str, costs: Mapping[str, float]) -> tuple[list[str], float]:
+    """The cheapest way to cut a word, and what it costs; of equally cheap ways the one with the longer last piece.
+
+    Returns:
+        Pieces and their summed cost; ``["<unk>"]`` and infinity when the pieces cannot spell the word.
+
+    >>> viterbi("hug", {"h": 3.0, "u": 3.0, "g": 3.0, "ug": 4.0})
+    (['h', 'ug'], 7.0)
+    """
+    best = [0.0] + [math.inf] * len(word)
+    begin = [0] * (len(word) + 1)
+    for end in range(1, len(word) + 1):
+        for start in range(end):
+            cost = best[start] + costs.get(word[start:end], math.inf)
+            if cost < best[end]:
+                best[end], begin[end] = cost, start
+    if math.isinf(best[-1]):
+        return ["<unk>"], math.inf
+    pieces: list[str] = []
+    end = len(word)
+    while end:
+        pieces.append(word[begin[end] : end])
+        end = begin[end]
+    return pieces[::-1], best[-1]

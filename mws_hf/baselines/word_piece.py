@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from mws_hf.baselines.bpe import set_normalizer, split_of
-from mws_hf.baselines.feed import rewritten, train_on_counts
-from mws_hf.baselines.model import UNKNOWN
+from mws_hf.baselines.feed import UNKNOWN, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, likelihood
 from mws_hf.words.counts import WordCounts
 
@@ -41,14 +39,7 @@ def build_likelihood(
 def build_library(
     counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
 ) -> Tokenizer:
-    """WordPiece by the trainer of `tokenizers`, which is BPE by frequency with ``##``.
-
-    Args:
-        counts: pre-tokens; white space and punctuation divide them further, as in BERT.
-        vocab_size: entries: special tokens, ``[UNK]``, characters, merges.
-        special_tokens: get the first ids.
-        show_progress: the library's own progress bars.
-    """
+    """WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``; arguments as `build_likelihood`."""
     reserved = list(dict.fromkeys((*special_tokens, UNKNOWN)))
     words = bert_words(counts)
     learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
@@ -140,14 +131,6 @@ def bert_words(counts: WordCounts) -> dict[str, int]:
 
 
 def word_piece_tokenizer(tokens: Sequence[str], counts: WordCounts, special_tokens: Sequence[str]) -> Tokenizer:
-    """The tokenizer of a piece list; ids are the places in it.
-
-    ``[UNK]`` is an ordinary entry, not an added special token: decoding keeps it, and text cannot ask for it.
-    """
-    vocab = {token: number for number, token in enumerate(tokens)}
-    tokenizer = Tokenizer(models.WordPiece(vocab=vocab, unk_token=UNKNOWN))
-    set_normalizer(tokenizer, counts)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split_of(counts), _BERT])
-    tokenizer.decoder = decoders.WordPiece(prefix=PREFIX, cleanup=False)
-    tokenizer.add_special_tokens([token for token in special_tokens if token != UNKNOWN])
-    return tokenizer
+    """The tokenizer of a piece list; ids are the places in it."""
+    model = models.WordPiece(vocab=numbered(tokens), unk_token=UNKNOWN)
+    return tokenizer_like(counts, model, decoders.WordPiece(prefix=PREFIX, cleanup=False), special_tokens, _BERT)

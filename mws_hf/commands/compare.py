@@ -11,7 +11,9 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands.figures import counted
+from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.sources import (
+    INPUTS,
     Column,
     Encoding,
     Errors,
@@ -22,9 +24,10 @@ from mws_hf.commands.sources import (
     Reading,
     Sources,
     WordList,
-    check_files,
+    check_present,
 )
 from mws_hf.errors import MwSError
+from mws_hf.lock import output_lock
 from mws_hf.pattern import WORD_PATTERN
 
 
@@ -37,11 +40,7 @@ def compare(
     ],
     corpus: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="CORPUS...",
-            help="Text (.txt, .jsonl, .parquet; the former two also .gz), globs, or saved counts.",
-            show_default=False,
-        ),
+        typer.Argument(metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.", show_default=False),
     ] = None,
     systems: Annotated[
         list[str] | None,
@@ -79,7 +78,8 @@ def compare(
     files, further = _sizes_apart(corpus or [])
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(files, lexicon, word_list, reading=reading, quiet=quiet)
-    check_files([*gold, *([text] if text else [])])
+    check_present([*gold, *([text] if text else [])])
+    refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, word_list)
     check_output(output, folder=True)
     if not no_plots and importlib.util.find_spec("matplotlib") is None:
         raise MwSError("the plots need matplotlib: pip install 'mws-hf[plot]', or give --no-plots")
@@ -89,16 +89,17 @@ def compare(
 
     sizes = parse_sizes([*vocab_size, *further])
     specs = parse_systems(systems) if systems else None
-    result = run_comparison(
-        sources.gather(WORD_PATTERN, None),
-        gold,
-        sizes,
-        output,
-        systems=specs,
-        text=text,
-        plots=not no_plots,
-        show_progress=not quiet,
-    )
+    with output_lock(output):
+        result = run_comparison(
+            sources.gather(WORD_PATTERN, None),
+            gold,
+            sizes,
+            output,
+            systems=specs,
+            text=text,
+            plots=not no_plots,
+            show_progress=not quiet,
+        )
     if as_json:
         typer.echo(json.dumps({"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}))
     else:

@@ -10,6 +10,7 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands.figures import counted, parse_bytes
+from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -65,6 +66,7 @@ def count(
     """
     if classic and pattern is not None:
         raise MwSError("--classic and --pattern both name a split pattern; give one of them")
+    refuse_overwriting([output], files, word_list, lemmas)
     check_output(output, folder=False)
     cap = parse_bytes(memory_cap, "--memory-cap")
     reading = Reading(field, column, encoding, errors)

@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.cli import INTERRUPTED
 from mws_hf.commands.figures import counted, parse_bytes
-from mws_hf.commands.sources import Column, Field, Json, Quiet, Workers
+from mws_hf.commands.outputs import files_in, refuse_overwriting
+from mws_hf.commands.sources import INPUTS, Column, Encoding, Errors, Field, Json, Quiet, Workers
+
+if TYPE_CHECKING:
+    from mws_hf.encode.corpus import EncodedCorpus
 
 
 def encode(
     tokenizer: Annotated[
         str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json), or a Hub name, user/repo.")
     ],
-    corpus: Annotated[list[str], typer.Argument(help="Text, .jsonl, .parquet (.gz too), globs, '-' for stdin.")],
+    corpus: Annotated[list[str], typer.Argument(help=f"{INPUTS}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
     workers: Workers = None,
     document: Annotated[str, typer.Option(help="What a document is in text files: line or file.")] = "line",
@@ -29,14 +34,19 @@ def encode(
         str, typer.Option(metavar="BYTES", help="Bytes of text per shard, such as 500K or 1G.")
     ] = "64M",
     resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a finished corpus of other settings, once the new one is finished.")
+    ] = False,
     field: Field = None,
     column: Column = None,
+    encoding: Encoding = "utf-8",
+    errors: Errors = "strict",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Encode a corpus: memory-mapped ids that `datasets.load_from_disk` and `mws_hf.encode.EncodedCorpus` read.
 
-    Run the same command again to finish an interrupted run.
+    Run the same command again to finish an interrupted run. A run that fails leaves a finished corpus as it was.
 
     For example:
 
@@ -44,25 +54,41 @@ def encode(
 
         mws encode out/mine corpus.jsonl --field text --output ids --separator none
     """
-    check_output(output, folder=True)
     shard_bytes = parse_bytes(shard_size, "--shard-size")
     from mws_hf.encode.bulk import encode_corpus
+    from mws_hf.encode.corpus import MANIFEST
+    from mws_hf.encode.shards import DATASET_FILES
+    from mws_hf.words.files import expand_paths
 
+    refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
+    check_output(output, folder=True)
     began = time.perf_counter()
-    encoded = encode_corpus(
-        tokenizer,
-        corpus,
-        output,
-        workers=workers,
-        shard_size=shard_bytes,
-        separator=None if separator == "none" else separator,
-        document=document,
-        field=field,
-        column=column,
-        resume=resume,
-        show_progress=not quiet,
-    )
-    seconds = time.perf_counter() - began
+    try:
+        encoded = encode_corpus(
+            tokenizer,
+            expand_paths(corpus),  # on a command line they are files, never texts
+            output,
+            workers=workers,
+            shard_size=shard_bytes,
+            separator=None if separator == "none" else separator,
+            document=document,
+            field=field,
+            column=column,
+            encoding=encoding,
+            errors=errors,
+            resume=resume,
+            force=force,
+            show_progress=not quiet,
+        )
+    except KeyboardInterrupt:
+        if resume:
+            raise  # `commands.app` says that the same command goes on
+        typer.echo("\ninterrupted; the same command without --no-resume goes on from here", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    _tell(encoded, output, time.perf_counter() - began, as_json)
+
+
+def _tell(encoded: EncodedCorpus, output: Path, seconds: float, as_json: bool) -> None:
     result = {
         "directory": str(output),
         "documents": len(encoded),

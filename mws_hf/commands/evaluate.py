@@ -12,7 +12,8 @@ import typer
 
 from mws_hf.atomic import check_output, write_text
 from mws_hf.commands.figures import counted
-from mws_hf.commands.sources import check_files
+from mws_hf.commands.outputs import refuse_overwriting
+from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
@@ -66,8 +67,10 @@ def evaluate(
         raise MwSError(f"--isolated {isolated!r} is unknown; choose space or none")
     if not gold and text is None:
         raise MwSError("nothing to score on: give gold segmentations (--gold FILE), running text (--text FILE) or both")
-    check_files([*(gold or []), *([text] if text else [])])
+    check_present([*(gold or []), *([text] if text else [])])
     if output is not None:
+        tokenizers = [str(file) for name in named.values() for file in Path(name).glob("*.json")]
+        refuse_overwriting([output], gold, text, list(named.values()), tokenizers)
         check_output(output, folder=False)
     from mws_hf.evaluate.report import evaluate as run_evaluation
 

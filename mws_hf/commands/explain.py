@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands.figures import aligned
+from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -26,10 +28,15 @@ from mws_hf.commands.sources import (
     WordList,
 )
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from mws_hf.explain import Traced
     from mws_hf.learn.contextual.learner import Evidence
+    from mws_hf.learn.trainer import MwSTrainer
+    from mws_hf.words.counts import WordCounts
 
 From = Annotated[
     list[str] | None,
@@ -80,84 +87,178 @@ def explain(
 
         mws explain --merges 20 --lemmas lemmas.txt
     """
+    if plot is not None:
+        refuse_overwriting([plot], source, word_list, lemmas)
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(source, lexicon, word_list, lemmas, reading=reading, quiet=quiet)
-    if pair or merges is not None:
-        if plot is not None:
-            raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
-        rows = _classic_rows(sources, pair, merges)
+    if model is not None and not model.exists():
+        raise MwSError(f"{model}: no such tokenizer directory; train one with `mws train ... --output {model}`")
+    classic = pair is not None or merges is not None
+    if classic and plot is not None:
+        raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
+    if not classic:
+        _check(words, model, plot, sources)
+    known = _Model() if model is None else _open(model)
+    if model is not None and not quiet:
+        typer.echo(f"{model}: {known.describe()}", err=True)
+    if classic:
+        rows = _classic_rows(sources, pair, merges, known)
         typer.echo(json.dumps(rows, ensure_ascii=False) if as_json else _table(rows))
         return
+    _explain_words(words or [], known, sources, plot, as_json)
+
+
+def _check(words: list[str] | None, model: Path | None, plot: Path | None, sources: Sources) -> None:
+    """Refuse, before anything is loaded or counted, what cannot be explained of words.
+
+    Raises:
+        MwSError: no word, neither model nor training words, or one of these is missing.
+    """
     if not words:
         raise MwSError("nothing to explain: give words, --pair LEFT RIGHT, or --merges N")
     if model is None and sources.is_empty:
         raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
-    if model is not None and not model.exists():
-        raise MwSError(f"{model}: no such tokenizer directory; train one with `mws train ... --output {model}`")
     if plot is not None:
         _check_plot(plot, sources)
     if not sources.is_empty:
         sources.check(None, None)
-    _explain_words(words, model, sources, plot, as_json)
 
 
-def _explain_words(words: list[str], model: Path | None, sources: Sources, plot: Path | None, as_json: bool) -> None:
-    from mws_hf.explain import evidence_lines, merge_trace, plot_evidence
+@dataclass(frozen=True)
+class _Model:
+    """The tokenizer to explain, if any, and what `MwSTrainer` learnt it with (None: not known)."""
 
-    ranks = {} if model is None else _ranks(model)
-    evidence = None if sources.is_empty else _evidence(sources)
+    backend: Tokenizer | None = None
+    settings: dict[str, Any] | None = None
+
+    @cached_property
+    def trainer(self) -> MwSTrainer:
+        """A trainer with the model's settings, or with the default ones."""
+        from mws_hf.learn.trainer import MwSTrainer
+
+        try:
+            return MwSTrainer(**{**(self.settings or {}), "show_progress": False})
+        except TypeError as error:
+            raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
+
+    def describe(self) -> str:
+        """The settings in a line."""
+        if self.settings is None:
+            return "settings unknown, defaults assumed"
+        shown = {name: value for name, value in self.settings.items() if value is not None and name != "pattern"}
+        return "learnt with " + ", ".join(f"{name}={value}" for name, value in shown.items())
+
+    def gather(self, sources: Sources, default_pattern: str = WORD_PATTERN) -> WordCounts:
+        """The training words, counted as the model's were: with its pattern, normalization and least count."""
+        from mws_hf.backend import pattern_of
+
+        pattern = None if self.backend is None else pattern_of(self.backend)
+        counts = sources.gather(pattern, self.normalization, default_pattern)
+        return counts.at_least(self.trainer.min_count)
+
+    @property
+    def normalization(self) -> str | None:
+        if self.backend is None or self.backend.normalizer is None:
+            return None
+        return str(json.loads(self.backend.normalizer.__getstate__())["type"]).lower()
+
+
+def _open(model: Path) -> _Model:
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+    from mws_hf.training_record import read_record
+
+    backend = MwSTokenizerFast.from_pretrained(str(model.resolve())).backend_tokenizer
+    return _Model(backend, read_record(model, backend))
+
+
+def _explain_words(words: list[str], known: _Model, sources: Sources, plot: Path | None, as_json: bool) -> None:
+    from mws_hf.explain import Traced, Tracer, evidence_lines, plot_evidence
+
+    counts = None if sources.is_empty else known.gather(sources)
+    evidence = None if counts is None else _evidence(counts, known.trainer)
+    tracer = None if known.backend is None else Tracer(known.backend)
     drawn: list[tuple[str, list[float], list[str]]] = []
     for word in words:
-        steps = merge_trace(" " + word, ranks)
-        tokens = [*steps[-1].tokens] if steps else [" ", *word]
-        shown = [token for token in (tokens[0].removeprefix(" "), *tokens[1:]) if token]
-        found = None if evidence is None else evidence.word(" " + word)
-        result: dict[str, Any] = {"word": word}
-        if model is not None:
-            result |= {"tokens": tokens, "merges": [asdict(step) for step in steps]}
-        if evidence is not None:
-            result["boundaries"] = None if found is None else [round(value, 4) for value in found[1:]]
-        if found is not None:
-            drawn.append((word, found[1:], shown if model is not None else [word]))
+        traced = tracer(" " + word) if tracer else [Traced(part, (part,), ()) for part in _split(" " + word, counts)]
+        found = [None if evidence is None else evidence.word(each.text) for each in traced]
+        shown = [_without_space(each, values) for each, values in zip(traced, found, strict=True) if values is not None]
+        drawn += shown
         if as_json:
-            typer.echo(json.dumps(result, ensure_ascii=False))
+            typer.echo(json.dumps(_result(word, traced, found, known, evidence is not None), ensure_ascii=False))
             continue
-        for step in steps:
+        for step in (step for each in traced for step in each.steps):
             typer.echo(f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}")
-        if found is not None:
-            typer.echo(evidence_lines(word, found[1:], drawn[-1][2]))
-        elif evidence is not None:
-            typer.echo(f"{word}: not among the training types, so there is no evidence of its own")
+        for letters, values, pieces in shown:
+            typer.echo(evidence_lines(letters, values, pieces))
+        for each in (each for each, values in zip(traced, found, strict=True) if evidence and values is None):
+            typer.echo(f"{each.text.strip()}: not among the training types, so there is no evidence of its own")
     if plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the words is among the training types (give --from or --lexicon)")
         plot_evidence(plot, [w for w, _, _ in drawn], [b for _, b, _ in drawn], [t for _, _, t in drawn])
 
 
-def _ranks(model: Path) -> dict[tuple[str, str], int]:
-    from mws_hf.backend import tables_of
-    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+def _split(text: str, counts: WordCounts | None) -> list[str]:
+    """Pre-tokens of a text as those of the counts were made."""
+    from mws_hf.backend import NORMALIZERS
 
-    merges = tables_of(MwSTokenizerFast.from_pretrained(str(model.resolve())).backend_tokenizer)[1]
-    return {pair: rank for rank, pair in enumerate(merges)}
+    if counts is None:
+        return [text]
+    normalizer = NORMALIZERS[counts.normalization]() if counts.normalization else None
+    return split(normalizer.normalize_str(text) if normalizer else text, counts.pattern)
 
 
-def _evidence(sources: Sources) -> Evidence:
+def _without_space(traced: Traced, values: list[float]) -> tuple[str, list[float], list[str]]:
+    """Letters, evidence and pieces of a pre-token, less its leading space."""
+    lead = len(traced.text) - len(traced.text.removeprefix(" "))
+    first, *others = traced.pieces
+    return traced.text[lead:], values[lead:], [piece for piece in (first[lead:], *others) if piece]
+
+
+def _result(
+    word: str, traced: list[Traced], found: list[list[float] | None], known: _Model, with_evidence: bool
+) -> dict[str, Any]:
+    """One line of `--json`; boundaries are None for pre-tokens without evidence, and as a whole where there is none."""
+    result: dict[str, Any] = {"word": word}
+    if known.backend is not None:
+        result["pretokens"] = [each.text for each in traced]
+        result["tokens"] = [token for each in traced for token in each.tokens]
+        result["merges"] = [asdict(step) for each in traced for step in each.steps]
+        result["settings"] = known.settings
+    if with_evidence:
+        values: list[float | None] = []
+        for each, own in zip(traced, found, strict=True):
+            values += [None] * len(each.text) if own is None else [round(value, 4) for value in own]
+        result["boundaries"] = None if all(own is None for own in found) else values[1:]
+    return result
+
+
+def _evidence(counts: WordCounts, trainer: MwSTrainer) -> Evidence:
     from mws_hf.learn.contextual.forms import collect_forms
     from mws_hf.learn.contextual.learner import collect_evidence
+    from mws_hf.learn.contextual.settings import EvidenceSettings
 
-    counts = sources.gather(None, None)
-    return collect_evidence(collect_forms(counts.words, counts.counts))
+    settings = EvidenceSettings(max_types=trainer.max_types, crossing_penalty=trainer.crossing_penalty)
+    return collect_evidence(collect_forms(counts.words, counts.counts), settings)
 
 
-def _classic_rows(sources: Sources, pair: tuple[str, str] | None, merges: int | None) -> list[dict[str, Any]]:
+def _classic_rows(
+    sources: Sources, pair: tuple[str, str] | None, merges: int | None, known: _Model
+) -> list[dict[str, Any]]:
+    from mws_hf.learn.classic import ClassicScore
     from mws_hf.learn.classic_explain import explain_merges, explain_pair
     from mws_hf.learn.symbols import SymbolCorpus
 
-    corpus = SymbolCorpus.from_words(sources.gather(None, None, GPT4_PATTERN).words)
+    trainer = known.trainer
+    if known.settings is not None and trainer.criterion != "classic":
+        raise MwSError("the model was learnt by the contextual criterion; --pair and --merges explain the classic one")
+    score = ClassicScore(**{field.name: getattr(trainer, field.name) for field in fields(ClassicScore)})
+    counts = known.gather(sources, GPT4_PATTERN)
+    corpus = SymbolCorpus.from_words(counts.words, None if trainer.types else counts.counts.tolist())
     if pair is not None:
-        return [explain_pair(corpus, *pair, show_progress=sources.show_progress).to_dict()]
-    return [row.to_dict() for row in explain_merges(corpus, merges or 0, show_progress=sources.show_progress)]
+        return [explain_pair(corpus, *pair, score, show_progress=sources.show_progress).to_dict()]
+    found = explain_merges(corpus, merges or 0, score, show_progress=sources.show_progress)
+    return [row.to_dict() for row in found]
 
 
 def _check_plot(plot: Path, sources: Sources) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,13 +15,11 @@ from mws_hf.pattern import WORD_PATTERN, compiled
 if TYPE_CHECKING:
     from mws_hf.words.counts import WordCounts
 
-Files = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Text (.txt, .jsonl, also .gz; .parquet), globs, '-' for stdin, or counts from `mws count`.",
-        show_default=False,
-    ),
-]
+INPUTS = (
+    "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
+    "'-' for stdin"
+)
+Files = Annotated[list[str] | None, typer.Argument(help=f"{INPUTS}, or counts from `mws count`.", show_default=False)]
 Lexicon = Annotated[
     str | None,
     typer.Option(
@@ -29,7 +28,7 @@ Lexicon = Annotated[
 ]
 WordList = Annotated[
     list[Path] | None,
-    typer.Option("--word-list", help="A word<TAB>count list, plain or .gz; repeat for more [default: none]."),
+    typer.Option("--word-list", help="A word<TAB>count list, plain or compressed; repeat for more [default: none]."),
 ]
 Lemmas = Annotated[
     Path | None,
@@ -39,9 +38,12 @@ Field = Annotated[
     str | None, typer.Option("--field", help="The text field of .jsonl records [default: none, it must be named].")
 ]
 Column = Annotated[
-    str | None, typer.Option("--column", help="The text column of .parquet tables [default: none, it must be named].")
+    str | None,
+    typer.Option(
+        "--column", help="The text column of .csv, .tsv, .parquet, .arrow, datasets [default: none, it must be named]."
+    ),
 ]
-Encoding = Annotated[str, typer.Option(help="Character encoding of text files.")]
+Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
 Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
 Pattern = Annotated[
     str | None,
@@ -113,22 +115,17 @@ class Sources:
             MwSError: no source was given, one is missing, an option is unknown or lacks what it needs.
         """
         from mws_hf.words.counts import check_normalization
+        from mws_hf.words.files import expand_paths
+        from mws_hf.words.inputs import check_files
         from mws_hf.words.lexicon import check_lexicon
-        from mws_hf.words.readers import check_codec, expand_paths, file_kind
 
         if self.is_empty:
             raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
-        check_codec(self.reading.encoding, self.reading.errors)
         check_normalization(normalization)
         if pattern is not None:
             compiled(pattern)
         _, texts = self._apart()
-        kinds = {file_kind(name): name for name in (expand_paths(texts) if texts else [])}
-        for kind, option, value in (
-            ("jsonl", "--field", self.reading.field), ("parquet", "--column", self.reading.column),
-        ):  # fmt: skip
-            if kind in kinds and value is None:
-                raise MwSError(f"{kinds[kind]}: which {option[2:]} holds the text? (choose with {option})")
+        check_files(texts, **asdict(self.reading))
         for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
             expand_paths(path)
         if self.lexicon is not None or self.lemmas is not None:
@@ -155,15 +152,13 @@ class Sources:
         parts = [WordCounts.load(name) for name in saved]
         pattern = pattern or (parts[0].pattern if parts else default_pattern)
         normalization = check_normalization(normalization) or (parts[0].normalization if parts else None)
-        parts += [read_word_list(p, pattern=pattern, normalization=normalization) for p in self.word_lists]
+        coding: dict[str, Any] = {"encoding": self.reading.encoding, "errors": self.reading.errors}
+        parts += [read_word_list(p, pattern=pattern, normalization=normalization, **coding) for p in self.word_lists]
         forms: dict[str, Any] = {
             "pattern": pattern, "normalization": normalization, "show_progress": self.show_progress,
         }  # fmt: skip
         if self.lemmas is not None:
-            lines = [
-                line.strip()
-                for line in read_lines(self.lemmas, encoding=self.reading.encoding, errors=self.reading.errors)
-            ]
+            lines = [line.strip() for line in read_lines(self.lemmas, **coding)]
             parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
         elif self.lexicon is not None:
             parts.append(lexicon_counts(self.lexicon, **forms))
@@ -174,9 +169,11 @@ class Sources:
     def _apart(self) -> tuple[list[str], list[str]]:
         """Saved counts and texts."""
         from mws_hf.words.counts import is_counts_file
+        from mws_hf.words.files import expand_paths
 
-        saved = [name for name in self.files if is_counts_file(name)]
-        return saved, [name for name in self.files if name not in saved]
+        files = expand_paths(self.files) if self.files else []
+        saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
+        return saved, [name for name in files if name not in saved]
 
     def _count_texts(self, texts: list[str], pattern: str, normalization: str | None) -> WordCounts:
         from mws_hf.words.counting import count_files
@@ -193,7 +190,7 @@ class Sources:
         )
 
 
-def check_files(paths: list[Path]) -> None:
+def check_present(paths: list[Path]) -> None:
     """Refuse a missing gold file or text before anything is counted, trained or scored.
 
     Raises:

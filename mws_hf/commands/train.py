@@ -14,6 +14,7 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands.figures import counted
+from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -32,6 +33,7 @@ from mws_hf.commands.sources import (
     Workers,
 )
 from mws_hf.errors import MwSError
+from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ def train(
 
         zcat dump.gz | mws train - --criterion classic --output out/classic
     """
+    refuse_overwriting(tokenizer_files(output), files, word_list, lemmas)
     check_output(output, folder=True)
     from mws_hf.learn.trainer import MwSTrainer
 
@@ -119,7 +122,8 @@ def train(
     )
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers)
-    result = _train_and_save(trainer, sources, pattern, normalization, output)
+    with output_lock(output):
+        result = _train_and_save(trainer, sources, pattern, normalization, output)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
 
 
@@ -129,7 +133,8 @@ def _train_and_save(
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints."""
     from mws_hf.learn.memory import mapped_arrays
     from mws_hf.model_card import model_card, write_model_card
-    from mws_hf.portable import save_backend
+    from mws_hf.saving import save_backend
+    from mws_hf.training_record import settings_of
 
     started = time.perf_counter()
     with mapped_arrays():
@@ -139,7 +144,7 @@ def _train_and_save(
     report = trainer.report
     if report is None:
         raise RuntimeError("training left no report")
-    save_backend(output, backend, roles)
+    save_backend(output, backend, roles, settings_of(trainer))
     card = model_card(
         output.name,
         backend.get_vocab_size(),

@@ -1,25 +1,42 @@
-"""Trained tokenizers and their text scores, kept under a hash of all they depend on; it decides nothing about them."""
+"""Trained tokenizers and their text scores, kept under a hash of all they depend on; it decides nothing about them.
+
+Each record holds a checksum of itself, and that of a training one of the tokenizer's files too. What does not agree
+with its checksum is taken for absent, with a warning, and made again.
+"""
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import importlib.metadata
 import json
+import logging
 import math
+import os
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import mws_hf
 from mws_hf.atomic import write_text
-from mws_hf.compare.plan import Job
+from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.words.counts import WordCounts
 
-_LIBRARIES = ("tokenizers", "sentencepiece", "morfessor", "numpy")
-# what decides how a system is trained and saved; evaluation is not cached but for text scores
-_SOURCES = {True: ("learn", "*.py"), False: ("baselines", "backend.py", "pattern.py")}
+logger = logging.getLogger(__name__)
+
+TRAINING = "training"
+Work = Literal["mws", "rival", "evaluation"]
+
+_LIBRARIES = ("numpy", "numba", "tokenizers", "transformers", "regex", "sentencepiece", "morfessor")
+# what decides how ours and theirs are trained and saved, and how any of them is scored on text
+_SOURCES: dict[Work, tuple[str, ...]] = {
+    "mws": ("learn", "words", "*.py"),
+    "rival": ("baselines", "words", "*.py"),
+    "evaluation": ("evaluate", "baselines/model.py", "*.py"),
+}
 
 
 @dataclass(frozen=True)
@@ -42,23 +59,48 @@ class Cache:
             "corpus": self.corpus,
             "special_tokens": self.special_tokens,
             "system": job.spec.label,
+            "options": MWS_SYSTEMS.get(job.spec.name),
             "vocab_size": job.vocab_size,
-            "program": program_digest(job.spec.is_mws),
+            "program": program_digest("mws" if job.spec.is_mws else "rival"),
         }
         return self.folder / f"{job.title}-{_digest(json.dumps(state, sort_keys=True))}"
 
     def read(self, job: Job, what: str) -> dict[str, Any] | None:
-        """A record about a job, or None when there is none (or a damaged one, which is then made again)."""
-        try:
-            record = json.loads(self._file(job, what).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        """A record about a job, or None when there is none or it is damaged: then it is removed and must be made again.
+
+        A damaged `TRAINING` takes all of the job's records and its tokenizer with it.
+        """
+        file = self._file(job, what)
+        if not os.path.lexists(file):
             return None
-        return record if isinstance(record, dict) and self.directory(job).is_dir() else None
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            record = content["record"]
+            sound = isinstance(record, dict) and content["checksum"] == self._checksum(job, what, record)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            sound = False
+        if sound:
+            return dict(record)
+        logger.warning("%s or what it tells of is damaged; it is made again", file)
+        for path in [self.directory(job), *self._files(job)] if what == TRAINING else [file]:
+            _remove(path)
+        return None
 
     def write(self, job: Job, what: str, record: dict[str, Any]) -> None:
         """Keep a record about a job whose tokenizer is saved; NaN becomes null."""
         plain = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in record.items()}
-        write_text(self._file(job, what), json.dumps(plain, allow_nan=False) + "\n")
+        content = {"record": plain, "checksum": self._checksum(job, what, plain)}
+        write_text(self._file(job, what), json.dumps(content, allow_nan=False) + "\n")
+
+    def _checksum(self, job: Job, what: str, record: dict[str, Any]) -> str:
+        directory = self.directory(job)
+        files = sorted(path for path in directory.rglob("*") if path.is_file()) if what == TRAINING else []
+        contents = [(path.relative_to(directory).as_posix(), _bytes_digest(path.read_bytes())) for path in files]
+        return _digest(json.dumps([record, contents], sort_keys=True))
+
+    def _files(self, job: Job) -> list[Path]:
+        directory = self.directory(job)
+        return sorted(directory.parent.glob(f"{glob.escape(directory.name)}.*.json"))
 
     def _file(self, job: Job, what: str) -> Path:
         directory = self.directory(job)
@@ -80,22 +122,22 @@ def counts_digest(counts: WordCounts) -> str:
     return digest.hexdigest()
 
 
-def lines_digest(lines: Iterable[str]) -> str:
-    """Hash of a text given by lines."""
-    digest = hashlib.sha256()
+def text_record(lines: Iterable[str]) -> str:
+    """The name of the record of a text's scores: a hash of its lines and of the code that scores."""
+    digest = hashlib.sha256(program_digest("evaluation").encode())
     for line in lines:
         digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
-    return digest.hexdigest()[:16]
+    return f"text-{digest.hexdigest()[:16]}"
 
 
-@lru_cache(maxsize=2)
-def program_digest(is_mws: bool) -> str:
-    """Hash of the code and the library versions that training depends on, so that no result of other code is reused."""
+@lru_cache
+def program_digest(work: Work) -> str:
+    """Hash of the code and the library versions that a result depends on, so that none of other code is reused."""
     root = Path(mws_hf.__file__).parent
     digest = hashlib.sha256(mws_hf.__version__.encode())
-    for name in _SOURCES[is_mws]:
+    for name in _SOURCES[work]:
         digest.update(_tree(root, name))
-    for library in () if is_mws else _LIBRARIES:
+    for library in _LIBRARIES:
         try:
             digest.update(f"{library}={importlib.metadata.version(library)}".encode())
         except importlib.metadata.PackageNotFoundError:
@@ -108,5 +150,16 @@ def _tree(root: Path, name: str) -> bytes:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).digest()
 
 
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return _bytes_digest(text.encode())
+
+
+def _bytes_digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]

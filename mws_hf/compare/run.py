@@ -11,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from mws_hf.compare.cache import Cache, counts_digest, lines_digest
+from mws_hf.compare.cache import TRAINING, Cache, counts_digest, text_record
 from mws_hf.compare.plan import Job, SystemSpec, default_systems, plan
 from mws_hf.compare.results import Comparison, Example, Row, Tokenizer
 from mws_hf.compare.tables import write_tables
@@ -134,14 +134,15 @@ def _measure(
     cuts = {gold.name: segment_words(source, [entry.word for entry in gold.words]) for gold in golds}
     if lines is None or is_plain_function(source):
         return cuts, None
-    what = f"text-{lines_digest(lines)}"
-    if cache.read(job, what) is None:
+    what = text_record(lines)
+    if (scores := cache.read(job, what)) is None:
         cache.write(job, what, score_text(source, lines).to_dict())
-    return cuts, cache.read(job, what)
+        scores = cache.read(job, what)
+    return cuts, scores
 
 
 def _record(job: Job, cache: Cache, folder: Path, text: dict[str, float | None] | None) -> Tokenizer:
-    training = cache.read(job, "training") or {}
+    training = cache.read(job, TRAINING) or {}
     directory = cache.directory(job).relative_to(folder).as_posix()
     return Tokenizer(
         job.spec.label, job.vocab_size, int(training["n_tokens"]), float(training["seconds"]), directory, text

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mws_hf import baselines
-from mws_hf.compare.cache import Cache
+from mws_hf.compare.cache import TRAINING, Cache
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.learn.trainer import MwSTrainer
@@ -74,13 +74,13 @@ class Training:
         Raises:
             MwSError: the system refuses this word list or size.
         """
-        if self.cache.read(job, "training") is not None:
+        if self.cache.read(job, TRAINING) is not None:
             return
         directory = self.cache.directory(job)
         started = time.perf_counter()
         n_tokens, saved = self._train_mws(job, directory) if job.spec.is_mws else self._train_rival(job, directory)
         seconds = round(time.perf_counter() - started + saved, 2)
-        self.cache.write(job, "training", {"seconds": seconds, "n_tokens": n_tokens})
+        self.cache.write(job, TRAINING, {"seconds": seconds, "n_tokens": n_tokens})
 
     def _train_mws(self, job: Job, directory: Path) -> tuple[int, float]:
         """Entries of the vocabulary, and seconds that were saved by evidence that was known."""

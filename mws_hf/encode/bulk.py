@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
 from collections.abc import Iterator
@@ -12,15 +11,15 @@ from typing import Any
 
 from tqdm import tqdm
 
-from mws_hf.atomic import write_text
-from mws_hf.encode.corpus import MANIFEST, EncodedCorpus, read_manifest
+from mws_hf.encode.corpus import EncodedCorpus
 from mws_hf.encode.encoder import BlockEncoder, Encoded, load_backend
-from mws_hf.encode.shards import Shard, remove_dataset_files, write_dataset_files, write_shard
-from mws_hf.encode.sources import Block, checksum, read_source, source_size
+from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
+from mws_hf.encode.shards import DATASET_FILES, Shard, shard_name, write_shard
+from mws_hf.encode.sources import Block, checksum, files_of, read_source, source_size
 from mws_hf.errors import MwSError
+from mws_hf.lock import output_lock
 
 SHARD_BYTES = 64 << 20
-_FIXED = ("tokenizer", "separator", "document", "shard_size")
 
 
 def encode_corpus(
@@ -34,7 +33,10 @@ def encode_corpus(
     document: str = "line",
     field: str | None = None,
     column: str | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
     resume: bool = True,
+    force: bool = False,
     show_progress: bool = False,
 ) -> EncodedCorpus:
     """Encode a corpus into a directory of memory-mapped ids that `datasets.load_from_disk` also reads.
@@ -45,8 +47,8 @@ def encode_corpus(
 
     Args:
         tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `load_backend`).
-        source: files (a path, glob or "-", or a list of them: text, .gz, .jsonl, .parquet), or an iterable of strings,
-            or a `datasets` dataset. A list of documents must be given as ``iter(documents)``.
+        source: files (a path, glob or "-", or a list of them), or documents (an iterable of strings, a table, a
+            `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never taken for files.
         output: the directory to write; it must not hold anything else.
         workers: threads; all cores by default. Tokenizers off the fast path use the threads of the Rust library.
         shard_size: bytes of text per shard, at least; a killed run loses at most one shard.
@@ -54,8 +56,12 @@ def encode_corpus(
         document: what a document is in text files: "line" (its line end included, so that the documents joined are the
             file) or "file".
         field: the field of JSON-lines records that holds the text.
-        column: the text column of Parquet files and datasets.
-        resume: continue an interrupted run after checking that the corpus begins as before; False starts anew.
+        column: the text column of tables and datasets.
+        encoding: of text, JSON-lines and CSV files.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
+        resume: continue an interrupted run after checking that the corpus begins as before; False starts anew. A
+            finished corpus stays whole until the new one is.
+        force: replace a finished corpus of another tokenizer, corpus or settings, when the new one is finished.
         show_progress: a bar on standard error, if that is a terminal.
 
     Returns:
@@ -63,28 +69,41 @@ def encode_corpus(
 
     Raises:
         MwSError: unreadable or empty source, text that is not UTF-8, no such separator, an output made from another
-            tokenizer, corpus or settings.
+            tokenizer, corpus or settings, or which another run is writing or nothing can be written to.
     """
     if workers is not None and workers < 1:
         raise MwSError(f"workers={workers}: at least one thread is needed; None takes all cores")
-    backend, eos = load_backend(tokenizer)
-    encoder = BlockEncoder(backend, _separator_token(separator, eos))
     directory = Path(output)
-    manifest = _begin(directory, encoder, document, shard_size, resume)
-    with _progress(source, show_progress) as bar:
-        blocks = read_source(source, document=document, field=field, column=column, advance=bar.update)
-        _skip_finished(blocks, manifest["shards"], directory)
-        pairs = _encode_in_order(encoder, blocks, workers or available_cores())
-        for parts, check in _gathered(pairs, shard_size):
-            name = f"shard-{len(manifest['shards']):05d}.arrow"
-            manifest["shards"].append(write_shard(directory / name, parts, check))
-            _write_manifest(directory, manifest)
-    if not manifest["shards"]:
-        raise MwSError("the corpus has no documents, nothing to encode")
-    write_dataset_files(directory, manifest["shards"], encoder.dtype, _corpus_fingerprint(manifest))
-    manifest["complete"] = True
-    _write_manifest(directory, manifest)
+    with output_lock(directory):
+        backend, eos = load_backend(tokenizer)
+        encoder = BlockEncoder(backend, _separator_token(separator, eos))
+        manifest = _new_manifest(encoder, document, shard_size)
+        plan = plan_output(directory, manifest, resume, force)
+        reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
+        _check_source(source, document, reading)
+        with _progress(source, show_progress) as bar:
+            blocks = read_source(source, document=document, **reading, advance=bar.update)
+            _skip_finished(blocks, plan)
+            if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
+                manifest["shards"] = plan.shards
+                pairs = _encode_in_order(encoder, blocks, workers or available_cores())
+                _write_shards(plan.work, manifest, _gathered(pairs, shard_size))
+                finish(plan.work, directory, manifest)
     return EncodedCorpus.open(directory)
+
+
+def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple[list[Encoded], str]]) -> None:
+    """Write shards as they come; nothing on disk is touched before the first one is encoded without an error."""
+    shards: list[Shard] = manifest["shards"]
+    prepared = False
+    for parts, check in gathered:
+        if not prepared:
+            prepare(work, manifest)
+            prepared = True
+        shards.append(write_shard(work / shard_name(len(shards)), parts, check))
+        write_manifest(work, manifest)
+    if not shards:
+        raise MwSError("the corpus has no documents, nothing to encode")
 
 
 def _progress(source: Any, show: bool) -> tqdm:
@@ -105,11 +124,10 @@ def _separator_token(separator: str | None, eos: str | None) -> str | None:
     return eos
 
 
-def _begin(directory: Path, encoder: BlockEncoder, document: str, shard_size: int, resume: bool) -> dict[str, Any]:
-    """The manifest to go on with: a new one, or that of an earlier run of the same kind."""
+def _new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
     if shard_size < 1:
         raise MwSError(f"shard_size={shard_size}: must be at least one byte")
-    new: dict[str, Any] = {
+    return {
         "format": 1,
         "complete": False,
         "tokenizer": encoder.fingerprint,
@@ -121,49 +139,37 @@ def _begin(directory: Path, encoder: BlockEncoder, document: str, shard_size: in
         "shard_size": shard_size,
         "shards": [],
     }
-    old = read_manifest(directory)
-    if old is None:
-        if directory.exists() and (not directory.is_dir() or any(directory.glob("*.arrow"))):
-            raise MwSError(f"{directory}: holds something that is not an encoded corpus; choose another output")
-        return new
-    if not resume:
-        for shard in old["shards"]:
-            (directory / shard.file).unlink(missing_ok=True)
-    else:
-        for key in _FIXED:
-            if old[key] != new[key]:
-                raise MwSError(f"{directory}: was begun with another {key}; choose another output, or do not resume")
-        new["shards"] = old["shards"]
-    for rest in directory.glob(".*.tmp"):  # what a killed run was writing
-        rest.unlink()
-    remove_dataset_files(directory)
-    _write_manifest(directory, new)
-    return new
 
 
-def _write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
-    shards: list[Shard] = manifest["shards"]
-    totals = {
-        "documents": sum(shard.documents for shard in shards),
-        "tokens": sum(shard.tokens for shard in shards),
-        "bytes": sum(shard.bytes for shard in shards),
-    }
-    rows = {**manifest, **totals, "shards": [shard._asdict() for shard in shards]}
-    write_text(directory / MANIFEST, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+def _check_source(source: Any, document: str, reading: dict[str, Any]) -> None:
+    """Read the first document of every file: a missing file, field or column is found before anything is written.
+
+    Raises:
+        MwSError: the first thing `read_source` complains of.
+    """
+    names = files_of(source) or []
+    each = [names] if document != "line" else [[name] for name in names]
+    for part in each:
+        if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice
+            next(read_source(part, document=document, **reading, block_bytes=1), None)
 
 
-def _corpus_fingerprint(manifest: dict[str, Any]) -> str:
-    return "".join(shard.checksum for shard in manifest["shards"][-1:]) + manifest["tokenizer"]
+def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
+    """Pass over the blocks of finished shards, making sure that they are the ones which were encoded.
 
-
-def _skip_finished(blocks: Iterator[Block], shards: list[Shard], directory: Path) -> None:
-    """Pass over the blocks of finished shards, making sure that they are the ones which were encoded."""
-    for shard in shards:
+    Raises:
+        MwSError: the source differs, or goes on behind the end of a finished corpus.
+    """
+    advice = "--force replaces the finished corpus" if plan.finished else "--no-resume starts anew"
+    for shard in plan.shards:
         check = 0
         for block in _first(blocks, shard.blocks):
             check = checksum(block, check)
-        if f"{check:016x}" != shard.checksum or not (directory / shard.file).is_file():
-            raise MwSError(f"{directory}: {shard.file} is gone or comes from another corpus; choose another output")
+        if f"{check:016x}" != shard.checksum:
+            what = f"{shard.file} comes from another corpus, field or column"
+            raise MwSError(f"{plan.work}: {what}; choose another output, or {advice}")
+    if plan.finished and next(blocks, None) is not None:
+        raise MwSError(f"{plan.work}: comes from another corpus, a shorter one; choose another output, or {advice}")
 
 
 def _first(blocks: Iterator[Block], count: int) -> Iterator[Block]:

@@ -5,33 +5,73 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from mws_hf.encode.shards import Shard, map_array
+from mws_hf.encode.shards import Shard, map_array, shard_name, shard_problem
 from mws_hf.errors import MwSError
 
 MANIFEST = "corpus.json"
+
+
+_SETTINGS: dict[str, tuple[type, ...]] = {
+    "complete": (bool,),
+    "tokenizer": (str,),
+    "separator": (str, type(None)),
+    "separator_id": (int, type(None)),
+    "document": (str,),
+    "shard_size": (int,),
+}
 
 
 def read_manifest(directory: Path) -> dict[str, Any] | None:
     """The manifest of a corpus directory, with its shards as `Shard` rows; None if there is none.
 
     Raises:
-        MwSError: it is not one of ours.
+        MwSError: it is not one of ours: damaged, of a newer format, or naming anything but our own files beside it.
     """
     path = directory / MANIFEST
     if not path.is_file():
         return None
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if manifest["format"] != 1:
-            raise MwSError(f"{path}: format {manifest['format']} is newer than this version of mws_hf; upgrade it")
-        manifest["shards"] = [Shard(**shard) for shard in manifest["shards"]]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise MwSError(f"{path}: not the manifest of an encoded corpus ({error!r}); remove the directory") from error
-    return manifest
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError, OSError) as error:
+        raise MwSError(f"{path}: cannot be read ({str(error)[:200]}); encode the corpus into another folder") from error
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if isinstance(version, int) and version > 1:
+        raise MwSError(f"{path}: format {version} is newer than this version of mws_hf; upgrade it")
+    problem = "no manifest" if version != 1 else _problem(manifest)
+    if problem is not None:
+        raise MwSError(f"{path}: not the manifest of an encoded corpus ({problem}); encode into another folder")
+    manifest["shards"] = [Shard(**shard) for shard in manifest["shards"]]
+    return cast(dict[str, Any], manifest)
+
+
+def _problem(manifest: dict[str, Any]) -> str | None:
+    """What is wrong with a manifest that anybody may have written."""
+    for key, types in _SETTINGS.items():
+        if not isinstance(manifest.get(key, ...), types):
+            return f"{key} is {_short(manifest.get(key))}"
+    if manifest.get("dtype") not in ("uint16", "uint32"):
+        return f"dtype is {_short(manifest.get('dtype'))}"
+    shards = manifest.get("shards")
+    if not isinstance(shards, list):
+        return "no list of shards"
+    for number, shard in enumerate(shards):
+        if not isinstance(shard, dict) or set(shard) != set(Shard._fields):
+            return f"shard {number} has other fields"
+        if shard["file"] != shard_name(number):
+            return f"the file of shard {number} is {_short(shard['file'])}, not {shard_name(number)}"
+        for key in Shard._fields[1:]:
+            good = isinstance(shard[key], str) if key == "checksum" else type(shard[key]) is int and shard[key] >= 0
+            if not good:
+                return f"{key} of shard {number} is {_short(shard[key])}"
+    return None
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:80]
 
 
 class EncodedCorpus:
@@ -63,6 +103,10 @@ class EncodedCorpus:
         self.dtype = np.dtype(manifest["dtype"])
         self.separator_id: int | None = manifest["separator_id"]
         shards: list[Shard] = manifest["shards"]
+        for shard in shards:
+            problem = shard_problem(self.directory, shard, manifest["dtype"])
+            if problem is not None:
+                raise MwSError(f"{self.directory / shard.file}: {problem}; encode the corpus again with --force")
         paths = [self.directory / shard.file for shard in shards]
         rows = list(zip(paths, shards, strict=True))
         self.ids = [map_array(p, self.dtype, s.ids_at, s.tokens) for p, s in rows]
@@ -78,7 +122,7 @@ class EncodedCorpus:
         """Open the directory that `encode_corpus` wrote.
 
         Raises:
-            MwSError: no corpus there, or one that is not finished.
+            MwSError: no corpus there, or one that is not finished, damaged or not made by `encode_corpus`.
         """
         return cls(directory)
 

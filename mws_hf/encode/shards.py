@@ -6,7 +6,6 @@ The ids are stored once. It knows nothing of tokenizers, and of the manifest onl
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,8 @@ import pyarrow as pa
 
 from mws_hf.atomic import atomic_path, write_text
 from mws_hf.encode.encoder import Encoded
+
+DATASET_FILES = ("dataset_info.json", "state.json")
 
 
 class Shard(NamedTuple):
@@ -77,6 +78,34 @@ def _places(path: Path) -> tuple[int, int, int]:
         return ids_at, ends_at, n_bytes_at
 
 
+def shard_name(number: int) -> str:
+    """The file of a shard.
+
+    >>> shard_name(7)
+    'shard-00007.arrow'
+    """
+    return f"shard-{number:05d}.arrow"
+
+
+def shard_problem(directory: Path, shard: Shard, dtype: str) -> str | None:
+    """Why the file of a shard cannot be mapped, or None: it is missing, cut off, or a link that leads elsewhere.
+
+    Links may stand for a whole corpus, as in the Hub's cache: then all of its files lie in one other folder.
+    """
+    path = directory / shard.file
+    if not path.is_file():
+        return "this shard is missing"
+    if path.is_symlink() and path.resolve().parent != (directory / "corpus.json").resolve().parent:
+        return "a link to a file that is no part of the corpus"
+    places = (
+        (shard.ids_at, shard.tokens, np.dtype(dtype).itemsize),
+        (shard.ends_at, shard.documents + 1, 8),
+        (shard.n_bytes_at, shard.documents, 8),
+    )
+    needed, size = max(at + count * width for at, count, width in places), path.stat().st_size
+    return f"cut off, {size} bytes of at least {needed}" if size < needed else None
+
+
 def map_array(path: Path, dtype: np.dtype, place: int, size: int) -> np.ndarray:
     """`size` numbers of a file from byte `place` on, memory-mapped, read-only."""
     if size == 0:
@@ -84,10 +113,10 @@ def map_array(path: Path, dtype: np.dtype, place: int, size: int) -> np.ndarray:
     return np.memmap(path, dtype, "r", place, (size,))
 
 
-def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: np.dtype, fingerprint: str) -> None:
+def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: str, fingerprint: str) -> None:
     """Write `dataset_info.json` and `state.json`, which make the directory one that `datasets.load_from_disk` reads."""
     features: dict[str, Any] = {
-        "input_ids": {"feature": {"dtype": str(dtype), "_type": "Value"}, "_type": "LargeList"},
+        "input_ids": {"feature": {"dtype": dtype, "_type": "Value"}, "_type": "LargeList"},
         "n_bytes": {"dtype": "int64", "_type": "Value"},
     }
     info = {"citation": "", "description": "", "features": features, "homepage": "", "license": ""}
@@ -100,12 +129,5 @@ def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: np.dtyp
         "_output_all_columns": False,
         "_split": None,
     }
-    write_text(directory / "dataset_info.json", json.dumps(info, indent=1))
-    write_text(directory / "state.json", json.dumps(state, indent=1))
-
-
-def remove_dataset_files(directory: Path) -> None:
-    """Remove what makes the directory look finished."""
-    for name in ("dataset_info.json", "state.json"):
-        if (directory / name).exists():
-            os.unlink(directory / name)
+    for name, content in zip(DATASET_FILES, (info, state), strict=True):
+        write_text(directory / name, json.dumps(content, indent=1))

@@ -1,4 +1,4 @@
-"""Documents of files and iterators as blocks of raw UTF-8 bytes; texts never become Python strings on the way.
+"""Documents of files and iterators as blocks of raw UTF-8 bytes; lines of text never become Python strings on the way.
 
 The cut into blocks depends on the source alone, so that an interrupted run finds the same blocks again.
 """
@@ -9,23 +9,21 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, BinaryIO, NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from mws_hf.encode.kernel import PADDING
 from mws_hf.errors import MwSError
 from mws_hf.jit import njit
+from mws_hf.words.counts import flat_utf8
+from mws_hf.words.documents import document_batches, iterate_documents
+from mws_hf.words.files import file_kind, open_binary
+from mws_hf.words.inputs import check_files, input_files, read_strings
 from mws_hf.words.instructions import WINDOW, range_mask, trailing_zeros
-from mws_hf.words.readers import (
-    expand_paths,
-    file_kind,
-    iterate_documents,
-    open_binary,
-    read_blocks,
-    read_jsonl,
-    read_parquet_batches,
-)
+from mws_hf.words.readers import decoding_error, first_bytes, is_strict_utf8, text_stream, utf8_pieces
 
 BLOCK_BYTES = 4 << 20
 Advance = Callable[[int], None]
@@ -71,7 +69,7 @@ class Block(NamedTuple):
 
 def not_utf8(where: str) -> MwSError:
     """The error for a document that is not UTF-8."""
-    return MwSError(f"{where}: not valid UTF-8; convert the text first, for example with: iconv -f cp1251 -t utf-8")
+    return decoding_error(f"{where}: the text", "utf-8", "invalid bytes")
 
 
 @njit(nogil=True)
@@ -130,27 +128,26 @@ def line_ends(buffer: bytearray, size: int) -> np.ndarray:
     return ends if size == 0 or (found and ends[-1] == size) else np.append(ends, size)
 
 
-def _fill(stream: BinaryIO, name: str, buffer: bytearray, start: int, stop: int) -> int:
+def _fill(stream: io.BufferedReader, buffer: bytearray, start: int, stop: int) -> int:
     """Read into ``buffer[start:stop]`` until it is full or the file ends; returns the place behind what was read."""
-    if isinstance(stream, io.BufferedReader):
-        with memoryview(buffer) as view:
-            while start < stop and (size := stream.readinto(view[start:stop])):
-                start += size
-        return start
-    while start < stop and (piece := next(read_blocks(stream, name, stop - start), b"")):
-        buffer[start : start + len(piece)] = piece
-        start += len(piece)
+    with memoryview(buffer) as view:
+        while start < stop and (size := stream.readinto(view[start:stop])):
+            start += size
     return start
 
 
-def _line_blocks(name: str, block_bytes: int, advance: Advance | None) -> Iterator[Block]:
-    first, rest = 1, bytearray()
+def _line_blocks(name: str, block_bytes: int, encoding: str, errors: str, advance: Advance | None) -> Iterator[Block]:
+    first = 1
     with open_binary(name, advance) as stream:
+        if isinstance(stream, io.BufferedReader) and is_strict_utf8(encoding, errors):
+            source, rest = stream, bytearray(first_bytes(stream, name)[0])  # without a copy on the way
+        else:
+            source, rest = text_stream(stream, name, encoding, errors), bytearray()
         while True:
             room = max(block_bytes, 2 * len(rest))
             buffer = bytearray(room + PADDING)
             buffer[: len(rest)] = rest
-            size = _fill(stream, name, buffer, len(rest), room)
+            size = _fill(source, buffer, len(rest), room)
             last = size < room
             cut = size if last else buffer.rfind(b"\n", 0, size) + 1
             rest = buffer[cut:size]
@@ -170,63 +167,53 @@ def _document_name(source: str, first: int, index: int) -> str:
     return f"{source}, document {first + index}"
 
 
-def _packed(documents: Iterable[bytes], source: str, block_bytes: int) -> Iterator[Block]:
-    """Blocks of documents that come one by one."""
-    first, size, waiting = 1, 0, list[bytes]()
-    for document in documents:
-        waiting.append(document)
-        size += len(document)
-        if size >= block_bytes:
-            yield joined(waiting, partial(_document_name, source, first))
-            first, size, waiting = first + len(waiting), 0, []
-    if waiting:
-        yield joined(waiting, partial(_document_name, source, first))
-
-
 def joined(documents: list[bytes], where: Callable[[int], str]) -> Block:
     """One block of the given documents."""
     ends = np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)))
     return Block(bytearray(b"".join([*documents, bytes(PADDING)])), ends, where)
 
 
-def _encoded(documents: Iterable[str], source: str) -> Iterator[bytes]:
-    for number, document in enumerate(documents, start=1):
-        try:
-            yield document.encode("utf-8")
-        except UnicodeEncodeError as error:
-            message = f"{source}, document {number}: a lone surrogate at character {error.start}, which is not text"
-            raise MwSError(f"{message}; re-decode the source with errors='replace'") from error
-
-
-def _whole_files(names: Iterable[str], advance: Advance | None) -> Iterator[bytes]:
-    for name in names:
-        with open_binary(name, advance) as stream:
-            yield b"".join(read_blocks(stream, name, BLOCK_BYTES))
-
-
-def _parquet_blocks(name: str, column: str | None, advance: Advance | None) -> Iterator[Block]:
+def _arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterator[Block]:
+    """Blocks of documents that come as Arrow strings, a block a batch."""
     first = 1
-    for rows in read_parquet_batches(name, column, advance=advance):
+    for rows in batches:
         if len(rows) == 0:
             continue
-        ends = np.frombuffer(rows.buffers()[1], np.int64)[rows.offset : rows.offset + len(rows) + 1]
-        data = rows.buffers()[2]
-        text = b"" if data is None else memoryview(data)[int(ends[0]) : int(ends[-1])]
-        where = partial(_document_name, name, first)
-        yield Block(bytearray(b"".join([text, bytes(PADDING)])), ends[1:] - ends[0], where)
+        data, bounds = flat_utf8(rows)
+        text = data[bounds[0] : bounds[-1]].data
+        where = partial(_document_name, source, first)
+        yield Block(bytearray(b"".join([text, bytes(PADDING)])), bounds[1:] - bounds[0], where)
         first += len(rows)
 
 
-def is_files(source: Any) -> bool:
-    """Whether a source names files: a path, or a list or tuple of paths. Any other iterable holds documents."""
-    return isinstance(source, (str, os.PathLike, list, tuple))
+def _whole_files(
+    names: list[str], block_bytes: int, encoding: str, errors: str, advance: Advance | None
+) -> Iterator[Block]:
+    first, waiting = 0, list[bytes]()
+    for name in names:
+        with open_binary(name, advance) as stream:
+            waiting.append(b"".join(utf8_pieces(stream, name, encoding, errors, BLOCK_BYTES)))
+        if sum(map(len, waiting)) >= block_bytes:
+            yield joined(waiting, partial(_file_name, names, first))
+            first, waiting = first + len(waiting), []
+    if waiting:
+        yield joined(waiting, partial(_file_name, names, first))
+
+
+def _file_name(names: list[str], first: int, index: int) -> str:
+    return names[first + index]
+
+
+def files_of(source: Any) -> list[str] | None:
+    """The files that `source` names, or None where it holds the texts themselves."""
+    return input_files(source, "encode_corpus(tokenizer, iter(texts), ...)")
 
 
 def source_size(source: Any) -> int | None:
     """Bytes of the files of `source` as stored, compressed ones included; None where one has no size."""
-    if not is_files(source):
+    names = files_of(source)
+    if names is None:
         return None
-    names = expand_paths(source)
     return sum(map(os.path.getsize, names)) if all(map(os.path.isfile, names)) else None
 
 
@@ -236,17 +223,23 @@ def read_source(
     document: str = "line",
     field: str | None = None,
     column: str | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
     block_bytes: int = BLOCK_BYTES,
     advance: Advance | None = None,
 ) -> Iterator[Block]:
     """Blocks of the documents of `source`, in order.
 
+    What can be known of the source before it is read is found out by the call, not by the first block.
+
     Args:
-        source: a path, glob or "-", a list or tuple of them; or an iterable of strings, or a `datasets` dataset.
-        document: in text files, a document is a "line" (with its line end: the documents joined are the file) or a
-            "file".
+        source: files or documents, told apart as `words.inputs.input_files` says.
+        document: in text files, a document is a "line" (with its line end: the documents joined are the file, less a
+            byte order mark) or a "file".
         field: the field of JSON-lines records that holds the text.
-        column: the text column of Parquet files and datasets.
+        column: the text column of tables and datasets.
+        encoding: of text, JSON-lines and CSV files.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
         block_bytes: bytes of text a block has at least, where the source is not at its end.
         advance: told the bytes taken from files as stored, or the bytes of text of documents that come one by one.
 
@@ -255,35 +248,42 @@ def read_source(
     """
     if document not in ("line", "file"):
         raise MwSError(f"document={document!r}: in a text file a document is a 'line' or a 'file'")
-    if not is_files(source):
-        for block in _packed(_encoded(iterate_documents(source, column), "iterator"), "iterator", block_bytes):
-            yield block
-            if advance is not None:
-                advance(block.size)
-        return
-    names = expand_paths(source)
-    kinds = {file_kind(name) for name in names}
-    if document == "file" and kinds == {"text"}:
-        yield from _named_files(names, block_bytes, advance)
-        return
-    for name in names:
-        kind = file_kind(name)
-        if document == "file":
-            raise MwSError(f"{name}: document='file' is for text files; each record of a {kind} file is a document")
-        if kind == "text":
-            yield from _line_blocks(name, block_bytes, advance)
-        elif kind == "jsonl":
-            yield from _packed(_encoded(read_jsonl(name, field, advance=advance), name), name, block_bytes)
-        else:
-            yield from _parquet_blocks(name, column, advance)
+    names = files_of(source)
+    if names is None:
+        batches = document_batches(iterate_documents(source, column), "iterator", block_bytes)
+        return _told(_arrow_blocks(batches, "iterator"), advance)
+    check_files(names, field=field, column=column, encoding=encoding, errors=errors)
+    if document == "file":
+        for name in names:
+            if (kind := file_kind(name)) != "text":
+                raise MwSError(f"{name}: document='file' is for text files; each record of a {kind} file is a document")
+        return _whole_files(names, block_bytes, encoding, errors, advance)
+    return chain.from_iterable(
+        _blocks_of(name, field, column, encoding, errors, block_bytes, advance) for name in names
+    )
 
 
-def _named_files(names: list[str], block_bytes: int, advance: Advance | None) -> Iterator[Block]:
-    first = 0
-    for block in _packed(_whole_files(names, advance), "file", block_bytes):
-        yield block._replace(where=partial(_file_name, names, first))
-        first += len(block.ends)
+def _blocks_of(
+    name: str,
+    field: str | None,
+    column: str | None,
+    encoding: str,
+    errors: str,
+    block_bytes: int,
+    advance: Advance | None,
+) -> Iterator[Block]:
+    kind = file_kind(name)
+    if kind == "text":
+        return _line_blocks(name, block_bytes, encoding, errors, advance)
+    strings = read_strings(
+        name, field=field, column=column, encoding=encoding, errors=errors, advance=advance, size=block_bytes
+    )
+    blocks = _arrow_blocks(strings, name)
+    return _told(blocks, advance) if kind == "dataset" else blocks  # whose files are not read here
 
 
-def _file_name(names: list[str], first: int, index: int) -> str:
-    return names[first + index]
+def _told(blocks: Iterator[Block], advance: Advance | None) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if advance is not None:
+            advance(block.size)

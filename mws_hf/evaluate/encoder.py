@@ -56,6 +56,9 @@ class Encoder:
 def load_encoder(source: Any) -> Encoder:
     """Open a directory, a ``tokenizer.json``, a `tokenizers.Tokenizer` or a transformers tokenizer (fast or slow).
 
+    A directory is opened as `AutoTokenizer` does. One without tokenizer_config.json, or with code of its own (which is
+    never run), is its tokenizer.json alone.
+
     Raises:
         MwSError: no tokenizer there, or transformers cannot open it from local files alone.
     """
@@ -87,10 +90,15 @@ def _open(path: Path) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
-    except Exception as error:
-        if backend.is_file():
-            return _backend_from_file(backend)
-        raise MwSError(f"{path}: transformers cannot open it ({error}); it needs a tokenizer.json") from error
+    except Exception as error:  # it raises whatever its parts raise
+        reason = f"{path}: AutoTokenizer cannot open it ({type(error).__name__}: {_first_line(error)})"
+        if backend.is_file():  # whose own cuts may be others than those of the class that tokenizer_config.json names
+            raise MwSError(f"{reason}; mend tokenizer_config.json, or give {backend} to score that alone") from error
+        raise MwSError(f"{reason}; it needs a tokenizer.json") from error
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
 
 
 def _backend_from_file(path: Path) -> Tokenizer:

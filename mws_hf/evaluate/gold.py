@@ -179,7 +179,10 @@ def _spell(word: str, morphs: list[str]) -> Morphs:
 
 
 def _cells(line: str) -> list[str]:
-    return next(csv.reader([line]))
+    try:
+        return next(csv.reader([line]))
+    except csv.Error:  # a cell of more than 128 KiB
+        return []
 
 
 def _parser(format: str, rows: list[tuple[int, str]], file: Path) -> tuple[bool, Callable[[str], _Parsed]]:

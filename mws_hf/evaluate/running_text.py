@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +18,8 @@ from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.encoder import Encoded, Encoder, Span, is_byte_token, load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.pattern import compiled
+from mws_hf.words.files import expand_paths, file_kind
+from mws_hf.words.readers import read_lines as file_lines
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.pattern.WORD_PATTERN`."""
@@ -125,21 +125,17 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Lines of a UTF-8 text file (gzip allowed) without their line breaks, empty ones left out.
+    """Lines of a UTF-8 text file (compressed or not) without their line breaks, empty ones left out.
 
     Raises:
-        MwSError: the file cannot be read or is not UTF-8.
+        MwSError: the file is missing, unreadable, not plain text or not UTF-8 (file:line).
     """
-    file = Path(path)
-    try:
-        with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as text:
-            for line in text:
-                if stripped := line.rstrip("\r\n"):
-                    yield stripped
-    except UnicodeDecodeError as error:
-        raise MwSError(f"{file}: not UTF-8 ({error}); convert: iconv -f latin1 -t utf-8 {file}") from error
-    except (OSError, EOFError) as error:
-        raise MwSError(f"{file}: cannot be read ({error}); give a readable text file") from error
+    for name in expand_paths(path):
+        if (kind := file_kind(name)) != "text":
+            raise MwSError(f"{name}: a {kind} file; give plain text, a line a document")
+        for line in file_lines(name):
+            if stripped := line.rstrip("\r\n"):
+                yield stripped
 
 
 def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, alpha: float = 2.5) -> float:

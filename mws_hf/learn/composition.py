@@ -29,8 +29,9 @@ DEFAULT_BURIAL_COST = 1.0
 """Price of burying one certain boundary of one word type, in units of the mean frequency of a word type.
 
 1 means: a composition must save at least as many tokens as an average type has occurrences for each boundary it hides.
-At 32,000 entries this costs 10 % more tokens than BPE and keeps nearly all of the boundary F1 of the morphs; 0 (plain
-frequency) is as short as BPE and loses a third of it (scripts/LOG.md, 2026-11-21).
+At 32,000 entries this costs 4.5 (English) to 7.5 % (Russian) more tokens a word than BPE and keeps 88 (Czech) to 100 %
+(English) of the boundary F1 of the morphs (scripts/results/quality.md). 0 (plain frequency) costs .5 % more in Finnish
+and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/LOG.md, 2026-11-22).
 """
 
 _DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
@@ -69,7 +70,7 @@ def learn_compositions(
         boundaries: gives, anew for each price so that it need not be kept, float64, shape (characters of all words,):
             probability of a boundary after each character. None: 0.
         burial_cost: see `DEFAULT_BURIAL_COST`.
-        min_frequency: least score of a pair, in occurrences.
+        min_frequency: least frequency of a pair, in occurrences weighted by `counts`; a score below 1 is never enough.
         max_token_length: longest product in characters.
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
@@ -97,7 +98,8 @@ def learn_compositions(
         more = segmentation.learn(
             None if boundaries is None or plain else _cell_values(corpus, kept, boundaries(), price),
             n_merges - len(found.merges),
-            min_value=max(1, min_frequency) * (1 if plain else _SCALE),
+            min_value=1 if plain else _SCALE,
+            min_frequency=min_frequency,
             max_token_length=max_token_length,
             forbidden=forbidden,
             show_progress=show_progress,

@@ -140,6 +140,7 @@ class Segmentation:
         *,
         min_occurrences: int = 1,
         min_value: int = 1,
+        min_frequency: int = 0,
         max_token_length: int | None = None,
         forbidden: frozenset[str] = frozenset(),
         show_progress: bool = False,
@@ -151,6 +152,7 @@ class Segmentation:
         """
         limits = (max(1, min_occurrences), NO_LIMIT, max_token_length or NO_LIMIT)
         least = (limits[0], max(1, min_value))
+        weights = self.cell_values(None) if min_frequency > 1 else np.zeros(0, np.int64)
         table = open_table(self.text, self.cell_values(values), self.tokens, limits)
         heap = _heap(table)
         fill_heap(table, heap, least)
@@ -160,7 +162,7 @@ class Segmentation:
         with tqdm(total=n_merges, desc=title, unit="", disable=None if show_progress else True) as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
                 goal = min(first + n_merges, len(self.tokens) + _MERGES_A_CALL)
-                status = advance(table, heap, strings, goal, least, limits, accepted)
+                status = advance(table, heap, strings, goal, least, limits, accepted, weights, min_frequency)
                 bar.update(self.add_products(table))
                 if status == ASK:
                     accepted = self.verdict(table, int(heap.pair[0]), barred)
@@ -218,6 +220,7 @@ def learn_by_junction_value(
     *,
     min_occurrences: int = 1,
     min_value: int = 1,
+    min_frequency: int = 0,
     max_token_length: int | None = None,
     forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
@@ -236,6 +239,7 @@ def learn_by_junction_value(
         n_merges: how many merges are wanted.
         min_occurrences: least number of places in the corpus (not weighted) where a pair must stand.
         min_value: least sum of a pair.
+        min_frequency: least number of a pair's occurrences, each counted by its word's weight in the corpus.
         max_token_length: longest product in characters; None: no limit.
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
@@ -253,6 +257,7 @@ def learn_by_junction_value(
         n_merges,
         min_occurrences=min_occurrences,
         min_value=min_value,
+        min_frequency=min_frequency,
         max_token_length=max_token_length,
         forbidden=forbidden,
         show_progress=show_progress,

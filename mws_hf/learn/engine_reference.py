@@ -19,6 +19,7 @@ def learn_by_junction_value_reference(
     *,
     min_occurrences: int = 1,
     min_value: int = 1,
+    min_frequency: int = 0,
     max_token_length: int | None = None,
     forbidden: frozenset[str] = frozenset(),
 ) -> Learnt:
@@ -37,15 +38,18 @@ def learn_by_junction_value_reference(
     while len(merges) < n_merges:
         worth: Counter[tuple[int, int]] = Counter()
         places: Counter[tuple[int, int]] = Counter()
-        for word in words:
+        frequency: Counter[tuple[int, int]] = Counter()
+        for word, weight in zip(words, corpus.weights.tolist(), strict=True):
             for (left, value), (right, _) in pairwise(word):
                 worth[left, right] += value
                 places[left, right] += 1
+                frequency[left, right] += weight
         candidates = [
             (-value, left, right)
             for (left, right), value in worth.items()
             if value >= max(1, min_value)
             and places[left, right] >= min_occurrences
+            and frequency[left, right] >= min_frequency
             and tokens[left] + tokens[right] not in taken
             and len(tokens[left] + tokens[right]) <= (max_token_length or 1 << 30)
         ]

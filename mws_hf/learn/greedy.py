@@ -117,6 +117,18 @@ def most_pushes(t: PairTable, p: int) -> int:
 
 
 @njit(nogil=True)
+def _frequency(t: PairTable, p: int, weights: Array) -> int:
+    """Occurrences of a pair, each with the weight of its first cell."""
+    tok, arena, left, right, total = t.tok, t.arena, t.left[p], t.right[p], np.int64(0)
+    size = t.length[left]
+    for s in range(t.begin[p], t.begin[p] + t.listed[p]):
+        i = arena[s]
+        if tok[i] == left and tok[i + size] == right:
+            total += weights[i]
+    return int(total)
+
+
+@njit(nogil=True)
 def advance(
     t: PairTable,
     h: Heap,
@@ -125,6 +137,8 @@ def advance(
     least: tuple[int, int],
     limits: tuple[int, int, int],
     accepted: int,
+    weights: Array,
+    min_frequency: int,
 ) -> int:
     """Merge until there are `goal` tokens or the caller is needed; the pair in question is `h.pair[0]`.
 
@@ -136,6 +150,8 @@ def advance(
         least: (occurrences, value) below which a pair is no candidate.
         limits: see `take`.
         accepted: a pair the caller has found to make a new string although its hash is known; else -1.
+        weights: int64, by cell, how often each word counts in a frequency; empty when there is no `min_frequency`.
+        min_frequency: least sum of `weights` over a pair's occurrences, looked at when its turn comes.
 
     Returns:
         REACHED, EXHAUSTED, ROOM (enlarge the arrays), or ASK (is the string new?).
@@ -144,6 +160,9 @@ def advance(
         p = _refresh_top(t, h, least)
         if p < 0:
             return EXHAUSTED
+        if len(weights) > 0 and _frequency(t, p, weights) < min_frequency:
+            t.value[p] = t.places[p] = t.listed[p] = 0  # for good: occurrences only vanish
+            continue
         left, right = t.left[p], t.right[p]
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
         if p != accepted and known(strings, product):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -81,7 +81,8 @@ class MwSTrainer:
             applies: special tokens are counted before they are appended, so `n_merges` + the number of special tokens
             merges are learnt.
         min_frequency: least frequency of a pair, as in `tokenizers`: occurrences weighted by word count (1 a word
-            when `types` is True).
+            when `types` is True; compositions always by count). What the contextual criterion joins first, a space with
+            a letter and a letter with its marks, is excepted.
         min_count: least count of a pre-token; rarer ones are left out of the training words.
         special_tokens: get ids 0, 1, ...; customary names take their role (``<|endoftext|>``: eos, ``[PAD]``: pad).
         initial_alphabet: characters to include whether seen or not.
@@ -157,24 +158,60 @@ class MwSTrainer:
         compiled(self.pattern)
 
     @mapped_arrays()
-    def train(self, files: str | Path | Sequence[str | Path], **reader_options: Any) -> MwSTokenizerFast:
-        """Train on files (.txt, .gz, .jsonl, .parquet; globs); options are those of `words.counting.count_files`."""
-        from mws_hf.words.counting import count_files
+    def train(self, source: Any, *, column: str | None = None, **reader_options: Any) -> MwSTokenizerFast:
+        """Train on files or on texts.
 
+        A str or path is a file, glob or "-" (standard input). A list of paths, or of strings of which one of the first
+        hundred names a file, is files, and all must exist; a list of strings is texts if one of them has a space in it
+        and none looks like a file name. Any other iterable is texts: iterators, generators, batches (lists of lists),
+        `datasets` of all four kinds, columns and tables of pandas and pyarrow. Anything else is an error.
+
+        Args:
+            source: see above; `words.files.file_kind` has the kinds of files.
+            column: the text column of tables and datasets, in files or not.
+            **reader_options: further options of `words.counting.count_files` (`field`, `encoding`, `errors`, `workers`,
+                `memory_cap`), or for texts of `count_documents` (`length`, `workers`, `memory_cap`).
+
+        Raises:
+            MwSError: a missing or unreadable file, something that is no text, strings that could be files or texts.
+
+        >>> tokenizer = MwSTrainer(n_merges=3, show_progress=False).train(["читать читал", "читала читали"])
+        >>> MwSTrainer().train(["читать", "читал"])  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        mws_hf.errors.MwSError: a list of strings such as 'читать': no file, and not surely texts; ...
+        """
+        from mws_hf.words.counting import count_files
+        from mws_hf.words.inputs import input_files
+
+        files = input_files(source, "train_from_iterator(texts)")
+        if files is None:
+            only_files = sorted({"field", "encoding", "errors"}.intersection(reader_options))
+            if only_files:
+                raise MwSError(f"{', '.join(only_files)}: for files, but {type(source).__name__} holds texts")
+            return self.train_from_iterator(source, column=column, **reader_options)
         counts = count_files(
-            [files] if isinstance(files, str | Path) else list(files),
+            files,
             pattern=str(self.pattern),
             normalization=self.normalization,
             show_progress=self.show_progress,
+            column=column,
             **reader_options,
         )
         return self.train_from_counts(counts)
 
     @mapped_arrays()
     def train_from_iterator(
-        self, iterator: Iterable[str] | Iterable[Sequence[str]], length: int | None = None
+        self, iterator: Any, length: int | None = None, *, column: str | None = None, **options: Any
     ) -> MwSTokenizerFast:
-        """Train on strings or batches of strings; `length` is only the progress bar's total."""
+        """Train on texts: whatever `words.documents.iterate_documents` takes.
+
+        Args:
+            iterator: strings, batches of strings, a dataset, a table or a column of one.
+            length: the progress bar's total, nothing else.
+            column: the text column of a dataset or table.
+            **options: `workers` and `memory_cap` of `words.counting.count_documents`.
+        """
         from mws_hf.words.counting import count_documents
 
         counts = count_documents(
@@ -183,19 +220,35 @@ class MwSTrainer:
             normalization=self.normalization,
             show_progress=self.show_progress,
             length=length,
+            column=column,
+            **options,
         )
         return self.train_from_counts(counts)
 
-    def train_from_counts(self, counts: WordCounts) -> MwSTokenizerFast:
+    def train_from_counts(self, counts: WordCounts | Mapping[str, int] | str | Path) -> MwSTokenizerFast:
         """Train on word counts; the pattern and normalization they were made with become the tokenizer's.
+
+        Args:
+            counts: a `WordCounts`, the file of a saved one, or a dict or Counter of words, which are cut as after a
+                space, see `words.word_list.read_word_list`; for one of pre-tokens use `WordCounts.from_mapping`.
 
         Raises:
             MwSError: there is no word, or the counts were made with another pattern than the one asked for.
+
+        >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
+        >>> trainer.train_from_counts({"читать": 5, "читала": 2}).tokenize(" читать")[0][:2]
+        ' ч'
         """
+        from mws_hf.words.word_list import as_word_counts
+
+        counts = as_word_counts(counts, pattern=str(self.pattern), normalization=self.normalization)
         backend, roles = self.backend_from_counts(counts)
         from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
+        from mws_hf.training_record import settings_of
 
-        return MwSTokenizerFast(tokenizer_object=backend, **roles)
+        tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
+        tokenizer.training_settings = settings_of(self)
+        return tokenizer
 
     def backend_from_counts(self, counts: WordCounts) -> tuple[Tokenizer, dict[str, Any]]:
         """Train without transformers: the `tokenizers` backend, and which special token plays which role.
@@ -297,7 +350,7 @@ class MwSTrainer:
             n_merges,
             self.evidence,
             types=self.types,
-            min_occurrences=max(2, self.min_frequency),
+            min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
             forbidden=frozenset(self.special_tokens),
             show_progress=self.show_progress,
@@ -334,6 +387,7 @@ class MwSTrainer:
             segmentation,
             n_merges,
             self._score(),
+            min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
             forbidden=frozenset(self.special_tokens),
             show_progress=self.show_progress,

@@ -1,4 +1,4 @@
-"""Language models on any tokenizer directory (extra `mws-hf[lm]`); nothing else in the package imports this.
+"""Language models on any tokenizer directory (extra `mws-hf[lm]`).
 
 `pretrain` trains a small decoder, `evaluate_run` measures bits per byte, `transplant` gives a pretrained model another
 tokenizer, `MultiTokenModel` predicts several tokens at once. All of it needs torch: importing this package without it
@@ -13,43 +13,28 @@ from typing import Any
 
 from mws_hf.errors import MwSError
 
-_HOME = {
-    "BitsPerByte": "mws_hf.lm.bits_per_byte",
-    "Codec": "mws_hf.lm.codec",
-    "MultiTokenConfig": "mws_hf.lm.mtp",
-    "MultiTokenModel": "mws_hf.lm.mtp",
-    "RunConfig": "mws_hf.lm.config",
-    "bits_per_byte": "mws_hf.lm.bits_per_byte",
-    "evaluate_run": "mws_hf.lm.evaluation",
-    "generate": "mws_hf.lm.generate",
-    "paired_bootstrap": "mws_hf.lm.paired",
-    "pretrain": "mws_hf.lm.pretrain",
-    "speculative_generate": "mws_hf.lm.speculative",
-    "transplant": "mws_hf.lm.transplant",
+# names are imported when asked for, so that `--help` and scripts need not wait for torch; no module has a public name
+_MODULE = {
+    "BitsPerByte": "scoring",
+    "Codec": "codec",
+    "MultiTokenConfig": "model",
+    "MultiTokenModel": "model",
+    "RunConfig": "config",
+    "bits_per_byte": "scoring",
+    "evaluate_run": "evaluation",
+    "generate": "decoding",
+    "paired_bootstrap": "scoring",
+    "pretrain": "training",
+    "speculative_generate": "decoding",
+    "transplant": "embeddings",
 }
-
-__all__ = [
-    "BitsPerByte",
-    "Codec",
-    "MultiTokenConfig",
-    "MultiTokenModel",
-    "RunConfig",
-    "bits_per_byte",
-    "evaluate_run",
-    "generate",
-    "paired_bootstrap",
-    "pretrain",
-    "speculative_generate",
-    "transplant",
-]
+__all__ = sorted(_MODULE)  # noqa: PLE0605
 
 if importlib.util.find_spec("torch") is None:
     raise MwSError("language models need PyTorch, which is not installed; install it with: pip install mws-hf[lm]")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE:
         raise AttributeError(f"module 'mws_hf.lm' has no attribute {name!r}; public names: {', '.join(__all__)}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+    return getattr(importlib.import_module(f"mws_hf.lm.{_MODULE[name]}"), name)

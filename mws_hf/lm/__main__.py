@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import sys
@@ -40,16 +41,11 @@ def pretrain(
         python -m mws_hf.lm pretrain runs/mws --tokenizer out/mws --text corpus.txt --set layers=6 --set save_every=500
     """
     from mws_hf.lm.config import RunConfig
-    from mws_hf.lm.pretrain import pretrain as run
+    from mws_hf.lm.training import pretrain as run
 
     values = RunConfig.load(config).to_dict() if config else {}
-    named = {
-        "tokenizer": tokenizer,
-        "text": text or None,
-        "train_bytes": train_bytes,
-        "held_out_bytes": held_out_bytes,
-        "seed": seed,
-    }
+    named = {"tokenizer": tokenizer, "text": text or None, "train_bytes": train_bytes}
+    named |= {"held_out_bytes": held_out_bytes, "seed": seed}
     values |= {key: value for key, value in named.items() if value is not None} | _assignments(set_ or [])
     report = run(RunConfig.from_dict(values), output, resume=not fresh, show_progress=True)
     typer.echo(json.dumps({key: value for key, value in report.items() if key != "curve"}, indent=1))
@@ -64,7 +60,7 @@ def evaluate(
     batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
 ) -> None:
     """Bits per byte, the losslessness gate, and words by novelty."""
-    from mws_hf.lm.documents import read_documents
+    from mws_hf.lm.data import read_documents
     from mws_hf.lm.evaluation import evaluate_run
 
     documents = read_documents(text) if text else None
@@ -80,15 +76,14 @@ def generate(
     max_new_tokens: Annotated[int, typer.Option(help="At most so many.")] = 60,
 ) -> None:
     """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
+    from mws_hf.lm.decoding import generate as continue_prompt
+    from mws_hf.lm.decoding import speculative_generate
     from mws_hf.lm.evaluation import MODEL, is_multi_token, load_model, load_multi_token
-    from mws_hf.lm.generate import generate as continue_prompt
 
     model, codec = load_model(run_dir)
     if not is_multi_token(run_dir / MODEL):
         typer.echo(continue_prompt(model, codec, prompt, max_new_tokens))
         return
-    from mws_hf.lm.speculative import speculative_generate
-
     text, statistics = speculative_generate(load_multi_token(run_dir / MODEL), codec, prompt, max_new_tokens)
     typer.echo(text)
     typer.echo(json.dumps(statistics.to_dict()), err=True)
@@ -104,14 +99,14 @@ def transplant(
     """Give a pretrained model another tokenizer."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from mws_hf.lm.transplant import transplant as run
+    from mws_hf.lm.embeddings import transplant as run
 
     new_tokenizer = AutoTokenizer.from_pretrained(tokenizer)
     old = AutoModelForCausalLM.from_pretrained(model, dtype="auto")
     changed, report = run(old, AutoTokenizer.from_pretrained(model), new_tokenizer, method=method)
     changed.save_pretrained(output)
     new_tokenizer.save_pretrained(output)
-    typer.echo(json.dumps(report.to_dict(), indent=1))
+    typer.echo(json.dumps(dataclasses.asdict(report), indent=1))
 
 
 def _assignments(pairs: list[str]) -> dict[str, Any]:

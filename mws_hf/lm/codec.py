@@ -1,4 +1,8 @@
-"""A tokenizer directory as a language model sees it: documents to ids, bytes of every id, the losslessness gate."""
+"""A tokenizer directory as a language model sees it: documents to ids, the raw bytes of every id, losslessness.
+
+The bytes behind an id are read from the tokenizer's decoder: decoding a single id is not enough, for half a character
+decodes to a replacement character and a word mark to nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, pre_tokenizers
 
 from mws_hf.encode.encoder import load_backend
 from mws_hf.errors import MwSError
-from mws_hf.lm.token_bytes import byte_lengths, raw_bytes
+from mws_hf.evaluate.encoder import is_byte_token
 
 Ids = npt.NDArray[np.int64]
 _BATCH = 4096
@@ -58,9 +63,12 @@ class Codec:
         separator = backend.token_to_id(end) if end else None
         if separator is None:
             raise MwSError(f"{path}: no eos_token in tokenizer_config.json; a language model ends documents with it")
-        padding = backend.token_to_id(_named_token(path, "pad_token") or "")
+        # the file is there, for it named the end-of-sequence token
+        pad = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8")).get("pad_token") or ""
+        padding = backend.token_to_id(pad["content"] if isinstance(pad, dict) else pad)
         pieces = raw_bytes(backend)
-        return cls(path, backend, pieces, byte_lengths(pieces), separator, separator if padding is None else padding)
+        lengths = np.array([len(piece) for piece in pieces], np.int64)
+        return cls(path, backend, pieces, lengths, separator, separator if padding is None else padding)
 
     @property
     def vocabulary_size(self) -> int:
@@ -69,12 +77,12 @@ class Codec:
 
     def encode(self, documents: Sequence[str]) -> list[Ids]:
         """Ids of each document, no separators; text that looks like a special token stays text."""
-        encoded: list[Ids] = []
-        for start in range(0, len(documents), _BATCH):
-            batch = list(documents[start : start + _BATCH])
-            for item in self.backend.encode_batch_fast(batch, add_special_tokens=False):
-                encoded.append(np.array(item.ids, np.int64))
-        return encoded
+        batches = (list(documents[start : start + _BATCH]) for start in range(0, len(documents), _BATCH))
+        return [
+            np.array(item.ids, np.int64)
+            for batch in batches
+            for item in self.backend.encode_batch_fast(batch, add_special_tokens=False)
+        ]
 
     def decode(self, documents: Sequence[Ids]) -> list[str]:
         """The text of each list of ids; special tokens are left out."""
@@ -96,16 +104,64 @@ class Codec:
         raw = document.encode()
         spelled = b"".join(self.pieces[index] for index in ids)
         lengths = self.lengths[ids]
-        if spelled == raw:
-            return lengths
         if spelled == b" " + raw:
             lengths[int(np.argmax(lengths > 0))] -= 1
-            return lengths
-        return None
+        return lengths if spelled in (raw, b" " + raw) else None
 
 
-def _named_token(directory: Path, name: str) -> str | None:
-    config = directory / "tokenizer_config.json"
-    settings = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
-    token = settings.get(name)
-    return token.get("content") if isinstance(token, dict) else token
+def raw_bytes(backend: Tokenizer) -> list[bytes]:
+    r"""The bytes each id, from 0 to the largest, stands for in running text; empty for special tokens and holes.
+
+    Word marks become the space they stand for; pieces that continue a word lose their ``##``. A tokenizer whose
+    decoder puts spaces between words (WordPiece) has no token for them, so its bytes do not add up to the text.
+
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> merges = [("#", "#")]
+    >>> backend = build_backend(base_vocab(["<|pad|>"], ["#", "ж"], merges), merges, " ?.", None, ["<|pad|>"])
+    >>> pieces = raw_bytes(backend)
+    >>> pieces[0], pieces[1 + 0xD0], pieces[-3:]
+    (b'', b'\xd0', [b'#', b'\xd0\xb6', b'##'])
+    """
+    spec = json.loads(backend.to_str())
+    decoder = spec.get("decoder") or {"type": None}
+    decoders = {part["type"]: part for part in decoder.get("decoders", [decoder])}
+    special = {token["id"] for token in spec["added_tokens"] if token["special"]}
+    byte_level = byte_level_alphabet() if "ByteLevel" in decoders else {}
+    fallback = "ByteFallback" in decoders or bool(spec["model"].get("byte_fallback"))
+
+    def spelled(index: int) -> bytes:
+        token = backend.id_to_token(index)
+        if token is None or index in special:
+            return b""
+        if byte_level and all(character in byte_level for character in token):
+            return bytes(byte_level[character] for character in token)
+        if fallback and is_byte_token(token):
+            return bytes([int(token[3:5], 16)])
+        return _without_marks(token, decoders).encode()
+
+    return [spelled(index) for index in range(max(backend.get_vocab().values(), default=-1) + 1)]
+
+
+def byte_level_alphabet() -> dict[str, int]:
+    """Character -> byte of GPT-2's byte-level alphabet (Radford et al. 2019): printable bytes are themselves.
+
+    >>> alphabet = byte_level_alphabet()
+    >>> alphabet["Ġ"], alphabet["a"], len(alphabet)
+    (32, 97, 256)
+    """
+    characters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    printable = {character: ord(character) for character in characters if ord(character) < 256}
+    others = sorted({*range(256)} - {*printable.values()})
+    return printable | dict(zip(characters[len(printable) :], others, strict=True))
+
+
+def _without_marks(token: str, decoders: dict[str, dict[str, Any]]) -> str:
+    if (metaspace := decoders.get("Metaspace")) is not None:
+        token = token.replace(metaspace["replacement"], " ")
+    if (replace := decoders.get("Replace")) is not None and "String" in replace["pattern"]:
+        token = token.replace(replace["pattern"]["String"], replace["content"])
+    if (word_piece := decoders.get("WordPiece")) is not None:
+        token = token.removeprefix(word_piece["prefix"])
+    if (end_of_word := decoders.get("BPEDecoder")) is not None:
+        token = token.removesuffix(end_of_word["suffix"])
+    return token

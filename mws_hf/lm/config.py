@@ -1,11 +1,11 @@
-"""One training run as a JSON file: text, tokenizer, model, budget, optimiser, seed. It trains nothing."""
+"""One training run as a JSON file: text, tokenizer, model, budget, optimiser, seed."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ class RunConfig:
         tokenizer: a directory with tokenizer.json.
         text: files with a document a line.
         train_bytes: raw bytes to train on; None: all that are not held out.
-        held_out_bytes: raw bytes held out (see `mws_hf.lm.documents`).
+        held_out_bytes: raw bytes held out (see `mws_hf.lm.data`).
         context_bytes: raw bytes of a block.
         batch_blocks: blocks an optimiser step takes.
         hidden_size: width of the model.
@@ -98,7 +98,7 @@ class RunConfig:
     save_every: int = 0
     log_every: int = 20
     seed: int = 0
-    multi_token: MultiToken | None = field(default=None)
+    multi_token: MultiToken | None = None
 
     def __post_init__(self) -> None:
         if self.precision not in ("fp32", "bf16"):
@@ -121,15 +121,9 @@ class RunConfig:
             raise MwSError(f"run config: unknown key {', '.join(unknown)}; known are {', '.join(sorted(known))}")
         if missing := sorted({"tokenizer", "text"} - set(values)):
             raise MwSError(f"run config: {' and '.join(missing)} must be given")
-        text = values["text"]
-        multi = values.get("multi_token")
-        return cls(
-            **{
-                **values,
-                "text": (text,) if isinstance(text, str) else tuple(text),
-                "multi_token": MultiToken(**multi) if isinstance(multi, dict) else multi,
-            }
-        )
+        text, multi = values["text"], values.get("multi_token")
+        text = (text,) if isinstance(text, str) else tuple(text)
+        return cls(**{**values, "text": text, "multi_token": MultiToken(**multi) if isinstance(multi, dict) else multi})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunConfig:

@@ -15,15 +15,15 @@ from transformers import AutoModelForCausalLM
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.lm.bits_per_byte import BitsPerByte, bits_per_byte
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import RunConfig
-from mws_hf.lm.documents import read_documents, split_documents
-from mws_hf.lm.generate import generate
-from mws_hf.lm.pretrain import CONFIG_FILE
+from mws_hf.lm.data import read_documents, split_documents
+from mws_hf.lm.decoding import acceptance, generate
+from mws_hf.lm.model import MultiTokenModel
+from mws_hf.lm.scoring import bits_per_byte
+from mws_hf.lm.training import CONFIG_FILE, MODEL
 from mws_hf.lm.word_groups import group_of_forms, russian_lemmas, score_groups, word_forms
 
-MODEL = "model"
 _DRAFTED = 32
 """Held-out documents whose second half a multi-token model drafts."""
 
@@ -47,10 +47,8 @@ def is_multi_token(path: Path) -> bool:
     return json.loads((path / "config.json").read_text(encoding="utf-8"))["model_type"] == "mws_multi_token"
 
 
-def load_multi_token(path: Path) -> Any:
-    """Open a saved `MultiTokenModel`."""
-    from mws_hf.lm.mtp import MultiTokenModel  # noqa: PLC0415  (a plain run does not need it)
-
+def load_multi_token(path: Path) -> MultiTokenModel:
+    """Open a saved `MultiTokenModel`, in evaluation mode."""
     return MultiTokenModel.from_pretrained(path).eval()
 
 
@@ -85,7 +83,11 @@ def evaluate_run(
     groups = group_of_forms(word_forms(texts), word_forms(split.train), russian_lemmas() if russian else None)
     by_group = score_groups(scores, codec, texts, groups)
     result = {
-        **_summary(scores),
+        "bits_per_byte": scores.value if scores.represented.any() else None,
+        "lossless": scores.lossless,
+        "documents": len(scores.n_bytes),
+        "documents_represented": int(scores.represented.sum()),
+        "tokens": sum(map(len, scores.token_nats)),
         "groups": {name: dataclasses.asdict(score) for name, score in by_group.items()},
         "samples": [generate(model, codec, prompt, 40) for prompt in prompts],
         "nats": np.round(scores.nats, 4).tolist(),
@@ -94,24 +96,7 @@ def evaluate_run(
     }
     if config.multi_token is not None:
         beginnings = [text[: len(text) // 2] for text in texts[:_DRAFTED] if len(text) > 1]
-        result["speculation"] = _speculation(Path(run_dir) / MODEL, codec, beginnings)
+        result["speculation"] = acceptance(load_multi_token(Path(run_dir) / MODEL), codec, beginnings).to_dict()
     if documents is None:
         write_text(Path(run_dir) / "evaluation.json", json.dumps(result, ensure_ascii=False) + "\n")
     return result
-
-
-def _speculation(path: Path, codec: Codec, beginnings: list[str]) -> dict[str, Any]:
-    """What the extra heads are worth in greedy decoding."""
-    from mws_hf.lm.speculative import acceptance  # noqa: PLC0415
-
-    return acceptance(load_multi_token(path), codec, beginnings).to_dict()
-
-
-def _summary(scores: BitsPerByte) -> dict[str, Any]:
-    return {
-        "bits_per_byte": scores.value if scores.represented.any() else None,
-        "lossless": scores.lossless,
-        "documents": len(scores.n_bytes),
-        "documents_represented": int(scores.represented.sum()),
-        "tokens": sum(map(len, scores.token_nats)),
-    }

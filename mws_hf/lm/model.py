@@ -1,20 +1,32 @@
-"""The stock model of a run and what it costs; multi-token heads are in `mtp`."""
+"""The models of a run: a stock Llama, with heads for multi-token prediction where wanted, and what training costs.
+
+Multi-token prediction has two forms: "parallel", heads of one transformer layer each on a shared trunk with a shared
+unembedding (Gloeckle et al. 2024); "sequential", modules in a chain that also read the tokens between (DeepSeek-V3,
+2024, section 2.2). The stock model's own last layer is the head of the next token, so `MultiTokenModel.lm` is a plain
+causal model at any time.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from torch import nn
+from transformers import LlamaConfig, LlamaForCausalLM, PretrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import CausalLMOutput
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaDecoderLayer, LlamaRMSNorm
 
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
-from mws_hf.lm.config import RunConfig
-from mws_hf.lm.packing import Blocks
+from mws_hf.lm.config import MultiToken, RunConfig
+from mws_hf.lm.data import IGNORED, Blocks
 
 
-def model_config(config: RunConfig, codec: Codec) -> LlamaConfig:
-    """A stock Llama decoder with tied embeddings.
+def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:
+    """A stock decoder with tied embeddings; with equal rows and seed its other initial weights are equal, too.
 
     Raises:
         MwSError: fewer embedding rows than the vocabulary has entries.
@@ -24,27 +36,24 @@ def model_config(config: RunConfig, codec: Codec) -> LlamaConfig:
         raise MwSError(
             f"embedding_rows={rows} is less than the vocabulary of {codec.directory}, {codec.vocabulary_size}"
         )
-    return LlamaConfig(
-        vocab_size=rows,
-        hidden_size=config.hidden_size,
-        intermediate_size=config.feed_forward,
-        num_hidden_layers=config.layers,
-        num_attention_heads=config.heads,
-        num_key_value_heads=config.heads,
-        # a token that spells nothing can follow every byte; no context is longer than that
-        max_position_embeddings=2 * config.context_bytes + 2,
-        tie_word_embeddings=True,
-        bos_token_id=codec.separator,
-        eos_token_id=codec.separator,
-        pad_token_id=codec.padding,
-        attn_implementation="sdpa" if torch.cuda.is_available() else "eager",
-    )
-
-
-def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:
-    """The model with the initial weights of the run's seed; the trunk is the same for vocabularies of equal rows."""
     torch.manual_seed(config.seed)
-    return LlamaForCausalLM(model_config(config, codec))
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=rows,
+            hidden_size=config.hidden_size,
+            intermediate_size=config.feed_forward,
+            num_hidden_layers=config.layers,
+            num_attention_heads=config.heads,
+            num_key_value_heads=config.heads,
+            # a token that spells nothing can follow every byte; no context is longer than that
+            max_position_embeddings=2 * config.context_bytes + 2,
+            tie_word_embeddings=True,
+            bos_token_id=codec.separator,
+            eos_token_id=codec.separator,
+            pad_token_id=codec.padding,
+            attn_implementation="sdpa" if torch.cuda.is_available() else "eager",
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -69,10 +78,9 @@ class Cost:
     @classmethod
     def of(cls, model: torch.nn.Module) -> Cost:
         """Count the parameters of a causal model of transformers; tied ones count once."""
-        config = model.config
         embedding = model.get_input_embeddings().weight.numel()
         total = sum(parameter.numel() for parameter in model.parameters())
-        return cls(total - embedding, embedding, config.num_hidden_layers, config.hidden_size)
+        return cls(total - embedding, embedding, model.config.num_hidden_layers, model.config.hidden_size)
 
     def of_block(self, n_tokens: float) -> float:
         """Operations of training on one block of `n_tokens` ids.
@@ -84,8 +92,7 @@ class Cost:
 
     def of_training(self, blocks: Blocks) -> float:
         """Operations of one pass over all blocks."""
-        sizes = (blocks.bounds[1:] - blocks.bounds[:-1]).tolist()
-        return sum(map(self.of_block, sizes))
+        return sum(self._of_each(blocks))
 
     def affordable(self, blocks: Blocks, budget: float) -> Blocks:
         """The first blocks whose training stays within the budget.
@@ -93,15 +100,185 @@ class Cost:
         Raises:
             MwSError: not even one, or the text ends before the budget does.
         """
-        spent, count = 0.0, 0
-        for size in (blocks.bounds[1:] - blocks.bounds[:-1]).tolist():
-            spent += self.of_block(size)
-            if spent > budget:
-                break
-            count += 1
-        else:
-            if spent < 0.99 * budget:
-                raise MwSError(f"flop_budget={budget:.3g}: the text is used up after {spent:.3g}; raise train_bytes")
+        spent = list(accumulate(self._of_each(blocks)))
+        count = bisect_right(spent, budget)
+        if count == len(spent) and spent[-1] < 0.99 * budget:
+            raise MwSError(f"flop_budget={budget:.3g}: the text is used up after {spent[-1]:.3g}; raise train_bytes")
         if count == 0:
             raise MwSError(f"flop_budget={budget:.3g} is less than one block costs; raise it")
         return blocks.first(count)
+
+    def _of_each(self, blocks: Blocks) -> list[float]:
+        return [self.of_block(size) for size in (blocks.bounds[1:] - blocks.bounds[:-1]).tolist()]
+
+
+class MultiTokenConfig(PretrainedConfig):
+    """Config of a `MultiTokenModel`.
+
+    Args:
+        trunk: the values of the `LlamaConfig` of the stock model.
+        form: "parallel" or "sequential".
+        horizon: tokens predicted from each place, the next one included.
+        extra_weight: of the mean loss of the tokens after the next.
+    """
+
+    model_type = "mws_multi_token"
+
+    def __init__(
+        self,
+        trunk: dict[str, Any] | None = None,
+        form: str = "parallel",
+        horizon: int = 4,
+        extra_weight: float = 0.3,
+        **options: Any,
+    ) -> None:
+        MultiToken(form=form, horizon=horizon)  # checks them
+        self.trunk = trunk or {}
+        self.form = form
+        self.horizon = horizon
+        self.extra_weight = extra_weight
+        self.initializer_range = self.trunk.get("initializer_range", 0.02)
+        super().__init__(**options)
+
+
+class SequentialModule(nn.Module):
+    """One module of the chain: ``block(M [RMSNorm(h_i); RMSNorm(Emb(t_{i+k}))])``, M: 2d -> d."""
+
+    def __init__(self, config: LlamaConfig, index: int) -> None:
+        super().__init__()
+        self.hidden_norm = LlamaRMSNorm(config.hidden_size, eps=config.rms_norm_eps)
+        self.token_norm = LlamaRMSNorm(config.hidden_size, eps=config.rms_norm_eps)
+        self.projection = nn.Linear(2 * config.hidden_size, config.hidden_size, bias=False)
+        self.block = LlamaDecoderLayer(config, index)
+
+    def join(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Input of the block from hidden states and embedded tokens, both (batch, length, d)."""
+        return self.projection(torch.cat([self.hidden_norm(hidden), self.token_norm(tokens)], dim=-1))
+
+
+class MultiTokenModel(PreTrainedModel):
+    """A stock causal model with heads for the tokens after the next.
+
+    Attributes:
+        lm: the stock `LlamaForCausalLM`; embedding, unembedding and final norm are shared with the heads.
+        heads: one for each token after the next.
+        active_horizon: tokens that count for the loss; a curriculum sets it.
+    """
+
+    config_class = MultiTokenConfig
+    base_model_prefix = ""
+    supports_gradient_checkpointing = False
+    _supports_sdpa = True
+
+    def __init__(self, config: MultiTokenConfig) -> None:
+        super().__init__(config)
+        self.lm = LlamaForCausalLM(LlamaConfig(**config.trunk))
+        self.heads = nn.ModuleList(
+            LlamaDecoderLayer(self.lm.config, index)
+            if config.form == "parallel"
+            else SequentialModule(self.lm.config, index)
+            for index in range(config.horizon - 1)
+        )
+        self.active_horizon = config.horizon
+        self.post_init()
+
+    @classmethod
+    def around(
+        cls, model: LlamaForCausalLM, form: str = "parallel", horizon: int = 4, extra_weight: float = 0.3
+    ) -> MultiTokenModel:
+        """Wrap a stock model, which is used as it is; the heads are new."""
+        config = MultiTokenConfig(model.config.to_dict(), form, horizon, extra_weight)
+        wrapped = cls(config)
+        wrapped.lm = model
+        for module in wrapped.heads.modules():
+            if isinstance(module, LlamaAttention):
+                module.config = model.config
+        return wrapped.to(device=model.device, dtype=model.dtype)
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Those of the stock model."""
+        return self.lm.get_input_embeddings()
+
+    def get_output_embeddings(self) -> nn.Module:
+        """Those of the stock model."""
+        return self.lm.get_output_embeddings()
+
+    def trunk(self, input_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Hidden states (batch, length, d): what all heads read, and the stock model's last, after its final norm.
+
+        Parallel heads read the input of the stock model's last layer, sequential ones its output.
+        """
+        outputs = self.lm.model(input_ids=input_ids, output_hidden_states=True, use_cache=False)
+        last = outputs.last_hidden_state
+        return (outputs.hidden_states[-2] if self.config.form == "parallel" else last), last
+
+    def step(self, head: int, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Hidden states of one head, before the final norm.
+
+        Args:
+            head: from 0, the head of the second token.
+            hidden: of the trunk ("parallel") or of the module before ("sequential"), (batch, length, d).
+            tokens: int64 (batch, length), at place i the token ``head + 1`` places after i; parallel heads do not look.
+        """
+        module = self.heads[head]
+        if self.config.form == "parallel":
+            return self._block(module, hidden)
+        return self._block(module.block, module.join(hidden, self.get_input_embeddings()(tokens)))
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Shared final norm and unembedding on the hidden states of a head."""
+        return self.lm.lm_head(self.lm.model.norm(hidden))
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        labels: torch.Tensor | None = None,
+        num_items_in_batch: torch.Tensor | int | None = None,
+        **unused: Any,
+    ) -> CausalLMOutput:
+        """Logits of the next token and, with labels, main loss + `extra_weight` * mean of the extra losses.
+
+        Args:
+            input_ids: int64 (batch, length), padded on the right.
+            labels: the same with `IGNORED` (-100) where nothing is to be predicted; they are shifted here.
+            num_items_in_batch: predicted tokens that the sums of nats are divided by; None: those in `labels`.
+            **unused: what `Trainer` may pass besides.
+        """
+        hidden, last = self.trunk(input_ids)
+        logits = self.lm.lm_head(last)
+        if labels is None:
+            return CausalLMOutput(logits=logits)
+        count = (labels[:, 1:] != IGNORED).sum() if num_items_in_batch is None else num_items_in_batch
+        loss = _nats(logits, labels, 1) / count
+        extra = torch.zeros_like(loss)
+        for head in range(self.active_horizon - 1):
+            length = input_ids.shape[1] - head - 1
+            if length < 2:
+                break
+            states = self.step(head, hidden[:, :length], input_ids[:, head + 1 :])
+            extra = extra + _nats(self.logits(states), labels, head + 2) / count
+            hidden = hidden if self.config.form == "parallel" else states
+        return CausalLMOutput(
+            loss=loss + self.config.extra_weight * extra / max(1, self.active_horizon - 1), logits=logits
+        )
+
+    def _block(self, block: nn.Module, hidden: torch.Tensor) -> torch.Tensor:
+        length = hidden.shape[1]
+        places = torch.arange(length, device=hidden.device).unsqueeze(0)
+        mask = torch.full((length, length), torch.finfo(hidden.dtype).min, dtype=hidden.dtype, device=hidden.device)
+        output = block(
+            hidden,
+            attention_mask=mask.triu(1)[None, None],
+            position_ids=places,
+            position_embeddings=self.lm.model.rotary_emb(hidden, position_ids=places),
+        )
+        return output[0] if isinstance(output, tuple) else output  # transformers 4 returns a tuple
+
+
+def _nats(logits: torch.Tensor, labels: torch.Tensor, ahead: int) -> torch.Tensor:
+    """Sum of -log p of the labels `ahead` places after each logit."""
+    usable = labels[:, ahead:]
+    rows = logits[:, : usable.shape[1]].float()
+    return nn.functional.cross_entropy(
+        rows.reshape(-1, rows.shape[-1]), usable.reshape(-1), ignore_index=IGNORED, reduction="sum"
+    )

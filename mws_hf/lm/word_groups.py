@@ -1,4 +1,4 @@
-"""Bits per byte of running words by whether training text held their form, or their lemma; it scores no model itself.
+"""Bits per byte of running words by whether training text held their form, or their lemma.
 
 Nats of a token are spread evenly over its bytes; a word owns its letters and the space before it. Where tokens keep to
 words, as with every split pattern of this package, that is the plain sum over the word's tokens.
@@ -14,8 +14,8 @@ import numpy as np
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import WORD
-from mws_hf.lm.bits_per_byte import BitsPerByte
 from mws_hf.lm.codec import Codec
+from mws_hf.lm.scoring import BitsPerByte
 from mws_hf.pattern import compiled
 
 SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN = "seen form", "unseen form, seen lemma", "unseen lemma", "unseen form"

@@ -17,29 +17,20 @@ end. Under any other pattern a text file is cut after every line feed, and a lin
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import regex
 
-from mws_hf.errors import MwSError
-from mws_hf.words.counts import arrow_strings, flat_utf8
-from mws_hf.words.readers import (
-    PathLike,
-    check_codec,
-    decoding_error,
-    file_kind,
-    open_binary,
-    read_blocks,
-    read_jsonl,
-    read_parquet_batches,
-)
+from mws_hf.words.counts import flat_utf8
+from mws_hf.words.documents import document_batches
+from mws_hf.words.files import PathLike, file_kind, open_binary, read_blocks
+from mws_hf.words.inputs import read_strings
+from mws_hf.words.readers import bad_byte, converted, first_bytes, is_strict_utf8
 from mws_hf.words.utf8 import is_utf8
 
 BLOCK_BYTES = 1 << 19
@@ -76,7 +67,7 @@ class Block:
             self.data.tobytes().decode("utf-8")
         except UnicodeDecodeError as error:
             line = self.line + self.data[: error.start].tobytes().count(b"\n") + 1
-            raise decoding_error(self.name, line, self.byte + error.start, "utf-8", error.reason) from error
+            raise bad_byte(self.name, line, self.byte + error.start, "utf-8", error.reason) from error
 
 
 def last_cut(text: bytes, start: int = 0) -> int:
@@ -108,7 +99,7 @@ def text_blocks(
     """A text file as blocks, in bounded memory unless the text has no place to cut.
 
     Args:
-        name: a file, .gz or not, or "-".
+        name: a file, compressed or not, or "-".
         lines: True makes each line a document; False the whole file one stream, cut where it is safe.
         encoding: of the file; anything but UTF-8 is converted.
         errors: "strict", "replace" or "ignore".
@@ -118,12 +109,15 @@ def text_blocks(
     Raises:
         MwSError: the file cannot be read or decoded. Invalid UTF-8 shows later, in `Block.check`.
     """
-    check_codec(encoding, errors)
-    strict = errors == "strict" and codecs.lookup(encoding).name == "utf-8"
+    strict = is_strict_utf8(encoding, errors)
     find = last_line if lines else last_cut
     line = byte = 0
     with open_binary(name, advance) as stream:
-        pieces = read_blocks(stream, name, size) if strict else _converted(stream, name, encoding, errors, size)
+        if strict:
+            head, byte = first_bytes(stream, name)
+            pieces = chain([head], read_blocks(stream, name, size)) if head else read_blocks(stream, name, size)
+        else:
+            pieces = converted(stream, name, encoding, errors, size)
         for piece in _recut(pieces, find):
             data = np.frombuffer(piece, np.uint8)
             yield Block(data, _bounds(piece, lines), str(name), line, byte, checked=not strict)
@@ -162,25 +156,8 @@ def _cut_near_end(rest: list[bytes | memoryview], piece: bytes, find: Callable[[
     return max(0, find(tail + piece, len(tail)) - len(tail))
 
 
-def _converted(stream: BinaryIO, name: PathLike, encoding: str, errors: str, size: int) -> Iterator[bytes]:
-    """The stream as UTF-8."""
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
-    line = byte = 0
-    for raw in chain(read_blocks(stream, name, size), [b""]):
-        try:
-            text = decoder.decode(raw, final=not raw)
-        except UnicodeDecodeError as error:
-            bad = error.start - (
-                len(error.object) - len(raw)
-            )  # bytes held back from the block before count as negative
-            at = line + error.object[: error.start].decode(encoding, "replace").count("\n") + 1
-            raise decoding_error(name, at, byte + bad, encoding, error.reason) from error
-        line, byte = line + text.count("\n"), byte + len(raw)
-        yield text.encode("utf-8", "replace")
-
-
 def file_blocks(
-    name: PathLike,
+    name: str,
     *,
     lines: bool,
     field: str | None = None,
@@ -189,50 +166,24 @@ def file_blocks(
     errors: str = "strict",
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[Block]:
-    """The documents of one file as blocks; arguments as `text_blocks` and `readers.read_documents`."""
-    kind = file_kind(name)
-    if kind == "jsonl":
-        yield from document_blocks(
-            read_jsonl(name, field, encoding=encoding, errors=errors, advance=advance), str(name)
-        )
-    elif kind == "parquet":
-        for strings in read_parquet_batches(name, column, advance=advance):
-            yield arrow_block(strings)
-    else:
+    """The documents of one file as blocks; arguments as `text_blocks` and `inputs.read_strings`."""
+    if file_kind(name) == "text":
         yield from text_blocks(name, lines=lines, encoding=encoding, errors=errors, advance=advance)
+        return
+    batches = read_strings(name, field=field, column=column, encoding=encoding, errors=errors, advance=advance)
+    yield from map(arrow_block, batches)
 
 
-def document_blocks(documents: Iterable[str], name: str = "input", size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Documents, each a str, by blocks of at least `size` characters; `name` says in errors where they are from.
+def document_blocks(documents: Iterable[str], name: str = "iterator") -> Iterator[Block]:
+    """Documents, each a str, by blocks; `name` says in errors where they are from.
 
     Raises:
         MwSError: a document holds a lone surrogate, which no UTF-8 text can.
     """
-    batch: list[str] = []
-    held = first = 0
-    for document in documents:
-        batch.append(document)
-        held += len(document)
-        if held >= size:
-            yield _encoded(batch, name, first)
-            first, held, batch = first + len(batch), 0, []
-    if batch:
-        yield _encoded(batch, name, first)
-
-
-def _encoded(batch: list[str], name: str, first: int) -> Block:
-    try:
-        return arrow_block(arrow_strings(batch))
-    except UnicodeEncodeError as error:
-        number = first + next(i for i, text in enumerate(batch) if text == error.object)
-        raise MwSError(
-            f"{name}: document {number} (from 0) holds the lone surrogate {error.object[error.start]!r} "
-            f"at character {error.start}, which is not Unicode text; "
-            "clean it with text.encode('utf-8', 'replace').decode()"
-        ) from error
+    yield from map(arrow_block, document_batches(documents, name, BLOCK_BYTES))
 
 
 def arrow_block(strings: pa.LargeStringArray) -> Block:
-    """Every element of an Arrow large_string array as a document, without a copy."""
+    """Every element of an Arrow large_string array, valid UTF-8, as a document, without a copy."""
     data, offsets = flat_utf8(strings)
     return Block(data, offsets)

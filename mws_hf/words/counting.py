@@ -22,9 +22,12 @@ from tqdm import tqdm
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, compiled, split
 from mws_hf.words.blocks import Block, arrow_block, document_blocks, file_blocks
+from mws_hf.words.columns import checked_strings
 from mws_hf.words.counts import WordCounts, arrow_strings, check_normalization, flat_utf8
+from mws_hf.words.documents import iterate_documents
+from mws_hf.words.files import STDIN, PathLike, expand_paths
+from mws_hf.words.inputs import check_files
 from mws_hf.words.parallel import default_workers, share_out
-from mws_hf.words.readers import STDIN, PathLike, expand_paths, iterate_documents
 from mws_hf.words.scanner import character_classes, scanner_kind
 from mws_hf.words.spill import Shards
 from mws_hf.words.table import TokenTable, merge_tables
@@ -52,13 +55,14 @@ def count_files(
     and a Parquet row are documents each. Under a pattern unknown to the scanner, a line of text is a document.
 
     Args:
-        paths: names, globs, "-" for standard input; .txt (or any other name), .jsonl, .parquet; .gz of the former two.
+        paths: names, globs, "-" for standard input; .txt (or any other name), .jsonl, .csv and .tsv, each also .gz,
+            .bz2, .xz or .zst; .parquet, .arrow, folders of `datasets.Dataset.save_to_disk`.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
         field: the field of JSON-lines records that holds the text.
-        column: the text column of Parquet files.
-        encoding: of text and JSON-lines files.
-        errors: "strict", "replace" or "ignore" for bytes that are not of `encoding`.
+        column: the text column of tables (CSV, Parquet, Arrow, datasets).
+        encoding: of text, JSON-lines and CSV files.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
         workers: threads; all processors when None.
         memory_cap: bytes that the tables of counts may take (at least half a MiB a worker); beyond it they are spilled
             to a temporary folder and merged at the end. The distinct words of the result are in memory in any case.
@@ -68,6 +72,7 @@ def count_files(
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
     names = expand_paths(paths)
+    check_files(names, field=field, column=column, encoding=encoding, errors=errors)
     lines = scanner_kind(pattern) is None
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
     with _bar(total=size or None, unit="B", unit_scale=True) if show_progress else nullcontext() as bar:
@@ -95,10 +100,11 @@ def count_documents(
     """Count the pre-tokens of documents, each cut on its own.
 
     Args:
-        documents: an iterable of str or of lists of str, or a `datasets` dataset with `column`.
+        documents: an iterable of str or of lists of str, a table or `datasets` dataset with `column`, and more: see
+            `documents.iterate_documents`.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting, or None.
-        column: the text column of a dataset.
+        column: the text column of a table or dataset.
         length: number of documents, for the progress bar only.
         workers: threads; all processors when None.
         memory_cap: as in `count_files`.
@@ -130,7 +136,8 @@ def pretokens(
     >>> pretokens(pa.array([" кот", " кое-кто"], pa.large_string())).to_pylist()
     [' кот', ' кое', '-кто']
     """
-    return _count_entries([_slices(strings, advance)], pattern, normalization, 1, MEMORY_CAP)[0]
+    words = checked_strings(strings, "words")
+    return _count_entries([_slices(words, advance)], pattern, normalization, 1, MEMORY_CAP)[0]
 
 
 def _slices(strings: pa.LargeStringArray, advance: Callable[[int], Any] | None, size: int = 1 << 16) -> Iterator[Block]:
@@ -162,7 +169,7 @@ def _count(
     text_bytes: int = 0,
 ) -> WordCounts:
     entries = _count_entries(sources, pattern, normalization, workers, memory_cap, text_bytes)
-    result = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization)
+    result = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization, checked=True)
     del entries
     pa.default_memory_pool().release_unused()
     return result

@@ -96,13 +96,23 @@ class WordCounts:
 
     @classmethod
     def from_arrays(
-        cls, strings: Any, counts: npt.NDArray[np.int64], *, pattern: str, normalization: str | None = None
+        cls,
+        strings: Any,
+        counts: npt.NDArray[np.int64],
+        *,
+        pattern: str,
+        normalization: str | None = None,
+        checked: bool = False,
     ) -> WordCounts:
         """Build from distinct words and their counts, in any order.
 
+        Words that are `checked` are known to be valid UTF-8.
+
         Raises:
-            MwSError: an empty word, a count below 1, an unknown normalization, or a total above 2**63 - 1.
+            MwSError: a word that is empty or not UTF-8, a count below 1, an unknown normalization, a total over 2**63.
         """
+        if not checked:
+            _check_strings(strings, "word counts")
         normalization = check_normalization(normalization)
         counts = np.ascontiguousarray(counts, np.int64)
         shortest = pc.min(pc.binary_length(strings)).as_py()
@@ -194,7 +204,7 @@ class WordCounts:
         for part in parts:
             table.count_words(*part.utf8(), part.counts)
         strings, counts = table.entries()
-        return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization)
+        return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization, checked=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with columns word, count and the fingerprint in its metadata, atomically."""
@@ -235,12 +245,21 @@ class WordCounts:
             raise MwSError(
                 f"{path}: word counts of format {version}, this version reads {FORMAT_VERSION}; update mws-hf"
             )
+        _check_strings(table["word"], str(path))
         pattern, normalization = settings["pattern"], settings["normalization"] or None
         counts = table["count"].to_numpy().astype(np.int64, copy=False)
         result = cls._frozen(table["word"], counts, pattern, check_normalization(normalization))
         if settings["fingerprint"] != result.fingerprint or settings["total"] != str(result.total):
             raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
         return result
+
+
+def _check_strings(strings: Any, name: str) -> None:
+    """Raise MwSError unless every word is valid UTF-8: what works on the words is not made for anything else."""
+    try:
+        strings.validate(full=True)
+    except pa.ArrowException as error:
+        raise MwSError(f"{name}: words that are not UTF-8 ({error}); count again") from error
 
 
 def _flat(strings: Any) -> pa.LargeStringArray:

@@ -1,15 +1,20 @@
-"""Counts from a list of words, `word<TAB>count` a line; running text is counted elsewhere."""
+"""Counts from a list of words, `word<TAB>count` a line, or a mapping; running text is counted elsewhere."""
 
 from __future__ import annotations
 
+import numbers
+import os
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split
 from mws_hf.words.counting import normalizer
 from mws_hf.words.counts import WordCounts
-from mws_hf.words.readers import PathLike, expand_paths, read_lines
+from mws_hf.words.files import PathLike, expand_paths
+from mws_hf.words.readers import check_unicode, read_lines
 
 _SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a word list with spaces for tabs
 
@@ -23,7 +28,7 @@ def read_word_list(
     encoding: str = "utf-8",
     errors: str = "strict",
 ) -> WordCounts:
-    r"""Read files of `word<TAB>count` lines, plain or .gz; the counts of equal words add up.
+    r"""Read files of `word<TAB>count` lines, plain or compressed; the counts of equal words add up.
 
     A list of bare words stands for words inside sentences, so each form is cut into pre-tokens as ``" " + form``
     (unless it starts with a space already). A form that the pattern splits, such as ``кое-кто`` -> ``" кое"``,
@@ -47,16 +52,73 @@ def read_word_list(
     >>> list(read_word_list(path).items())
     [(' кот', 3), (' кое', 2), ('-кто', 2)]
     """
+    forms = (
+        _parse(line.rstrip("\r\n"), f"{name}:{number}")
+        for name in expand_paths(paths)
+        for number, line in enumerate(read_lines(name, encoding=encoding, errors=errors), start=1)
+    )
+    return _counted(forms, pattern, normalization, leading_space)
+
+
+def as_word_counts(counts: Any, *, pattern: str = WORD_PATTERN, normalization: str | None = None) -> WordCounts:
+    """What a Python user has for counts: a `WordCounts`, the file of one, a dict or Counter, `value_counts` of pandas.
+
+    Raises:
+        MwSError: none of these, or wrong in itself.
+    """
+    if isinstance(counts, WordCounts):
+        return counts
+    if isinstance(counts, (str, os.PathLike)):
+        return WordCounts.load(counts)
+    if hasattr(counts, "to_dict"):
+        counts = counts.to_dict()
+    if not isinstance(counts, Mapping):
+        raise MwSError(
+            f"{type(counts).__name__}: not counts of words; give a WordCounts, a dict or Counter, or the name of a "
+            "file from `mws count`; for texts call train_from_iterator(texts), for files train(files)"
+        )
+    return count_mapping(counts, pattern=pattern, normalization=normalization)
+
+
+def count_mapping(
+    mapping: Mapping[str, int],
+    *,
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    leading_space: bool = True,
+) -> WordCounts:
+    """Counts from a dict or Counter of word -> count, exactly as `read_word_list` takes the same words from a file.
+
+    Raises:
+        MwSError: a word that is no text, a count that is no positive integer.
+
+    >>> list(count_mapping({"кот": 3, "кое-кто": 2}).items())
+    [(' кот', 3), (' кое', 2), ('-кто', 2)]
+    """
+    return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space)
+
+
+def _checked(item: tuple[object, object]) -> tuple[str, int]:
+    word, count = item
+    if not isinstance(word, str):
+        raise MwSError(f"counts of words: {word!r} is {type(word).__name__}, not a word; give a dict of word -> count")
+    check_unicode(word, "counts of words")
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
+        raise MwSError(f"counts of words: the count {count!r} of {word!r} is not a positive integer")
+    return word, int(count)
+
+
+def _counted(
+    forms: Iterable[tuple[str, int]], pattern: str, normalization: str | None, leading_space: bool
+) -> WordCounts:
     normalize = normalizer(normalization)
     totals: Counter[str] = Counter()
-    for name in expand_paths(paths):
-        for number, line in enumerate(read_lines(name, encoding=encoding, errors=errors), start=1):
-            form, count = _parse(line.rstrip("\r\n"), f"{name}:{number}")
-            form = normalize(form)
-            if leading_space and form and not form[0].isspace():
-                form = " " + form
-            for piece in split(form, pattern):
-                totals[piece] += count
+    for form, count in forms:
+        form = normalize(form)
+        if leading_space and form and not form[0].isspace():
+            form = " " + form
+        for piece in split(form, pattern):
+            totals[piece] += count
     return WordCounts.from_mapping(totals, pattern=pattern, normalization=normalization)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.words.readers import expand_paths, file_kind, open_binary
+from mws_hf.words.files import expand_paths, file_kind, open_binary
 
 MB = 1_000_000
 _PIECE = 1 << 16
@@ -66,6 +66,30 @@ def generated_text(megabytes: float, work: Path, seed: int = 0) -> Path:
         while stream.tell() < megabytes * MB:
             words = prefixes[_zipf(rng, len(prefixes))] + stems[_zipf(rng, len(stems))]
             stream.write(_lines(words + suffixes[_zipf(rng, len(suffixes))], rng))
+    return target
+
+
+def redrawn_text(text: Path, megabytes: float, seed: int = 0) -> Path:
+    """The text itself, then its words drawn anew by their frequency, until it has `megabytes`.
+
+    One word in forty is new: the beginning of one word and the end of another. So types go on growing with the text
+    as they do in real corpora, where repeating a text would add none.
+    """
+    target = text.with_name(f"{text.stem}-redrawn-{megabytes:g}-{seed}.txt")
+    if target.exists():
+        return target
+    raw = text.read_bytes()
+    words = np.array(raw.decode("utf-8", "ignore").split(), dtype=object)
+    rng = np.random.default_rng(seed)
+    with atomic_path(target) as temporary, temporary.open("wb") as stream:
+        stream.write(raw)
+        while stream.tell() < megabytes * MB:
+            drawn = words[rng.integers(0, len(words), 200_000)]  # a place at random: a word by its frequency
+            new = rng.random(len(drawn)) < 1 / 40
+            others = words[rng.integers(0, len(words), int(new.sum()))]
+            drawn[new] = [a[: (len(a) + 1) // 2] + b[len(b) // 2 :] for a, b in zip(drawn[new], others, strict=True)]
+            drawn[15::16] += "\n"
+            stream.write(" ".join(drawn).replace("\n ", "\n").encode() + b"\n")
     return target
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ from mws_hf.atomic import atomic_path
 from mws_hf.evaluate.tables import markdown_table
 
 _NOTES = """\
-Every measurement is a process of its own; *s* is the time of the work with libraries imported and, for us, kernels
-compiled before (loading them from numba's cache on disk is included); *whole process* is from the start of Python to
-its end; *again* is our work done once more in the same process; *cold* is it with an empty numba cache, compilation
-included. Ratios are medians over medians, in brackets the least and greatest within one repeat. Order alternates
-between repeats. Memory is the peak of the whole process. All split text by the same pattern, but contextual MwS has its
+Every measurement is a process of its own. *Ratio* compares whole processes, from the start of Python to its end, as
+a user waits for them (in rows marked °, only the work; in rows of memory, the peak of the whole process);
+*imported* compares the work with libraries imported and, for us, kernels compiled before (loading them from the
+cache on disk is included); *again* is our work done once more in the same process; *cold* is our whole process with
+an empty cache of kernels, compilation included. Ratios are medians over medians, in brackets the least and greatest
+within one repeat. Order alternates between repeats. All split text by the same pattern, but contextual MwS has its
 own and SentencePiece splits by white space, here without normalization. `count/tokenizers` is WordLevelTrainer with
-vocab_size=0, the cheapest way to count there. `encode_batch` gets lines that are in memory already, and its ids stay in
-Rust. `learn/full-rescan` (*) is extrapolated from a few merges at the beginning and at the end, the cheaper of them
-taken for all."""
+vocab_size=0, the cheapest way to count there. `encode_batch` gets lines from memory (reading them is in its whole
+process), and its ids stay in Rust. `learn/full-rescan` (*) is extrapolated from a few merges at the beginning and
+at the end, the cheaper of them taken for all."""
 
 
 def write_report(results: Any, folder: Path, stem: str) -> None:
@@ -38,7 +40,7 @@ def write_report(results: Any, folder: Path, stem: str) -> None:
         "## Validated first",
         "\n".join(f"- {line}" for line in facts.get("validated", ["nothing"])),
         "## Targets",
-        targets_table(records),
+        targets_table(records, summary.TARGETS[results.settings["targets"]]),
         "## Growth",
         growth_table(records),
         "## Measurements",
@@ -55,52 +57,46 @@ def _loads(records: list[Record]) -> str:
     return f"{min(loads):.1f} to {max(loads):.1f}" if loads else "unknown"
 
 
-def targets_table(records: list[Record]) -> str:
-    """The targets of the project at the largest size measured, and what was reached."""
-    header = "work, against, ours, rival, ratio, again, whole process, cold, at least, aim, reached".split(", ")
+def targets_table(records: list[Record], targets: Sequence[summary.Target]) -> str:
+    """The targets at the largest size measured, and what was reached."""
+    header = "work, against, ours, rival, ratio, imported, again, cold, at least, aim, reached".split(", ")
     rows = []
-    for target in summary.TARGETS:
+    for target in targets:
         sizes = [{r["size"] for r in summary.of(records, task)} for task in (target.ours, target.rival)]
         common = sizes[0] & sizes[1]
         found = summary.ratio(records, target, max(common)) if common else None
-        aim = f"{target.aim:g}x" if target.aim else "–"
-        name = target.rival.split("/")[1]
+        goals = [f"{target.at_least:g}x", f"{target.aim:g}x" if target.aim else "–"]
+        work, name = target.work + ("°" if target.measure == "seconds" else ""), target.rival.split("/")[1]
         if found is None:
-            rows.append([target.work, name, "–", "–", "–", "–", "–", "–", f"{target.at_least:g}x", aim, "not measured"])
+            rows.append([work, name, "–", "–", "–", "–", "–", "–", *goals, "not measured"])
             continue
-        unit = "s" if target.measure == "seconds" else "MB"
+        unit = "MB" if target.measure == "peak_mb" else "s"
         rows.append(
             [
-                target.work,
+                work,
                 name,
                 f"{_short(found.ours)} {unit}",
                 f"{_short(found.rival)} {unit}",
                 f"**{found.value:.3g}x** ({found.low:.3g}–{found.high:.3g})",
-                _beside(records, target, max(common), found.rival, "warm", "again_seconds"),
-                _whole(records, target, max(common)),
-                _beside(records, target, max(common), found.rival, "cold", "seconds"),
-                f"{target.at_least:g}x",
-                aim,
+                *_beside(records, target, max(common)),
+                *goals,
                 summary.verdict(target, found.value),
             ]
         )
     return markdown_table(header, rows)
 
 
-def _whole(records: list[Record], target: summary.Target, size: float) -> str:
-    """Ratio of whole processes, where these do nothing else than the work."""
-    if target.measure != "seconds" or not target.ours.startswith(("train", "count")):
-        return "–"
-    found = summary.ratio(records, target, size, "process_seconds")
-    return f"{found.value:.3g}x" if found else "–"
-
-
-def _beside(records: list[Record], target: summary.Target, size: float, rival: float, cache: str, measure: str) -> str:
-    """Their median over ours, ours taken from runs of another kind."""
-    if target.measure != "seconds":
-        return "–"
-    value = summary.middle(summary.of(records, target.ours, size, cache), measure)
-    return f"{rival / value:.3g}x" if value else "–"
+def _beside(records: list[Record], target: summary.Target, size: float) -> list[str]:
+    """Ratios with libraries imported, of our second run in a process, and of our process with an empty cache."""
+    if target.measure == "peak_mb":
+        return ["–", "–", "–"]
+    kinds = (("warm", "seconds", "seconds"), ("warm", "again_seconds", "seconds"))
+    cells = []
+    for cache, ours, theirs in (*kinds, ("cold", "process_seconds", "process_seconds")):
+        mine = summary.middle([r for r in summary.of(records, target.ours, size, cache) if ours in r], ours)
+        other = summary.middle(summary.of(records, target.rival, size), theirs)
+        cells.append(f"{other / mine:.3g}x" if mine and other else "–")
+    return cells
 
 
 def growth_table(records: list[Record]) -> str:

@@ -170,6 +170,7 @@ def learn_contextual(
     *,
     types: bool = True,
     min_occurrences: int = 2,
+    min_frequency: int = 0,
     max_token_length: int | None = None,
     forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
@@ -187,20 +188,24 @@ def learn_contextual(
         evidence: from `collect_evidence`, usually of the same forms.
         types: every core weighs the same, shared out among its forms and their lower-case twins; False: forms weigh
             their counts.
-        min_occurrences: least number of forms' places where a pair must stand, marks excepted.
+        min_occurrences: least number of forms' places where a pair must stand, marks excepted; lower-case twins count.
+        min_frequency: least number of a pair's occurrences in forms, twins left out, marks excepted: 1 a form when
+            `types`, else weighted by count.
         max_token_length: longest token in characters, a leading space included.
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
     """
+    n_forms = len(forms.counts)
     forms = with_lower_case(forms) if types else forms
+    frequencies = (np.arange(len(forms.counts)) < n_forms).astype(np.int64) if types else forms.counts
     core = evidence.find(forms.spelled_cores)[forms.core_of]
     kept = np.nonzero(core >= 0)[0]
-    core, weights = core[kept], _shares(forms)[kept] if types else forms.counts[kept]
+    core, weights, frequencies = core[kept], _shares(forms)[kept] if types else forms.counts[kept], frequencies[kept]
     words = forms.spelled_forms.take(kept)
     del forms, kept
-    corpus = symbol_corpus(words, np.ones(len(words), np.int64), alphabet)
+    corpus = symbol_corpus(words, frequencies, alphabet)
     values = _junction_values(words, core, weights, evidence, alphabet, corpus)
-    del words, core, weights
+    del words, core, weights, frequencies
     give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
     seeds = _seeds(corpus, n_merges, max_token_length, forbidden)
@@ -218,6 +223,7 @@ def learn_contextual(
         values,
         n_merges - len(seeds) - len(graphemes.merges),
         min_occurrences=min_occurrences,
+        min_frequency=min_frequency,
         show_progress=show_progress,
         title="morph merges",
         **limits,

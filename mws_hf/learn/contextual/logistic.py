@@ -1,7 +1,9 @@
 """Ridge logistic regression with soft targets by Newton's method, without BLAS; it knows nothing of words.
 
 BLAS libraries differ in the order of their sums from machine to machine and stall when cores are shared; at this size
-(109 weights) plain loops are as fast and give the same digits everywhere.
+(109 weights) plain loops are as fast, and their sums have one order whatever the number of cores. Native code and
+numba's generic code gave the same bits on one x86-64 machine (scripts/LOG.md, 2026-11-22); `exp` and `log1p` are the
+platform's, whose last digit may differ elsewhere.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from torch.utils.data import Sampler, SequentialSampler
-from transformers import Trainer, TrainingArguments
+from transformers import AutoTokenizer, Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
@@ -22,13 +22,13 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken, RunConfig
-from mws_hf.lm.documents import read_documents, shuffled, split_documents
-from mws_hf.lm.model import Cost, build_model
-from mws_hf.lm.packing import BlockDataset, Blocks, Collator, pack
+from mws_hf.lm.data import Blocks, Collator, pack, read_documents, shuffled, split_documents
+from mws_hf.lm.model import Cost, MultiTokenModel, build_model
 
 CHECKPOINTS = "checkpoints"
 CONFIG_FILE = "run.json"
 REPORT_FILE = "training.json"
+MODEL = "model"
 _log = logging.getLogger(__name__)
 
 
@@ -48,15 +48,19 @@ class ByteTrainer(Trainer):
             return super().compute_loss(model, inputs, return_outputs=return_outputs, **options)
 
 
-class Curriculum(TrainerCallback):
-    """Sets how many tokens a multi-token model predicts, from the progress of training alone, so that it resumes."""
+class _Schedule(TrainerCallback):
+    """How many tokens a multi-token model predicts, from the progress alone, so that it resumes; where to break off."""
 
-    def __init__(self, settings: MultiToken) -> None:
-        self.settings = settings
+    def __init__(self, multi_token: MultiToken | None, last_step: int | None) -> None:
+        self.multi_token, self.last_step = multi_token, last_step
 
     def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **unused: Any) -> None:
-        """Called by `Trainer` before each step."""
-        model.active_horizon = self.settings.active(state.global_step / max(1, state.max_steps))
+        if self.multi_token is not None:
+            model.active_horizon = self.multi_token.active(state.global_step / max(1, state.max_steps))
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
+        if self.last_step is not None and state.global_step >= self.last_step:
+            control.should_save = control.should_training_stop = True
 
 
 def pretrain(
@@ -100,14 +104,15 @@ def pretrain(
     trainer = ByteTrainer(
         model=model,
         args=_arguments(config, directory, steps, show_progress),
-        train_dataset=BlockDataset(blocks),
+        train_dataset=blocks,
         data_collator=Collator(codec.padding),
-        callbacks=_callbacks(config, steps if max_steps is None else max_steps, steps),
+        callbacks=[_Schedule(config.multi_token, max_steps)],
         precision=config.precision,
     )
     trainer.remove_callback(PrinterCallback)  # it prints each point of the loss curve
     started, cpu = time.perf_counter(), time.process_time()
-    trainer.train(resume_from_checkpoint=_checkpoint(directory))
+    checkpoints = directory / CHECKPOINTS
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None)
     report = {
         **_sizes(codec, blocks, cost),
         "steps": trainer.state.global_step,
@@ -124,15 +129,6 @@ def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
     """The blocks a run trains on: its documents in the order of its seed, encoded and packed."""
     split = split_documents(read_documents(config.text), config.train_bytes, config.held_out_bytes)
     return pack(codec, shuffled(split.train, config.seed), config.context_bytes)
-
-
-class _StopAt(TrainerCallback):
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
-        if state.global_step >= self.steps:
-            control.should_save = control.should_training_stop = True
 
 
 def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
@@ -153,18 +149,8 @@ def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any
 def _model(config: RunConfig, codec: Codec) -> tuple[Any, Cost]:
     """The model, and the cost of what serves next-token prediction in it."""
     model = build_model(config, codec)
-    cost = Cost.of(model)
-    if config.multi_token is None:
-        return model, cost
-    from mws_hf.lm.mtp import MultiTokenModel  # noqa: PLC0415  (a plain run does not need it)
-
-    settings = config.multi_token
-    return MultiTokenModel.around(model, settings.form, settings.horizon, settings.weight), cost
-
-
-def _callbacks(config: RunConfig, max_steps: int, steps: int) -> list[TrainerCallback]:
-    callbacks: list[TrainerCallback] = [Curriculum(config.multi_token)] if config.multi_token else []
-    return [*callbacks, _StopAt(max_steps)] if max_steps < steps else callbacks
+    cost, extra = Cost.of(model), config.multi_token
+    return model if extra is None else MultiTokenModel.around(model, extra.form, extra.horizon, extra.weight), cost
 
 
 def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bool) -> TrainingArguments:
@@ -193,11 +179,6 @@ def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bo
     )
 
 
-def _checkpoint(directory: Path) -> str | None:
-    folder = directory / CHECKPOINTS
-    return get_last_checkpoint(str(folder)) if folder.is_dir() else None
-
-
 def _sizes(codec: Codec, blocks: Blocks, cost: Cost) -> dict[str, Any]:
     n_bytes = int(blocks.n_bytes.sum())
     return {
@@ -214,22 +195,16 @@ def _sizes(codec: Codec, blocks: Blocks, cost: Cost) -> dict[str, Any]:
 def _curve(history: list[Mapping[str, Any]], blocks: Blocks, batch_blocks: int) -> list[dict[str, float]]:
     """Points (step, bytes read so far, mean loss in nats per token since the point before)."""
     read = blocks.n_bytes.cumsum()
+    points = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
     return [
-        {
-            "step": entry["step"],
-            "bytes": int(read[min(len(blocks), entry["step"] * batch_blocks) - 1]),
-            "loss": entry["loss"],
-        }
-        for entry in history
-        if "loss" in entry
+        {"step": step, "bytes": int(read[min(len(blocks), step * batch_blocks) - 1]), "loss": loss}
+        for step, loss in points
     ]
 
 
 def _save(directory: Path, model: Any, config: RunConfig, report: dict[str, Any]) -> None:
-    from transformers import AutoTokenizer  # noqa: PLC0415  (slow to import)
-
-    model.save_pretrained(directory / "model")
-    AutoTokenizer.from_pretrained(config.tokenizer).save_pretrained(directory / "model")
+    model.save_pretrained(directory / MODEL)
+    AutoTokenizer.from_pretrained(config.tokenizer).save_pretrained(directory / MODEL)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1) + "\n")
     shutil.rmtree(directory / CHECKPOINTS, ignore_errors=True)
     _log.info("%s: %d steps in %.0f s", directory, report["steps"], report["seconds"])

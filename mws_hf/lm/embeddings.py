@@ -7,7 +7,6 @@ weighted mean of old rows, and input and output embeddings use the same weights.
 from __future__ import annotations
 
 import copy
-import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -15,7 +14,7 @@ import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.token_bytes import raw_bytes
+from mws_hf.lm.codec import raw_bytes
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
 """Old ids and their weights, which add up to 1."""
@@ -42,10 +41,6 @@ class TransplantReport:
     mixed: int
     fallback: int
 
-    def to_dict(self) -> dict[str, int]:
-        """Plain values for JSON."""
-        return dataclasses.asdict(self)
-
 
 def transplant(
     model: Any, old_tokenizer: Any, new_tokenizer: Any, method: str = "focus"
@@ -68,7 +63,7 @@ def transplant(
     """
     if method not in METHODS:
         raise MwSError(f"method={method!r}; choose one of {', '.join(METHODS)}")
-    old, new = _Spelling.of(_backend(old_tokenizer)), _backend(new_tokenizer)
+    old, new = _Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
     special = _special_matches(old_tokenizer, new_tokenizer)
     mixtures, report = _mean_mixtures(old, raw_bytes(new), special)
     if method == "focus":
@@ -81,23 +76,16 @@ def transplant(
     return changed, report
 
 
-@dataclass(frozen=True)
 class _Spelling:
     """The old tokenizer: raw bytes of its ids, ids by bytes, and ids of any string."""
 
-    backend: Tokenizer
-    pieces: list[bytes]
-    by_bytes: dict[bytes, int]
-
-    @classmethod
-    def of(cls, original: Tokenizer) -> _Spelling:
-        backend = Tokenizer.from_str(original.to_str())
-        backend.no_padding()
-        backend.no_truncation()
-        pieces = raw_bytes(backend)
+    def __init__(self, original: Tokenizer) -> None:
+        self.backend = Tokenizer.from_str(original.to_str())
+        self.backend.no_padding()
+        self.backend.no_truncation()
+        self.pieces = raw_bytes(self.backend)
         # of several ids with the same bytes the first counts, so they are entered last to first
-        by_bytes = {piece: index for index, piece in reversed(list(enumerate(pieces))) if piece}
-        return cls(backend, pieces, by_bytes)
+        self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
 
     def spell(self, piece: bytes) -> list[int]:
         """Ids that spell the bytes, without a word mark the tokenizer adds by itself; empty if they cannot be spelt."""

@@ -1,0 +1,57 @@
+"""No command overwrites what it reads: one check, made before any work begins."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from mws_hf.errors import MwSError
+
+PathLike = str | os.PathLike[str]
+
+
+def refuse_overwriting(outputs: Iterable[PathLike], *inputs: PathLike | Sequence[PathLike] | None) -> None:
+    """Refuse a command whose output is one of its inputs: the same file or folder, through links as well.
+
+    Args:
+        outputs: what will be written, files or folders, there already or not.
+        *inputs: what will be read: names, globs, "-", lists of these, or None for an option that was not given.
+
+    Raises:
+        MwSError: the first input that is also an output.
+
+    >>> refuse_overwriting(["counts.parquet"], ["corpus.txt", "-"], None)
+    >>> refuse_overwriting(["."], "./")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: ./: is read and would be written over; name another output
+    """
+    there = {_identity(path): path for path in outputs if os.path.exists(path)}
+    for given in inputs:
+        for name in [given] if isinstance(given, (str, os.PathLike)) else given or []:
+            text = os.fspath(name)
+            for path in [text] if os.path.exists(text) else glob.glob(text, recursive=True) if there else []:
+                if _identity(path) in there:
+                    raise MwSError(f"{path}: is read and would be written over; name another output")
+
+
+def files_in(directory: Path, names: Iterable[str]) -> list[Path]:
+    """The directory itself and those of its files that some globs name."""
+    return [directory, *(path for name in names for path in directory.glob(name))]
+
+
+def tokenizer_files(directory: Path) -> list[Path]:
+    """The directory itself and those of its files that saving a tokenizer there writes or removes."""
+    from mws_hf.portable import STALE_FILES, STOCK_MODULE
+    from mws_hf.training_record import FILE
+
+    return files_in(
+        directory, ("tokenizer.json", "tokenizer_config.json", f"{STOCK_MODULE}.py", "README.md", FILE, *STALE_FILES)
+    )
+
+
+def _identity(path: PathLike) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino

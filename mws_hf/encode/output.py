@@ -1,0 +1,169 @@
+"""Where a run of `encode_corpus` writes, and putting it there: a finished corpus stays whole until another replaces it.
+
+Planning only reads. Files are removed by the names this package gives them, never by what a manifest says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mws_hf.atomic import write_text
+from mws_hf.encode.corpus import MANIFEST, read_manifest
+from mws_hf.encode.shards import DATASET_FILES, Shard, shard_problem, write_dataset_files
+from mws_hf.errors import MwSError
+
+REPLACEMENT = ".replacement"
+"""The folder, within a finished corpus, where the one that will replace it is written."""
+_FIXED = ("tokenizer", "separator", "document", "shard_size")
+_NAMES = rf"shard-[0-9]{{5,}}\.arrow|{'|'.join(map(re.escape, DATASET_FILES))}"
+_REMOVABLE = re.compile(rf"{_NAMES}|\.({_NAMES}|{re.escape(MANIFEST)})\.\w+\.tmp", re.ASCII)
+
+
+class Plan(NamedTuple):
+    """What a run has to do.
+
+    Attributes:
+        work: the folder to write; if it is not the output itself, it will replace the corpus there.
+        shards: those an earlier run finished, to be compared with the source and kept.
+        finished: the corpus is whole already; it is only compared.
+    """
+
+    work: Path
+    shards: list[Shard]
+    finished: bool = False
+
+
+def plan_output(directory: Path, new: dict[str, Any], resume: bool, force: bool) -> Plan:
+    """Decide by the manifest that is there, if any, how a run with the manifest `new` goes on.
+
+    Args:
+        directory: the output.
+        new: the manifest of this run, without shards.
+        resume: go on with what an interrupted run left, if its settings are the same.
+        force: replace a finished corpus, whatever its settings.
+
+    Raises:
+        MwSError: the directory holds something else, an unreadable manifest, or a corpus that must not be changed.
+    """
+    old = read_manifest(directory)
+    if old is None:
+        if directory.exists() and (not directory.is_dir() or any(directory.glob("*.arrow"))):
+            raise MwSError(f"{directory}: holds something that is not an encoded corpus; choose another output")
+        return Plan(directory, [])
+    if not old["complete"]:
+        return _rest(directory, old, new, resume, force)
+    differing = _differing(old, new)
+    if differing and not force:
+        raise MwSError(f"{directory}: a corpus finished with another {differing}; --force replaces it")
+    if resume and not force:
+        for shard in old["shards"]:
+            problem = shard_problem(directory, shard, old["dtype"])
+            if problem is not None:
+                raise MwSError(f"{directory / shard.file}: {problem}; --force encodes the corpus anew")
+        return Plan(directory, old["shards"], finished=True)
+    work = directory / REPLACEMENT
+    if work.is_symlink() or work.exists() and not work.is_dir():
+        raise MwSError(f"{work}: not a folder, where the new corpus would be written; remove it")
+    begun = read_manifest(work)
+    return Plan(work, []) if begun is None else _rest(work, begun, new, resume, force=True)
+
+
+def _rest(work: Path, old: dict[str, Any], new: dict[str, Any], resume: bool, force: bool) -> Plan:
+    """Go on in `work`, where an earlier run was interrupted, or start anew there."""
+    differing = _differing(old, new)
+    if differing and resume and not force:
+        raise MwSError(f"{work}: was begun with another {differing}; choose another output, or --no-resume starts anew")
+    if differing or not resume:
+        return Plan(work, [])
+    whole: list[Shard] = []
+    for shard in old["shards"]:
+        if shard_problem(work, shard, old["dtype"]) is not None:
+            break  # this one and those behind it are encoded again
+        whole.append(shard)
+    return Plan(work, whole)
+
+
+def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """The names of the settings that differ; empty if none does."""
+    keys = [key for key in _FIXED if old[key] != new[key]]
+    if "separator" in keys:
+        keys.remove("tokenizer")  # whose fingerprint holds the separator: nothing is known of the rest
+    return " and ".join(
+        "tokenizer" if key == "tokenizer" else f"{key} ({old[key]!r}, now {new[key]!r})" for key in keys
+    )
+
+
+def prepare(work: Path, manifest: dict[str, Any]) -> None:
+    """Make `work` ready for shards: remove what earlier runs left but for the shards of `manifest`, which is written.
+
+    Raises:
+        MwSError: a file cannot be written or removed.
+    """
+    kept = {shard.file for shard in manifest["shards"]}
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        _remove_files(work, kept)
+        _remove_replacement(work)
+    except OSError as error:
+        raise MwSError(f"{work}: cannot be written ({error.strerror}); choose another output") from error
+    write_manifest(work, manifest)
+
+
+def write_manifest(work: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest, with totals."""
+    shards: list[Shard] = manifest["shards"]
+    totals = {
+        "documents": sum(shard.documents for shard in shards),
+        "tokens": sum(shard.tokens for shard in shards),
+        "bytes": sum(shard.bytes for shard in shards),
+    }
+    rows = {**manifest, **totals, "shards": [shard._asdict() for shard in shards]}
+    write_text(work / MANIFEST, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+
+
+def finish(work: Path, directory: Path, manifest: dict[str, Any]) -> None:
+    """Make the corpus in `work` complete and put it in its place.
+
+    Killed in the moment of the replacement, it leaves an unfinished corpus, which the same command encodes again.
+
+    Raises:
+        MwSError: a file cannot be written or moved.
+    """
+    if work != directory:
+        write_manifest(work, {**manifest, "complete": True})
+        try:
+            write_manifest(directory, {**manifest, "shards": []})
+            _remove_files(directory, kept=set())
+            for shard in manifest["shards"]:
+                os.replace(work / shard.file, directory / shard.file)
+        except OSError as error:
+            raise MwSError(f"{directory}: cannot be written ({error.strerror}); run the command again") from error
+    write_dataset_files(directory, manifest["shards"], manifest["dtype"], _corpus_fingerprint(manifest))
+    write_manifest(directory, {**manifest, "complete": True})
+    if work != directory:
+        _remove_replacement(directory)
+
+
+def _corpus_fingerprint(manifest: dict[str, Any]) -> str:
+    return "".join(shard.checksum for shard in manifest["shards"][-1:]) + manifest["tokenizer"]
+
+
+def _remove_files(folder: Path, kept: set[str]) -> None:
+    for path in list(folder.iterdir()):
+        if _REMOVABLE.fullmatch(path.name) and path.name not in kept:
+            path.unlink()
+
+
+def _remove_replacement(directory: Path) -> None:
+    work = directory / REPLACEMENT
+    if work.is_symlink() or not work.is_dir():
+        return
+    _remove_files(work, kept=set())
+    (work / MANIFEST).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # somebody keeps something in it
+        work.rmdir()

@@ -1,0 +1,181 @@
+"""Text as a language model sees it: documents split into training and held-out, training ids in blocks of equal bytes.
+
+Documents are put in order by a digest of their own text. So the split depends on neither files nor their order, a
+larger budget only adds documents, and no document stands on both sides. Blocks have a fixed number of raw bytes of
+context, so that all tokenizers see equal contexts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import Dataset
+
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.running_text import read_lines
+from mws_hf.lm.codec import Codec, Ids
+
+IGNORED = -100
+"""The label that transformers leaves out of the loss."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Documents of one experiment.
+
+    Attributes:
+        train: in the order of their digests, up to the budget.
+        held_out: never trained on, distinct from all of `train`.
+        pool: all documents that are not held out, the rest of the corpus included: what tokenizers learn from.
+    """
+
+    train: list[str]
+    held_out: list[str]
+    pool: list[str]
+
+
+def read_documents(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Lines of UTF-8 text files (.gz allowed), a document each; empty lines are left out.
+
+    Raises:
+        MwSError: a file cannot be read or is not UTF-8, or there is no document in them.
+    """
+    documents = [line for path in paths for line in read_lines(path)]
+    if not documents:
+        raise MwSError(
+            f"{', '.join(map(str, paths)) or 'no files'}: no line of text; give a file with one document a line"
+        )
+    return documents
+
+
+def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_bytes: int) -> Split:
+    """Take distinct documents in the order of their digests: first those held out, then those to train on.
+
+    Args:
+        documents: any order; duplicates count once.
+        train_bytes: UTF-8 bytes to train on, at least (the last document is not cut); None: all.
+        held_out_bytes: UTF-8 bytes to hold out, at least.
+
+    Raises:
+        MwSError: the corpus is smaller than both together.
+
+    >>> split = split_documents(["a", "b", "c", "a"], train_bytes=1, held_out_bytes=1)
+    >>> len(split.train), len(split.held_out), len(split.pool)
+    (1, 1, 2)
+    """
+    ordered = shuffled(dict.fromkeys(documents), 0)
+    n_held_out = _reaching(ordered, held_out_bytes)
+    pool = ordered[n_held_out:]
+    n_train = len(pool) if train_bytes is None else _reaching(pool, train_bytes)
+    if n_train == 0:
+        raise MwSError("the corpus has no documents left to train on; give more text or hold out less")
+    return Split(pool[:n_train], ordered[:n_held_out], pool)
+
+
+def shuffled(documents: Iterable[str], seed: int) -> list[str]:
+    """The documents in an order that depends on the seed and their text alone, equal for every tokenizer."""
+    salt = seed.to_bytes(8, "little")
+    return sorted(documents, key=lambda text: hashlib.blake2b(text.encode(), digest_size=16, salt=salt).digest())
+
+
+def _reaching(documents: Sequence[str], size: int) -> int:
+    """How many first documents hold `size` bytes."""
+    ends = np.cumsum([0, *(len(document.encode()) for document in documents)])
+    if ends[-1] < size:
+        raise MwSError(
+            f"the corpus holds {ends[-1]} bytes where {size} are asked for; give more text or a smaller budget"
+        )
+    return int(np.searchsorted(ends, size))
+
+
+@dataclass(frozen=True)
+class Blocks(Dataset):
+    """A stream of ids cut into blocks, and a torch dataset of them.
+
+    Block i predicts ``stream[bounds[i] + 1 : bounds[i + 1] + 1]`` from what precedes within the block, which starts one
+    id earlier. So every id but the first separator is predicted once.
+
+    Attributes:
+        stream: int64 ids, a separator first and one after each document.
+        bounds: int64 (blocks + 1,).
+        n_bytes: int64 (blocks,), raw bytes of the predicted ids; separators add none.
+    """
+
+    stream: Ids
+    bounds: Ids
+    n_bytes: Ids
+
+    def __len__(self) -> int:
+        return len(self.n_bytes)
+
+    def __getitem__(self, index: int) -> dict[str, Ids]:
+        return {"input_ids": self.stream[self.bounds[index] : self.bounds[index + 1] + 1]}
+
+    @property
+    def n_tokens(self) -> int:
+        """Predicted ids, separators included."""
+        return int(self.bounds[-1])
+
+    def first(self, n_blocks: int) -> Blocks:
+        """Only the first blocks: the same text for a smaller budget."""
+        return Blocks(self.stream, self.bounds[: n_blocks + 1], self.n_bytes[:n_blocks])
+
+
+def pack(codec: Codec, documents: Sequence[str], context_bytes: int) -> Blocks:
+    """Encode documents and cut the stream greedily into blocks whose raw bytes are at most `context_bytes`.
+
+    Documents run on across blocks; nothing is dropped. The bytes of all blocks add up to those of the documents for
+    every tokenizer that spells its text.
+
+    Raises:
+        MwSError: no documents, or a token is longer than the context.
+    """
+    if not documents:
+        raise MwSError("there are no documents to train on; give files with one document a line")
+    separator = np.array([codec.separator], np.int64)
+    stream = np.concatenate([separator, *(part for ids in codec.encode(documents) for part in (ids, separator))])
+    lengths = codec.lengths[stream[1:]]
+    if int(lengths.max()) > context_bytes:
+        raise MwSError(f"context_bytes={context_bytes} is less than the longest token, {lengths.max()} bytes; raise it")
+    bounds = cut_points(lengths, context_bytes)
+    return Blocks(stream, bounds, np.add.reduceat(lengths, bounds[:-1]))
+
+
+def cut_points(lengths: Ids, limit: int) -> Ids:
+    """Greedy cuts: the fewest runs whose lengths add up to at most `limit`; int64 (runs + 1,), first 0, last the size.
+
+    Items of length 0 join the run before them where they can.
+
+    >>> cut_points(np.array([3, 3, 0, 3, 1]), 6).tolist()
+    [0, 3, 5]
+    """
+    ends = np.cumsum(lengths)
+    cuts, done = [0], 0
+    while cuts[-1] < len(lengths):
+        cuts.append(int(np.searchsorted(ends, done + limit, side="right")))
+        done = int(ends[cuts[-1] - 1])
+    return np.array(cuts, np.int64)
+
+
+@dataclass(frozen=True)
+class Collator:
+    """Pads blocks on the right to the longest of the batch.
+
+    Attributes:
+        padding: id written in padded places; its label is `IGNORED`.
+    """
+
+    padding: int
+
+    def __call__(self, items: Sequence[dict[str, Ids]]) -> dict[str, torch.Tensor]:
+        """Input ids and labels, int64 (blocks, longest); no mask, for causal models do not see padding on the right."""
+        blocks = [torch.from_numpy(item["input_ids"]) for item in items]
+        labels = pad_sequence(blocks, batch_first=True, padding_value=IGNORED)
+        labels[:, 0] = IGNORED  # nothing predicts the first, and the mean must not count it
+        return {"input_ids": pad_sequence(blocks, batch_first=True, padding_value=self.padding), "labels": labels}

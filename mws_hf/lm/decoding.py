@@ -1,0 +1,162 @@
+"""Greedy continuations of a prompt: token by token, or drafted and verified by a multi-token model in fewer passes.
+
+Self-speculative decoding gives what plain greedy decoding gives, token for token: the extra heads draft, the next-token
+head verifies. Passes are counted, time is not saved, since nothing is cached between passes. Sampling and beams are
+those of transformers' own `generate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from mws_hf.errors import MwSError
+from mws_hf.lm.codec import Codec
+from mws_hf.lm.model import MultiTokenModel
+
+
+def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:
+    """Continue a prompt greedily until the document ends; returns prompt and continuation.
+
+    Raises:
+        MwSError: a negative number of tokens.
+    """
+    if max_new_tokens < 0:
+        raise MwSError(f"max_new_tokens={max_new_tokens}: must not be negative")
+    ids = greedy(model, prompt_ids(codec, prompt), max_new_tokens, codec.separator, codec.vocabulary_size)
+    return codec.decode([np.array(ids, np.int64)])[0]
+
+
+def prompt_ids(codec: Codec, prompt: str) -> list[int]:
+    """Ids of a prompt at the start of a document."""
+    return [codec.separator, *codec.encode([prompt])[0].tolist()]
+
+
+def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabulary: int | None = None) -> list[int]:
+    """Plain greedy decoding, one pass over everything for each token: what faster methods must equal.
+
+    Args:
+        model: maps int64 (1, length) to an object with `logits`.
+        ids: the prompt, at least one id.
+        max_new_tokens: at most.
+        stop: id that ends decoding; it is kept.
+        vocabulary: ids from here on are never chosen: embedding rows that no token uses.
+    """
+    ids = list(ids)
+    device = next(model.parameters()).device
+    with torch.inference_mode():
+        for _ in range(max_new_tokens):
+            logits = model(input_ids=torch.tensor([ids], device=device)).logits[0, -1, :vocabulary]
+            ids.append(int(logits.argmax()))
+            if ids[-1] == stop:
+                break
+    return ids
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """What drafting was worth.
+
+    Attributes:
+        steps: passes of the model; plain decoding needs one for each token.
+        tokens: tokens made.
+        n_bytes: their raw bytes.
+        drafted: how often each head's draft was looked at, the head of the second token first.
+        accepted: how often it was right, and all before it.
+    """
+
+    steps: int
+    tokens: int
+    n_bytes: int
+    drafted: tuple[int, ...]
+    accepted: tuple[int, ...]
+
+    def __add__(self, other: Speculation) -> Speculation:
+        return Speculation(
+            self.steps + other.steps,
+            self.tokens + other.tokens,
+            self.n_bytes + other.n_bytes,
+            tuple(map(sum, zip(self.drafted, other.drafted, strict=True))),
+            tuple(map(sum, zip(self.accepted, other.accepted, strict=True))),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Rates for a report: acceptance by head (of all drafts made), tokens and bytes a step."""
+        acceptance = [right / max(1, made) for right, made in zip(self.accepted, self.drafted, strict=True)]
+        steps = max(1, self.steps)
+        sums = {"steps": self.steps, "tokens": self.tokens, "bytes": self.n_bytes, "acceptance": acceptance}
+        return {**sums, "tokens_per_step": self.tokens / steps, "bytes_per_step": self.n_bytes / steps}
+
+
+def speculative_generate(
+    model: MultiTokenModel, codec: Codec, prompt: str, max_new_tokens: int = 40
+) -> tuple[str, Speculation]:
+    """Continue a prompt greedily; returns prompt and continuation, and what drafting was worth."""
+    start = prompt_ids(codec, prompt)
+    ids, statistics = speculative(model, start, max_new_tokens, codec.separator, codec.lengths)
+    return codec.decode([np.array(ids, np.int64)])[0], statistics
+
+
+def acceptance(model: MultiTokenModel, codec: Codec, prompts: Sequence[str], max_new_tokens: int = 40) -> Speculation:
+    """`speculative_generate` over several prompts, added up."""
+    results = [speculative_generate(model, codec, prompt, max_new_tokens)[1] for prompt in prompts]
+    return sum(results[1:], results[0])
+
+
+def speculative(
+    model: MultiTokenModel, ids: Sequence[int], max_new_tokens: int, stop: int, lengths: np.ndarray
+) -> tuple[list[int], Speculation]:
+    """`greedy` of `model.lm` in fewer passes.
+
+    Args:
+        model: in evaluation mode.
+        ids: the prompt, at least one id.
+        max_new_tokens: at most.
+        stop: id that ends decoding; it is kept.
+        lengths: int64 (ids,), raw bytes of each id; embedding rows beyond them are never chosen.
+    """
+    known, draft = list(ids), list[int]()
+    drafted, accepted, steps = [0] * len(model.heads), [0] * len(model.heads), 0
+    end = len(known) + max_new_tokens
+    with torch.inference_mode():
+        while len(known) < end and (steps == 0 or known[-1] != stop):
+            tokens = torch.tensor([known + draft], device=model.device)
+            hidden, last = model.trunk(tokens)
+            verdicts = model.lm.lm_head(last[0, len(known) - 1 :])[:, : len(lengths)].argmax(-1).tolist()
+            right = next((i for i, guess in enumerate(draft) if guess != verdicts[i]), len(draft))
+            steps += 1
+            for head in range(len(draft)):
+                drafted[head] += 1
+                accepted[head] += head < right
+            place = len(known) + right
+            new = verdicts[: right + 1]
+            known = (known + new[: new.index(stop) + 1 if stop in new else None])[:end]
+            draft = _draft(model, hidden[:, :place], tokens[:, :place], verdicts[right], len(lengths))
+    made = known[len(ids) :]
+    return known, Speculation(steps, len(made), int(lengths[made].sum()), tuple(drafted), tuple(accepted))
+
+
+def _draft(
+    model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Tensor, following: int, vocabulary: int
+) -> list[int]:
+    """Greedy drafts of all heads for the tokens after `following`, which itself comes right after `tokens`.
+
+    Args:
+        model: the multi-token model.
+        hidden: `model.trunk` of `tokens`, (1, length, d).
+        tokens: int64 (1, length).
+        following: the verified next token.
+        vocabulary: ids from here on are never chosen.
+    """
+    drafts: list[int] = []
+    for head in range(len(model.heads)):
+        # at place i the token head + 1 places on: past the end these are the tokens made so far
+        made = torch.tensor([[following, *drafts]], device=tokens.device)
+        states = model.step(head, hidden, torch.cat([tokens, made], dim=1)[:, head + 1 :])
+        drafts.append(int(model.logits(states[:, -1])[:, :vocabulary].argmax()))
+        hidden = hidden if model.config.form == "parallel" else states
+    return drafts

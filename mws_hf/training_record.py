@@ -1,0 +1,56 @@
+"""The settings a tokenizer was learnt with, kept beside it in `FILE`; nothing but explanations reads them.
+
+The record names the merges it belongs to by their hash, so that one left over in a directory says nothing of others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from mws_hf.atomic import write_text
+from mws_hf.backend import tables_of
+from mws_hf.portable import load_json
+
+FILE = "mws_training.json"
+SETTINGS = (
+    *("criterion", "vocab_size", "n_merges", "min_frequency", "min_count", "limit_alphabet", "max_token_length"),
+    *("types", "pattern", "normalization", "composition", "len_norm_factor", "log_base", "max_merge_len"),
+    *("max_len_delta", "stop_threshold", "crossing_penalty", "max_types", "burial_cost"),
+)
+"""Arguments of `mws_hf.MwSTrainer` that decide about merges."""
+
+
+def settings_of(trainer: object) -> dict[str, Any]:
+    """The `SETTINGS` of a trainer."""
+    return {name: getattr(trainer, name) for name in SETTINGS}
+
+
+def write_record(directory: Path, settings: dict[str, Any], backend: Tokenizer) -> Path:
+    """Write the record of a tokenizer; returns its path."""
+    record = {"merges": _merges_digest(backend), "settings": settings}
+    write_text(directory / FILE, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    return directory / FILE
+
+
+def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
+    """The settings that the tokenizer in `directory` was learnt with; None where no record, or another's, is there.
+
+    Raises:
+        MwSError: the file cannot be read.
+    """
+    if not (directory / FILE).is_file():
+        return None
+    record = load_json(directory / FILE)
+    settings = record.get("settings") if isinstance(record, dict) else None
+    if not isinstance(settings, dict) or record.get("merges") != _merges_digest(backend):
+        return None
+    return {name: value for name, value in settings.items() if name in SETTINGS}
+
+
+def _merges_digest(backend: Tokenizer) -> str:
+    return hashlib.sha256(json.dumps(tables_of(backend)[1]).encode()).hexdigest()

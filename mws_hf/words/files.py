@@ -1,0 +1,180 @@
+"""Names of input files, the kind of each, and its bytes with any compression undone; no text is decoded here."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import gzip
+import importlib
+import io
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+
+from mws_hf.errors import MwSError
+
+PathLike = str | os.PathLike[str]
+STDIN = "-"
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+KINDS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_UNPACK = "an archive is not read; unpack it and name the files in it"
+_REFUSED = {
+    ".json": "JSON in one piece is not read; write one record a line, for example with: jq -c '.[]' x.json > x.jsonl",
+    **dict.fromkeys((".tar", ".tgz", ".zip", ".7z", ".rar"), _UNPACK),
+    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".epub", ".xls", ".xlsx"), "not text; convert it to .txt first"),
+}
+
+
+def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
+    """Turn names and globs into file names, sorted within each glob; "-" stands for standard input.
+
+    A folder that `datasets.Dataset.save_to_disk` wrote counts as a file.
+
+    Raises:
+        MwSError: nothing given, a file that does not exist, a glob without a match, another folder.
+
+    >>> expand_paths("-")
+    ['-']
+    """
+    names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not names:
+        raise MwSError("no input files given; name files, globs such as 'corpus/*.txt.gz', or - for standard input")
+    return [file for name in names for file in _expand(os.fspath(name))]
+
+
+def _expand(name: str) -> list[str]:
+    if name == STDIN or os.path.isfile(name) or is_dataset_folder(name):
+        return [name]
+    if os.path.isdir(name):
+        raise MwSError(f"{name}: a folder; give a glob of its files, such as '{os.path.join(name, '*.txt')}'")
+    if os.path.exists(name):  # a named pipe or a device: readable, once
+        return [name]
+    found = sorted(f for f in glob.glob(name, recursive=True) if os.path.isfile(f))
+    if not found:
+        what = "no file matches this glob" if glob.has_magic(name) else "no such file"
+        raise MwSError(f"{name}: {what}")
+    return found
+
+
+def names_file(name: PathLike) -> bool:
+    """Whether `expand_paths` takes a name.
+
+    >>> names_file("-"), names_file("no such file, but some text")
+    (True, False)
+    """
+    try:
+        _expand(os.fspath(name))
+    except MwSError:
+        return os.path.isdir(name)
+    return True
+
+
+def is_dataset_folder(name: PathLike) -> bool:
+    """Whether `name` is a folder written by `save_to_disk` of the `datasets` library."""
+    return any(os.path.isfile(os.path.join(name, file)) for file in ("state.json", "dataset_dict.json"))
+
+
+def file_kind(name: PathLike) -> str:
+    """One of "text", "jsonl", "csv", "parquet", "arrow", by the file name, or "dataset": a `save_to_disk` folder.
+
+    Raises:
+        MwSError: a name that says the file is none of these, such as .json or .zip, or a compressed .parquet.
+
+    >>> [file_kind(n) for n in ("a.txt.gz", "b.jsonl.zst", "c.tsv", "d.parquet", "-")]
+    ['text', 'jsonl', 'csv', 'parquet', 'text']
+    """
+    if is_dataset_folder(name):
+        return "dataset"
+    suffixes = [s.lower() for s in Path(name).suffixes]
+    compressed = bool(suffixes) and suffixes[-1] in COMPRESSED
+    if compressed:
+        suffixes.pop()
+    last = suffixes[-1] if suffixes else ""
+    if last in _REFUSED:
+        raise MwSError(f"{name}: {_REFUSED[last]}")
+    kind = KINDS.get(last, "text")
+    if compressed and kind in ("parquet", "arrow"):
+        raise MwSError(f"{name}: {last} files are not read through {Path(name).suffix}; unpack it first")
+    return kind
+
+
+class _Metered(io.FileIO):
+    """A file that reports how many bytes were taken from it."""
+
+    def __init__(self, name: PathLike, advance: Callable[[int], None]) -> None:
+        super().__init__(name, "rb")
+        self._advance = advance
+
+    def readinto(self, buffer: Any) -> int | None:
+        taken = super().readinto(buffer)
+        self._advance(taken or 0)
+        return taken
+
+
+@contextlib.contextmanager
+def open_binary(name: PathLike, advance: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
+    """Open a file or standard input ("-") for reading bytes, unpacked where the name ends in .gz, .bz2, .xz or .zst.
+
+    Args:
+        name: what to open.
+        advance: called with the number of bytes taken from the file as stored (compressed ones of a .gz).
+
+    Raises:
+        MwSError: the file cannot be opened, or nothing here can unpack it.
+    """
+    if name == STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        raw = io.BufferedReader(io.FileIO(name, "rb") if advance is None else _Metered(name, advance), 1 << 18)
+    except OSError as error:
+        raise MwSError(f"{name}: cannot be read ({error.strerror})") from error
+    with raw:
+        ending = Path(name).suffix.lower()
+        if ending in COMPRESSED:
+            with _unpacked(raw, name, ending) as stream:
+                yield cast(BinaryIO, stream)
+        else:
+            yield raw
+
+
+def _unpacked(raw: Any, name: PathLike, ending: str) -> Any:
+    if ending == ".gz":
+        return gzip.GzipFile(fileobj=raw)
+    if ending == ".zst":
+        if not pa.Codec.is_available("zstd"):
+            raise MwSError(f"{name}: the installed pyarrow was built without zstd; unpack it first, with: zstd -d")
+        return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+    module, opener = {".bz2": ("bz2", "BZ2File"), ".xz": ("lzma", "LZMAFile")}[ending]
+    try:  # Python can be built without either
+        return getattr(importlib.import_module(module), opener)(raw)
+    except ImportError as error:
+        raise MwSError(f"{name}: this Python was built without {module}; unpack the file first") from error
+
+
+def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
+    """Bytes of `stream` in blocks of at most `size`; a broken compressed file gives a MwSError naming it."""
+    try:
+        while block := stream.read(size):
+            yield block
+    except Exception as error:
+        if not isinstance(error, (EOFError, OSError, zlib.error, pa.ArrowException)) and not _is_lzma_error(error):
+            raise
+        raise MwSError(f"{name}: cannot be read to its end ({error}); is it damaged or cut off?") from error
+
+
+def _is_lzma_error(error: Exception) -> bool:
+    return type(error).__name__ == "LZMAError"  # its module need not be there

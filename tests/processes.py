@@ -1,0 +1,54 @@
+"""The command line in real processes, for tests that kill it, starve it or run it twice at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+STARTED = [sys.executable, "-c", "from mws_hf.cli import main; main()"]
+
+
+def command(*arguments):
+    return [*STARTED, *map(str, arguments)]
+
+
+def mws(*arguments, **options):
+    return subprocess.run(command(*arguments), capture_output=True, text=True, encoding="utf-8", timeout=120, **options)
+
+
+def start(*arguments, **options):
+    """A command that reads from a pipe, so that the test says how far it gets."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command(*arguments), **pipes, **options)
+
+
+def wait_for(condition, process, seconds=60):
+    """Until something is there, or the process ends, which is a failure."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until, "nothing happened"
+        time.sleep(0.01)
+
+
+def one_line(done):
+    """An error as a user shall see it: one line, exit code 2, no traceback."""
+    return done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+
+
+def tree(directory):
+    """All files of a directory, with their content and what tells whether they were written anew."""
+    return {
+        str(path.relative_to(directory)): (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino)
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def files_of(size):
+    """For `preexec_fn`: a disk on which no file grows beyond `size` bytes, which is how a full one behaves."""
+    resource = pytest.importorskip("resource")
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

@@ -1,0 +1,109 @@
+"""SHA-256 of the tokenizer.json of trainings that no refactoring may change.
+
+A change of recipe changes these numbers on purpose: run `python tests/test_golden.py`, put its output here, and put the
+F1 table before and after (`scripts/quality.py`) into the commit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mws_hf import MwSTrainer, WordCounts
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+from robustness.made_up import made_up_lists  # noqa: E402
+
+RUSSIAN = Path(__file__).parent / "data" / "russian_forms.txt"
+"""12,022 forms of 616 lemmas of pymorphy3's dictionary (OpenCorpora, CC BY-SA 3.0), those with the least hashes."""
+
+
+def zipf(words: list[str]) -> dict[str, int]:
+    """Counts as running text has them: the word with the n-th smallest hash occurs 20,000 / n times, or once."""
+    order = sorted(words, key=lambda word: hashlib.blake2b(word.encode(), digest_size=8).digest())
+    return {word: max(1, 20_000 // n) for n, word in enumerate(order, start=1)}
+
+
+@cache
+def russian() -> dict[str, int]:
+    """Russian forms behind a space, every fifth also with a capital, and what else stands in text."""
+    words = zipf(RUSSIAN.read_text(encoding="utf-8").split())
+    spaced = {" " + word: count for word, count in words.items()}
+    capital = {" " + word.capitalize(): 1 + count // 9 for word, count in list(words.items())[::5]}
+    return spaced | capital | {",": 900, ".": 700, " —": 80, "\n": 60, " 19": 9, "2024": 3, "(слово": 2, "Ёж": 1}
+
+
+def made_up(name: str) -> dict[str, int]:
+    return {" " + word: count for word, count in zipf(made_up_lists()[name].training).items()}
+
+
+def emoji() -> dict[str, int]:
+    faces = ["😀", "👍🏽", "👨‍👩‍👧‍👦", "🇫🇮", "❤️", "é", "e\u0301", "x\u0302y\u0302"]
+    mixed = {f" {face}{other}": 2 + i for i, face in enumerate(faces) for other in faces}
+    return mixed | {f" talo{end}": 3 for end in ("", "ssa", "sta", "n", "t")} | {face * 3: 5 for face in faces}
+
+
+def tiny() -> dict[str, int]:
+    return {" " + stem + end: 1 for stem in ("чит", "пис", "игр") for end in ("ать", "ал", "ала", "али", "аю")}
+
+
+CASES: dict[str, tuple[Callable[[], dict[str, int]], dict[str, object]]] = {
+    "rus": (russian, {"vocab_size": 3000}),
+    "rus-morphs": (russian, {"vocab_size": 2500, "composition": 0}),
+    "rus-running": (russian, {"vocab_size": 2500, "types": False, "burial_cost": 0.3}),
+    "rus-classic": (russian, {"vocab_size": 2500, "criterion": "classic"}),
+    "rus-classic-fill": (russian, {"vocab_size": 3000, "criterion": "classic", "composition": "fill"}),
+    "fin-nfd": (lambda: made_up("fin-nfd"), {"vocab_size": 900}),
+    "fin-classic": (lambda: made_up("fin-nfd"), {"vocab_size": 700, "criterion": "classic"}),
+    "hindi": (lambda: made_up("hin"), {"vocab_size": 900}),
+    "hindi-morphs": (lambda: made_up("hin"), {"vocab_size": 700, "composition": 0}),
+    "ukrainian": (lambda: made_up("ukr-apostrophe"), {"vocab_size": 900, "max_token_length": 6}),
+    "emoji": (emoji, {"vocab_size": 500}),
+    "tiny": (tiny, {"vocab_size": 330}),
+    "tiny-classic": (tiny, {"n_merges": 12, "criterion": "classic"}),
+}
+
+GOLDEN = {
+    "rus": "89f10292a1dbdcf2f6d6da785b3d48ec5d388e513da01bf2cada29359266ee55",
+    "rus-morphs": "c9353773fa4ac88b3f5c71ecb0e88a8fc4953e1f17ca7856b927346459c3b066",
+    "rus-running": "11995a64f65f7bd564b50dec5c2937988d47d65b98f33eb287a9441a3980ab06",
+    "rus-classic": "ea63f1c9f88ca375b85ccfccd80999c771c2ef37a6c56efb5ab88590050dc8a5",
+    "rus-classic-fill": "45a55df61808b1d374238176c94067dd69e1bd19df5750bec261bd2047ea8fdb",
+    "fin-nfd": "5497b6281e599e697b894cd577175bffaaea2050634682aa1931c3c639e62c45",
+    "fin-classic": "2c7c7741ce41a41b2c51897a0ae575b8e43370bbe747cceabf666e69fc4a8224",
+    "hindi": "76e4afbfdea84d19e9d7adc813c05864e831c1ef803087545af3777bbad061b5",
+    "hindi-morphs": "797afef09345d04887372649727bb997732ca51b60b266cfc3bf19c8f298b550",
+    "ukrainian": "259816598fe42dcec6db1a2becf515c9cf0017b45cc0200826c2616a66ff7a3a",
+    "emoji": "4e32026adcebf7302d9798b60a635a7431227e0d5c731113541c63611e623d46",
+    "tiny": "ba6acffdc11da6d237ec5739006a551cffaa3563fc360059f9598aa76a88c861",
+    "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
+}
+
+
+def digest(case: str) -> str:
+    """SHA-256 of the tokenizer.json that the case's training saves."""
+    words, options = CASES[case]
+    classic = options.get("criterion") == "classic"
+    counts = WordCounts.from_mapping(words(), pattern=GPT4_PATTERN if classic else WORD_PATTERN)
+    tokenizer = MwSTrainer(show_progress=False, **options).train_from_counts(counts)
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer.save_pretrained(folder)
+        return hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_tokenizer_is_the_same_to_the_byte(case):
+    assert digest(case) == GOLDEN[case]
+
+
+if __name__ == "__main__":
+    for name in CASES:
+        print(f'    "{name}": "{digest(name)}",')

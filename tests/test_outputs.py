@@ -1,0 +1,195 @@
+"""What commands do to their output: it is never their input, has one writer, survives kill -9 and a full disk."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from mws_hf.artifact import export_notebook
+from mws_hf.atomic import staged, write_text
+from mws_hf.commands.app import app
+from mws_hf.commands.outputs import refuse_overwriting
+from mws_hf.errors import MwSError
+from mws_hf.lock import output_lock
+from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from tests.processes import files_of, mws, one_line, start, tree, wait_for
+from tests.small_tokenizers import small_fast
+
+TEXT = "перечитать прочитать читатель писатель переписать подводник\n" * 20
+TRAIN = ("--criterion", "classic", "--n-merges", 8)
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A tokenizer `tok`, the notebook's files `nb`, `text.txt`, `gold.tsv`, `words.tsv`, and links to the text."""
+    small_fast().save_pretrained(tmp_path / "tok")
+    export_notebook(small_fast(), tmp_path / "nb")
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "gold.tsv").write_text("читать\tчит ать\nписатель\tпис а тель\n", encoding="utf-8")
+    (tmp_path / "words.tsv").write_text("читать\t3\n", encoding="utf-8")
+    (tmp_path / "soft.txt").symlink_to(tmp_path / "text.txt")
+    os.link(tmp_path / "text.txt", tmp_path / "hard.txt")
+    (tmp_path / "folder").symlink_to(tmp_path / "tok")
+    (tmp_path / "out").mkdir()
+    for name in ("results.md", "corpus.json", "tokenizer.json"):
+        os.link(tmp_path / "text.txt", tmp_path / "out" / name)
+    return tmp_path
+
+
+OVERWRITING = [
+    "count text.txt -o text.txt",
+    "count text.txt -o ./out/../text.txt",
+    "count text.txt -o soft.txt",
+    "count soft.txt -o text.txt",
+    "count text.txt -o hard.txt",
+    "count *.txt -o text.txt",
+    "count gold.tsv text.txt -o text.txt",
+    "count --word-list words.tsv -o words.tsv",
+    "count --lemmas words.tsv -o words.tsv",
+    "evaluate tok --text text.txt --output text.txt",
+    "evaluate tok --text text.txt --output hard.txt",
+    "evaluate tok --gold gold.tsv --output gold.tsv",
+    "evaluate x=tok --gold gold.tsv --output tok/tokenizer.json",
+    "compare text.txt --gold gold.tsv --vocab-size 400 -o out",
+    "compare gold.tsv --gold gold.tsv --text text.txt --vocab-size 400 -o out",
+    "train text.txt -o out",
+    "train --word-list text.txt -o out",
+    "encode tok text.txt -o out",
+    "encode tok text.txt -o tok",
+    "encode tok text.txt -o folder",
+    "import nb -o nb",
+    "export tok -o tok",
+    "export tok -o folder",
+    "explain читать --from text.txt --plot text.txt",
+]
+
+
+@pytest.mark.parametrize("line", OVERWRITING)
+def test_no_command_overwrites_its_input(home, monkeypatch, line):
+    monkeypatch.chdir(home)
+    before = tree(home)
+    error = CliRunner().invoke(app, line.split()).exception
+    assert isinstance(error, MwSError) and "would be written over" in str(error)
+    assert tree(home) == before
+
+
+def test_other_outputs_are_none_of_its_business(home, monkeypatch):
+    monkeypatch.chdir(home)
+    refuse_overwriting(["new.txt", "gold.tsv", "out"], "text.txt", ["-", "absent", "[", "*.none"], None)
+    done = CliRunner().invoke(app, ["count", "text.txt", "-o", "counts.parquet"])
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train absent.txt -o new",
+        "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws --no-plots -o new",
+        "encode tok text.txt -o new",
+        "import nb -o new",
+        "export tok -o new",
+    ],
+)
+def test_every_command_that_writes_a_directory_needs_its_lock(home, monkeypatch, line):
+    monkeypatch.chdir(home)
+    held = start("encode", home / "tok", "-", "-o", home / "new")
+    wait_for((home / ".new.lock").exists, held)
+    time.sleep(0.3)  # from the file to the lock on it
+    error = CliRunner().invoke(app, line.split()).exception
+    held.communicate()
+    assert isinstance(error, MwSError) and "another run is writing there" in str(error)
+    assert not (home / "new").exists() and not (home / ".new.lock").exists()
+
+
+def test_the_lock_of_a_killed_process_holds_nobody(home):
+    killed = start("train", "-", "-o", home / "new", *TRAIN)
+    wait_for((home / ".new.lock").exists, killed)
+    time.sleep(0.3)  # from the file to the lock on it
+    with pytest.raises(MwSError, match="another run"):
+        small_fast().save_pretrained(home / "new")
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert (home / ".new.lock").exists()
+    small_fast().save_pretrained(home / "new")
+    assert not (home / ".new.lock").exists()
+    assert sorted(os.listdir(home / "new")) == sorted(os.listdir(home / "tok"))
+
+
+def test_a_lock_leaves_no_folders_and_no_file(tmp_path):
+    with pytest.raises(KeyError), output_lock(tmp_path / "a" / "b" / "out"):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+    with output_lock(tmp_path / "a" / "out"):
+        (tmp_path / "a" / "other").touch()
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["other"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root may write anywhere")
+def test_a_directory_whose_parent_is_not_writable(tmp_path):
+    (tmp_path / "volume").mkdir()
+    tmp_path.chmod(0o555)
+    try:
+        small_fast().save_pretrained(tmp_path / "volume")
+        with pytest.raises(MwSError, match="cannot be written"):
+            small_fast().save_pretrained(tmp_path / "absent")
+    finally:
+        tmp_path.chmod(0o755)
+    assert not any(name.endswith(".lock") for name in os.listdir(tmp_path / "volume"))
+
+
+def test_files_get_the_mode_that_the_umask_gives(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_text(tmp_path / "a", "a")
+        with staged(tmp_path / "d") as stage:
+            write_text(stage / "b", "b")
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("a", "d/b")] == [0o640, 0o640]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"train text.txt -o new {' '.join(map(str, TRAIN))}",
+        "import nb -o new",
+        "export tok -o new",
+        "count text.txt -o new",
+        "evaluate tok --gold gold.tsv --output new",
+    ],
+)
+def test_a_full_disk_is_one_line_and_leaves_nothing(home, line):
+    before = sorted(os.listdir(home))
+    arguments = line.split()
+    if arguments[0] in ("train", "count"):  # compile what must be compiled while there is room
+        assert mws(*arguments, cwd=home).returncode == 0
+        new = home / "new"
+        shutil.rmtree(new) if new.is_dir() else new.unlink()
+    done = mws(*arguments, cwd=home, preexec_fn=files_of(300))
+    assert one_line(done) and "cannot be written" in done.stderr and "File too large" in done.stderr, done.stderr
+    assert sorted(os.listdir(home)) == before
+
+
+@pytest.mark.slow
+def test_kill_9_in_the_middle_of_trains_save_leaves_the_old_tokenizer_or_the_new(home):
+    arguments = ("train", home / "text.txt", "-o", home / "new", *TRAIN)
+    assert mws(*arguments, "--special-token", "<old>").returncode == 0
+    clock = random.Random(1)
+    for _ in range(3):
+        process = start(*arguments, "--special-token", "<new>")
+        while process.poll() is None and not any((home / "new").glob(".new.*.tmp")):
+            pass  # no pause: the folder lives for milliseconds, and once in a while it is missed
+        time.sleep(clock.uniform(0, 0.005))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        loaded = MwSTokenizerFast.from_pretrained(home / "new")
+        assert ("<old>" in loaded.get_vocab()) != ("<new>" in loaded.get_vocab())
+        assert loaded.decode(loaded.encode(TEXT)) == TEXT
+    assert mws(*arguments, "--special-token", "<new>").returncode == 0
+    assert "<new>" in MwSTokenizerFast.from_pretrained(home / "new").get_vocab()

@@ -8,6 +8,7 @@ import glob
 import os
 import secrets
 import shutil
+import tempfile
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -49,6 +50,32 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise MwSError(f"{target}: cannot be written ({error.strerror or error})") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
+    """Check, before any work, that a file or a folder can be written; nothing is made.
+
+    Raises:
+        MwSError: it is of the other kind, stands below a file, or the place where it goes cannot be written.
+
+    >>> check_output(__file__, folder=True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: ...atomic.py: is a file; name a directory to write
+    """
+    target = Path(path)
+    try:
+        if folder and target.is_file():
+            raise MwSError(f"{target}: is a file; name a directory to write")
+        if not folder and target.is_dir():
+            raise MwSError(f"{target}: is a folder; name a file to write")
+        place = target if folder else target.absolute().parent
+        while not place.exists():
+            place = place.absolute().parent
+        with tempfile.TemporaryFile(dir=place):  # the only sure test, and it has no name where the system allows that
+            pass
+    except OSError as error:
+        raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

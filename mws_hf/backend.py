@@ -171,6 +171,7 @@ def build_backend(
     except Exception as error:  # the bindings raise nothing narrower
         raise MwSError(f"split pattern {pattern!r} does not compile in tokenizers: {error}") from error
     if normalization is not None:
+        normalization = normalization.lower()
         if normalization not in NORMALIZERS:
             raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMALIZERS))}")
         tokenizer.normalizer = NORMALIZERS[normalization]()

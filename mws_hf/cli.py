@@ -1,67 +1,44 @@
-"""The `mws` command: gathers the commands of `mws_hf.commands` and turns user errors into one line and exit code 2."""
+"""The `mws` command's entry: Ctrl-C and user errors end in one line, what cannot be printed is escaped."""
 
 from __future__ import annotations
 
 import io
 import logging
+import os
+import signal
 import sys
-from typing import Annotated
+from types import FrameType
 
-import typer
-
-import mws_hf
-from mws_hf.commands.compare import compare
-from mws_hf.commands.count import count
-from mws_hf.commands.encode import encode
-from mws_hf.commands.evaluate import evaluate
-from mws_hf.commands.explain import explain
-from mws_hf.commands.notebook import export_notebook_command, import_notebook_command
-from mws_hf.commands.segment import segment
-from mws_hf.commands.train import train
 from mws_hf.errors import MwSError
 
-app = typer.Typer(
-    name="mws",
-    help="Morphemic BPE tokenizers from raw text: train, look inside, measure, encode.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"mws_hf {mws_hf.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    _version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
-    pass
-
-
-for function in (train, count, segment, explain, evaluate, compare, encode):
-    app.command()(function)
-app.command("import")(import_notebook_command)
-app.command("export")(export_notebook_command)
+INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell had it ignored
+        signal.signal(signal.SIGINT, _leave)  # while libraries are loaded; `commands.app` sets the usual one back
+    from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
+
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 rather than a traceback
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        app(prog_name="mws")
     except MwSError as error:
-        sys.stderr.write(f"error: {error}\n")
-        sys.exit(2)
+        _fail(str(error))
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    """End at once: nothing has begun, and an exception inside another library's import may be swallowed or wrapped."""
+    os.write(2, b"\ninterrupted\n")
+    os._exit(INTERRUPTED)
+
+
+def _fail(message: str) -> None:
+    sys.stderr.write(f"error: {message}\n")
+    sys.exit(2)

@@ -13,3 +13,7 @@ class MwSError(ValueError):
         ...
     mws_hf.errors.MwSError: words.tsv:3: count 'x' is not an integer; write word<TAB>count
     """
+
+
+class MissingTokenizerError(MwSError, OSError):
+    """There is no tokenizer at the place named; an OSError too, as transformers documents for `from_pretrained`."""

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate
-from mws_hf.errors import MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.hub import absent_from_hub, refuse_unreachable
 
 STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"
@@ -101,16 +103,32 @@ def load_json(path: Path) -> Any:
         raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
 
 
+def load_settings(path: Path) -> dict[str, Any]:
+    """Read a tokenizer_config.json; empty when there is none.
+
+    Raises:
+        MwSError: as `load_json`, or it holds no JSON object.
+    """
+    settings = load_json(path) if path.is_file() else {}
+    if not isinstance(settings, dict):
+        raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
+    return settings
+
+
+def write_config(path: Path, config: Mapping[str, Any]) -> None:
+    """Write a tokenizer_config.json in a fixed order."""
+    path.write_text(json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def check_directory(name: str | os.PathLike[str]) -> None:
     """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen.
 
     Raises:
-        MwSError: the path does not exist, holds no tokenizer, or one of its files is damaged.
+        MissingTokenizerError: the path holds no tokenizer.
+        MwSError: one of its files is damaged.
     """
     path = Path(name)
     if not path.exists():
-        if path.is_absolute() or str(name).startswith((".", "~")):
-            raise MwSError(f"{path}: no such directory; give a directory written by save_pretrained or a Hub name")
         return
     directory = path if path.is_dir() else path.parent
     file = directory / "tokenizer.json"
@@ -131,10 +149,10 @@ def refuse_empty(name: str | None) -> None:
     """Stop where transformers 5 would make an empty tokenizer of a place without tokenizer files.
 
     Raises:
-        MwSError: `name`, the place loaded from, is given.
+        MissingTokenizerError: `name`, the place loaded from, is given.
     """
     if name:
-        raise MwSError(
+        raise MissingTokenizerError(
             f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
             "vocabulary.json and merges.json: mws_hf.artifact.import_notebook)"
         )
@@ -224,7 +242,7 @@ class PortableMixin:
         directory = Path(save_directory)
         path = directory / f"{prefix}tokenizer_config.json"
         config = portable_config(load_json(path))
-        path.write_text(json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_config(path, config)
         if uses_stock_module(config):
             module = directory / f"{STOCK_MODULE}.py"
             module.write_text(STOCK_SOURCE, encoding="utf-8")
@@ -237,17 +255,27 @@ class PortableMixin:
     def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any) -> Any:
         """Load a directory or a Hub repository, as in transformers.
 
+        The Hub is asked only for names of the form ``user/repo``, and only while it answers.
+
         Raises:
-            MwSError: a local directory is missing, holds no tokenizer or a damaged one.
-            OSError: the Hub repository does not exist or cannot be reached.
+            OSError: there is no such local directory and no such Hub repository, or neither cache nor Hub have it
+                (`MissingTokenizerError`, an MwSError too, where that is known without asking).
+            MwSError: a local directory holds no tokenizer or a damaged one.
         """
         parent: Any = super()
+        alone = refuse_unreachable(pretrained_model_name_or_path, ask_hub=not kwargs.get("local_files_only"))
+        if alone:
+            kwargs["local_files_only"] = True
         try:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
-        except MwSError:
+        except MwSError as error:
+            if alone:
+                raise absent_from_hub(pretrained_model_name_or_path) from error
             raise
         except Exception as error:  # whatever it is: name the damaged file if there is one
-            if isinstance(error.__context__, MwSError):  # some versions hide it behind a missing protobuf
+            if isinstance(error.__context__, MwSError) and not alone:  # some versions hide it behind a missing protobuf
                 raise error.__context__ from None
             check_directory(pretrained_model_name_or_path)
+            if alone and isinstance(error, OSError):
+                raise absent_from_hub(pretrained_model_name_or_path) from error
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from mws_hf.errors import MwSError
 
@@ -23,17 +23,26 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
     """Return the special tokens as a list.
 
     Raises:
-        MwSError: a token is empty, given twice, or has the form of a byte token (``<0x41>``).
+        MwSError: the tokens are one string or a mapping; a token is empty or blank, given twice, no Unicode text, or
+            has the form of a byte token (``<0x41>``).
 
     >>> check_special_tokens(["<s>", "</s>", "<s>"])
     Traceback (most recent call last):
         ...
     mws_hf.errors.MwSError: special token '<s>' is given twice; list each once
     """
+    if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
+        raise MwSError(f"special_tokens={tokens!r}: give a list of tokens, such as ['<|endoftext|>', '<|pad|>']")
     result: list[str] = []
-    for token in map(str, tokens):
-        if not token:
-            raise MwSError("a special token is the empty string; give each a name such as '<|endoftext|>'")
+    for given in tokens:
+        if isinstance(given, Mapping | list | tuple | bytes) or given is None:
+            raise MwSError(f"special token {given!r} is a {type(given).__name__}, not text; give its name alone")
+        token = str(given)
+        if not token.strip():
+            what = "the empty string" if not token else f"nothing but white space ({token!r})"
+            raise MwSError(f"a special token is {what}; give each a name such as '<|endoftext|>'")
+        if any("\ud800" <= character <= "\udfff" for character in token):
+            raise MwSError(f"special token {token!r} holds a lone surrogate, which is not Unicode text; rename it")
         if token in result:
             raise MwSError(f"special token {token!r} is given twice; list each once")
         if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):

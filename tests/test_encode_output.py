@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from mws_hf.cli import app
+from mws_hf.commands.app import app
 from mws_hf.encode import EncodedCorpus, encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
@@ -67,11 +67,11 @@ def files(home):
         (["a.jsonl"], "field"),
         (["a.jsonl", "--no-resume"], "field"),
         (["text.txt", "a.jsonl", "--field", "body", "--force"], "body"),
-        (["latin1.txt", "--force"], "latin1.txt:1: not valid UTF-8"),
+        (["latin1.txt", "--force"], "latin1.txt:1: the text is not utf-8"),
         (["empty.txt", "--no-resume"], "no documents"),
         (["text.txt", "--separator", "<no>", "--force"], "not in the vocabulary"),
         (["text.txt", "--document", "page", "--force"], "'line' or a 'file'"),
-        (["text.txt", "--shard-size", "0", "--force"], "shard_size"),
+        (["text.txt", "--shard-size", "0", "--force"], "--shard-size"),
         (["text.txt", "--separator", "none"], r"separator ('<|endoftext|>', now None); --force"),
         (["text.txt", "--separator", "none", "--no-resume"], "--force replaces it"),
         (["text.txt", "--shard-size", "7"], "shard_size (67108864, now 7); --force"),
@@ -144,14 +144,14 @@ def test_truncated_and_missing_shards(finished, damage):
 
 def test_a_shard_that_a_crash_cut_off_is_encoded_again(tmp_path):
     options = {"separator": EOS, "shard_size": 1}
-    encode_corpus(BACKEND, iter(LINES * 2000), tmp_path / "whole", **options)
-    encode_corpus(BACKEND, iter(LINES * 2000), tmp_path / "out", **options)
+    encode_corpus(BACKEND, iter(LINES * 3000), tmp_path / "whole", **options)
+    encode_corpus(BACKEND, iter(LINES * 3000), tmp_path / "out", **options)
     manifest = json.loads((tmp_path / "out" / "corpus.json").read_text(encoding="utf-8"))
     assert len(manifest["shards"]) > 3
     (tmp_path / "out" / "corpus.json").write_text(json.dumps({**manifest, "complete": False}), encoding="utf-8")
     os.truncate(tmp_path / "out" / "shard-00001.arrow", 100)
     first = (tmp_path / "out" / "shard-00000.arrow").stat().st_mtime_ns
-    encode_corpus(BACKEND, iter(LINES * 2000), tmp_path / "out", **options)
+    encode_corpus(BACKEND, iter(LINES * 3000), tmp_path / "out", **options)
     assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == {
         p.name: p.read_bytes() for p in (tmp_path / "whole").iterdir()
     }
@@ -331,7 +331,7 @@ def test_ctrl_c_says_that_the_same_command_resumes(tmp_path):
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (130, b"")
-    assert b"the same command goes on" in errors and b"Traceback" not in errors and errors.count(b"\n") == 1
+    assert b"the same command goes on" in errors and b"Traceback" not in errors and b"\n" not in errors.strip()
     assert sorted(os.listdir(tmp_path)) == ["out", "tok"]
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from mws_hf.artifact import export_notebook
 from mws_hf.atomic import staged, write_text
-from mws_hf.cli import app
+from mws_hf.commands.app import app
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import counted
 from mws_hf.commands.outputs import files_in, refuse_overwriting
+from mws_hf.commands.process import return_freed_memory
 from mws_hf.commands.sources import (
     INPUTS,
     Column,
@@ -21,9 +25,8 @@ from mws_hf.commands.sources import (
     Reading,
     Sources,
     WordList,
+    check_present,
 )
-from mws_hf.compare import compare as run_comparison
-from mws_hf.compare import parse_sizes, parse_systems
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
 from mws_hf.pattern import WORD_PATTERN
@@ -38,14 +41,17 @@ def compare(
     ],
     corpus: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`."),
+        typer.Argument(metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.", show_default=False),
     ] = None,
     systems: Annotated[
         list[str] | None,
         typer.Option("--systems", help="Systems, comma-separated: mws, bpe:text, unigram:types, ... [default: all]."),
     ] = None,
     text: Annotated[
-        Path | None, typer.Option("--text", metavar="FILE", help="Held-out running text for fertility (.gz allowed).")
+        Path | None,
+        typer.Option(
+            "--text", metavar="FILE", help="Held-out running text for fertility, .gz allowed [default: none]."
+        ),
     ] = None,
     lexicon: Lexicon = None,
     word_list: WordList = None,
@@ -62,7 +68,8 @@ def compare(
     Gold files are read for scoring alone. Trained tokenizers are kept in OUTPUT/cache, so an interrupted run goes on
     where it stopped. Needs `pip install 'mws-hf[baselines,plot]'` for all systems and the plots.
 
-    Examples:
+    For example:
+
         mws compare corpus.txt --gold rus.tsv --vocab-size 1000 2000 4000 8000 --output out/rus
 
         mws compare 'corpus/*.gz' --gold a.tsv --gold b.tsv --vocab-size 8k,32k --text heldout.txt --output out/both
@@ -70,12 +77,20 @@ def compare(
         mws compare --lexicon ru --gold rus.tsv --vocab-size 8000 --systems mws,unigram:types --output out/lexicon
     """
     files, further = _sizes_apart(corpus or [])
+    return_freed_memory()
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(files, lexicon, word_list, reading=reading, quiet=quiet)
+    check_present([*gold, *([text] if text else [])])
+    refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, word_list)
+    check_output(output, folder=True)
+    if not no_plots and importlib.util.find_spec("matplotlib") is None:
+        raise MwSError("the plots need matplotlib: pip install 'mws-hf[plot]', or give --no-plots")
+    sources.check(None, None)
+    from mws_hf.compare import compare as run_comparison
+    from mws_hf.compare import parse_sizes, parse_systems
+
     sizes = parse_sizes([*vocab_size, *further])
     specs = parse_systems(systems) if systems else None
-    _check_files([*gold, *([text] if text else [])])
-    refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, word_list)
     with output_lock(output):
         result = run_comparison(
             sources.gather(WORD_PATTERN, None),
@@ -90,18 +105,9 @@ def compare(
     if as_json:
         typer.echo(json.dumps({"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}))
     else:
-        typer.echo(f"{output / 'results.md'}: {len(result.systems)} systems, {len(result.sizes)} sizes")
-
-
-def _check_files(paths: list[Path]) -> None:
-    """Refuse a missing file before anything is counted or trained.
-
-    Raises:
-        MwSError: a path is no file.
-    """
-    for path in paths:
-        if not path.is_file():
-            raise MwSError(f"{path}: no such file; give a gold file to --gold and running text to --text")
+        typer.echo(
+            f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
+        )
 
 
 def _sizes_apart(words: list[str]) -> tuple[list[str], list[str]]:

@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import counted, parse_bytes
 from mws_hf.commands.outputs import refuse_overwriting
+from mws_hf.commands.process import return_freed_memory
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -18,11 +21,15 @@ from mws_hf.commands.sources import (
     Json,
     Lemmas,
     Lexicon,
+    Normalization,
+    Pattern,
     Quiet,
     Reading,
     Sources,
     WordList,
+    Workers,
 )
+from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
 
 
@@ -35,30 +42,38 @@ def count(
     classic: Annotated[
         bool, typer.Option("--classic", help="Split by GPT-4's pattern, as --criterion classic does.")
     ] = False,
-    pattern: Annotated[str | None, typer.Option(help="Another split pattern (regular expression).")] = None,
-    normalization: Annotated[str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy).")] = None,
+    pattern: Pattern = None,
+    normalization: Normalization = None,
     field: Field = None,
     column: Column = None,
     encoding: Encoding = "utf-8",
     errors: Errors = "strict",
-    workers: Annotated[int | None, typer.Option(help="Threads [default: all cores].")] = None,
-    memory_cap: Annotated[int | None, typer.Option(help="Spill to disk above this many bytes.")] = None,
+    workers: Workers = None,
+    memory_cap: Annotated[
+        str, typer.Option(metavar="BYTES", help="Spill to disk above this many bytes, such as 500M or 2G.")
+    ] = "2G",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Count pre-tokens of text, or merge counts made before; train from the result with `mws train COUNTS`.
 
-    Examples:
+    For example:
+
         mws count 'corpus/*.txt.gz' --output counts.parquet
 
         mws count monday.parquet tuesday.parquet --output both.parquet
 
         mws train both.parquet --vocab-size 32000 --output out/mine
     """
+    if classic and pattern is not None:
+        raise MwSError("--classic and --pattern both name a split pattern; give one of them")
     refuse_overwriting([output], files, word_list, lemmas)
+    check_output(output, folder=False)
+    cap = parse_bytes(memory_cap, "--memory-cap")
+    return_freed_memory()
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(
-        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=memory_cap
+        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=cap
     )
     counts = sources.gather(GPT4_PATTERN if classic else pattern, normalization)
     counts.save(output)
@@ -66,4 +81,4 @@ def count(
     if as_json:
         typer.echo(json.dumps(result))
     else:
-        typer.echo(f"{output}: {result['types']:,} distinct pre-tokens, {result['tokens']:,} in all")
+        typer.echo(f"{output}: {counted(len(counts), 'distinct pre-token')}, {result['tokens']:,} in all")

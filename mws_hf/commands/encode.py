@@ -5,29 +5,34 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mws_hf.atomic import check_output
+from mws_hf.cli import INTERRUPTED
+from mws_hf.commands.figures import counted, parse_bytes
 from mws_hf.commands.outputs import files_in, refuse_overwriting
-from mws_hf.commands.sources import INPUTS, Column, Encoding, Errors, Field, Json, Quiet
-from mws_hf.encode.bulk import SHARD_BYTES, encode_corpus
-from mws_hf.encode.corpus import MANIFEST, EncodedCorpus
-from mws_hf.encode.shards import DATASET_FILES
-from mws_hf.errors import MwSError
-from mws_hf.words.files import expand_paths
+from mws_hf.commands.sources import INPUTS, Column, Encoding, Errors, Field, Json, Quiet, Workers
+
+if TYPE_CHECKING:
+    from mws_hf.encode.corpus import EncodedCorpus
 
 
 def encode(
-    tokenizer: Annotated[str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json).")],
+    tokenizer: Annotated[
+        str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json), or a Hub name, user/repo.")
+    ],
     corpus: Annotated[list[str], typer.Argument(help=f"{INPUTS}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
-    workers: Annotated[int | None, typer.Option(help="Threads [default: all cores].")] = None,
+    workers: Workers = None,
     document: Annotated[str, typer.Option(help="What a document is in text files: line or file.")] = "line",
     separator: Annotated[
         str, typer.Option(help="Token after each document: eos, another token of the vocabulary, or none.")
     ] = "eos",
-    shard_size: Annotated[int, typer.Option(help="Bytes of text per shard.")] = SHARD_BYTES,
+    shard_size: Annotated[
+        str, typer.Option(metavar="BYTES", help="Bytes of text per shard, such as 500K or 1G.")
+    ] = "64M",
     resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a finished corpus of other settings, once the new one is finished.")
@@ -43,14 +48,20 @@ def encode(
 
     Run the same command again to finish an interrupted run. A run that fails leaves a finished corpus as it was.
 
-    Examples:
+    For example:
+
         mws encode out/mine 'corpus/*.txt.gz' --output ids
 
         mws encode out/mine corpus.jsonl --field text --output ids --separator none
     """
-    if workers is not None and workers < 1:
-        raise MwSError(f"--workers {workers}: at least one thread is needed")
+    shard_bytes = parse_bytes(shard_size, "--shard-size")
+    from mws_hf.encode.bulk import encode_corpus
+    from mws_hf.encode.corpus import MANIFEST
+    from mws_hf.encode.shards import DATASET_FILES
+    from mws_hf.words.files import expand_paths
+
     refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
+    check_output(output, folder=True)
     began = time.perf_counter()
     try:
         encoded = encode_corpus(
@@ -58,7 +69,7 @@ def encode(
             expand_paths(corpus),  # on a command line they are files, never texts
             output,
             workers=workers,
-            shard_size=shard_size,
+            shard_size=shard_bytes,
             separator=None if separator == "none" else separator,
             document=document,
             field=field,
@@ -70,9 +81,10 @@ def encode(
             show_progress=not quiet,
         )
     except KeyboardInterrupt:
-        again = "the same command" if resume else "the same command without --no-resume"
-        typer.echo(f"interrupted: {again} goes on behind the last finished shard", err=True)
-        raise typer.Exit(130) from None
+        if resume:
+            raise  # `commands.app` says that the same command goes on
+        typer.echo("\ninterrupted; the same command without --no-resume goes on from here", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     _tell(encoded, output, time.perf_counter() - began, as_json)
 
 
@@ -92,6 +104,6 @@ def _tell(encoded: EncodedCorpus, output: Path, seconds: float, as_json: bool) -
         return
     rate, ratio = encoded.n_bytes / 1e6 / max(seconds, 1e-9), encoded.n_bytes / max(encoded.n_tokens, 1)
     typer.echo(
-        f"{output}: {len(encoded):,} documents, {encoded.n_tokens:,} ids ({encoded.dtype}), "
+        f"{output}: {counted(len(encoded), 'document')}, {counted(encoded.n_tokens, 'id')} ({encoded.dtype}), "
         f"{ratio:.2f} bytes per id, {rate:.1f} MB/s"
     )

@@ -6,15 +6,18 @@ import json
 import logging
 import math
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from mws_hf.atomic import write_text
+from mws_hf.atomic import check_output, write_text
+from mws_hf.commands.figures import counted
 from mws_hf.commands.outputs import refuse_overwriting
+from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.report import evaluate as run_evaluation
-from mws_hf.evaluate.segment import Isolated
+
+if TYPE_CHECKING:
+    from mws_hf.evaluate.segment import Isolated
 
 _logger = logging.getLogger(__name__)
 
@@ -25,15 +28,21 @@ def evaluate(
         typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them in the table."),
     ],
     gold: Annotated[
-        list[Path] | None, typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
+        list[Path] | None,
+        typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files [default: none]."),
     ] = None,
     text: Annotated[
-        Path | None, typer.Option("--text", metavar="FILE", help="Running text, UTF-8, .gz allowed; encoded by line.")
+        Path | None,
+        typer.Option(
+            "--text", metavar="FILE", help="Running text, UTF-8, .gz allowed; encoded by line [default: none]."
+        ),
     ] = None,
     bits: Annotated[
         Path | None,
         typer.Option(
-            "--bits", metavar="TRAIN", help="Also n-gram bits per byte of --text, by models trained on this text."
+            "--bits",
+            metavar="TRAIN",
+            help="Also n-gram bits per byte of --text, by models of this text [default: none].",
         ),
     ] = None,
     isolated: Annotated[
@@ -41,7 +50,7 @@ def evaluate(
     ] = "space",
     as_json: Annotated[bool, typer.Option("--json", help="JSON with every figure instead of Markdown.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write there instead of to standard output.")
+        Path | None, typer.Option("--output", metavar="FILE", help="The file to write [default: standard output].")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No notes on standard error.")] = False,
 ) -> None:
@@ -49,7 +58,7 @@ def evaluate(
 
     Works for any Hugging Face tokenizer saved in a directory (byte-level, WordPiece, SentencePiece, MwS).
 
-    Gold formats, found from the content: `word<TAB>m1 m2`, SIGMORPHON 2022, Morpho Challenge,
+    Gold formats, found from the content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,
     NeuralMorphemeSegmentation, MorphScore CSV, MorphyNet. Lines whose morphs do not spell the word are counted and
     shown, never used.
 
@@ -70,14 +79,22 @@ def evaluate(
         mws evaluate my-tokenizer --gold rus.tsv --json --output scores.json
     """
     named = _named(directories)
+    if isolated not in ("space", "none"):
+        raise MwSError(f"--isolated {isolated!r} is unknown; choose space or none")
+    if not gold and text is None:
+        raise MwSError("nothing to score on: give gold segmentations (--gold FILE), running text (--text FILE) or both")
+    check_present([*(gold or []), *([text] if text else []), *([bits] if bits else [])])
     if output is not None:
         tokenizers = [str(file) for name in named.values() for file in Path(name).glob("*.json")]
         refuse_overwriting([output], gold, text, bits, list(named.values()), tokenizers)
-    report = run_evaluation(named, gold or [], text, bits=bits, isolated=cast(Isolated, isolated))
+        check_output(output, folder=False)
+    from mws_hf.evaluate.report import evaluate as run_evaluation
+
+    report = run_evaluation(named, gold or [], text, bits=bits, isolated=cast("Isolated", isolated))
     if not quiet:
         for entry in report.golds:
             if entry.problems:
-                _logger.warning("%s: %d of %d lines left out", entry.name, len(entry.problems), entry.lines)
+                _logger.warning("%s: %d of %s left out", entry.name, len(entry.problems), counted(entry.lines, "line"))
             for problem in entry.problems[:5]:
                 _logger.warning("left out: %s", problem)
     result = _json(report.to_dict()) if as_json else report.to_markdown()
@@ -93,6 +110,8 @@ def _named(directories: list[str]) -> dict[str, str]:
         name, equals, directory = given.partition("=")
         if not equals or Path(given).exists():
             name, directory = Path(given).resolve().name, given
+        if not Path(directory).exists():
+            raise MwSError(f"{directory}: no such directory; fetch a Hub model first: hf download NAME --local-dir DIR")
         if name in named:
             raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
         named[name] = directory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import aligned
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.sources import (
     Column,
@@ -26,7 +29,6 @@ from mws_hf.commands.sources import (
 )
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
-from mws_hf.words.counts import WordCounts
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -34,28 +36,38 @@ if TYPE_CHECKING:
     from mws_hf.explain import Traced
     from mws_hf.learn.contextual.learner import Evidence
     from mws_hf.learn.trainer import MwSTrainer
+    from mws_hf.words.counts import WordCounts
 
 From = Annotated[
     list[str] | None,
-    typer.Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
+    typer.Option(
+        "--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat [default: none]."
+    ),
 ]
 
 
 def explain(
-    words: Annotated[list[str] | None, typer.Argument(help="Words to explain.")] = None,
-    model: Annotated[Path | None, typer.Option(metavar="DIR", help="The tokenizer whose merges to show.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to explain.", show_default=False)] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The tokenizer whose merges to show [default: none].")
+    ] = None,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient."),
+        typer.Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient [default: none]."),
     ] = None,
     merges: Annotated[
-        int | None, typer.Option(metavar="N", help="Show every term of the first N merges of a classic run.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Show every term of the first N merges of a classic run [default: none]."
+        ),
     ] = None,
     source: From = None,
     lexicon: Lexicon = None,
     word_list: WordList = None,
     lemmas: Lemmas = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf) [default: none].")
+    ] = None,
     field: Field = None,
     column: Column = None,
     encoding: Encoding = "utf-8",
@@ -65,7 +77,8 @@ def explain(
 ) -> None:
     """Show the merges that cut a word, the boundary evidence under its letters, or the terms of a classic merge.
 
-    Examples:
+    For example:
+
         mws explain переписывающаяся --model out/russian
 
         mws explain переписывающаяся --model out/russian --lexicon ru --plot evidence.png
@@ -78,18 +91,37 @@ def explain(
         refuse_overwriting([plot], source, word_list, lemmas)
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(source, lexicon, word_list, lemmas, reading=reading, quiet=quiet)
+    if model is not None and not model.exists():
+        raise MwSError(f"{model}: no such tokenizer directory; train one with `mws train ... --output {model}`")
+    classic = pair is not None or merges is not None
+    if classic and plot is not None:
+        raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
+    if not classic:
+        _check(words, model, plot, sources)
     known = _Model() if model is None else _open(model)
     if model is not None and not quiet:
         typer.echo(f"{model}: {known.describe()}", err=True)
-    if pair or merges is not None:
+    if classic:
         rows = _classic_rows(sources, pair, merges, known)
         typer.echo(json.dumps(rows, ensure_ascii=False) if as_json else _table(rows))
         return
+    _explain_words(words or [], known, sources, plot, as_json)
+
+
+def _check(words: list[str] | None, model: Path | None, plot: Path | None, sources: Sources) -> None:
+    """Refuse, before anything is loaded or counted, what cannot be explained of words.
+
+    Raises:
+        MwSError: no word, neither model nor training words, or one of these is missing.
+    """
     if not words:
         raise MwSError("nothing to explain: give words, --pair LEFT RIGHT, or --merges N")
     if model is None and sources.is_empty:
         raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
-    _explain_words(words, known, sources, plot, as_json)
+    if plot is not None:
+        _check_plot(plot, sources)
+    if not sources.is_empty:
+        sources.check(None, None)
 
 
 @dataclass(frozen=True)
@@ -224,14 +256,61 @@ def _classic_rows(
     counts = known.gather(sources, GPT4_PATTERN)
     corpus = SymbolCorpus.from_words(counts.words, None if trainer.types else counts.counts.tolist())
     if pair is not None:
-        return [explain_pair(corpus, *pair, score).to_dict()]
-    return [row.to_dict() for row in explain_merges(corpus, merges or 0, score)]
+        return [explain_pair(corpus, *pair, score, show_progress=sources.show_progress).to_dict()]
+    found = explain_merges(corpus, merges or 0, score, show_progress=sources.show_progress)
+    return [row.to_dict() for row in found]
+
+
+def _check_plot(plot: Path, sources: Sources) -> None:
+    """Refuse, before anything is counted, a plot that cannot be drawn.
+
+    Raises:
+        MwSError: it has another ending, nothing to draw, no matplotlib or no place to be written.
+    """
+    if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise MwSError(f"--plot {plot}: a plot is written as .png, .svg or .pdf; give the file one of these endings")
+    if sources.is_empty:
+        raise MwSError("--plot draws the evidence of training words: give them with --from or --lexicon")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MwSError("plotting needs matplotlib: pip install 'mws-hf[plot]'")
+    check_output(plot, folder=False)
+
+
+_LEGEND = {
+    "u_l, u_r": "tokens equal to the left and to the right part",
+    "b": "places where the pair stands",
+    "left_size, right_size": "characters of the parts, without leading space",
+    "n_tokens, n_pairs, n_characters": "all tokens, all pairs of neighbours, all characters",
+    "p_l, p_r, p_b": "shares of u_l and u_r (to the power 3/4) in n_tokens, of b in n_pairs",
+    "pmi": "log(p_b / (p_l * p_r))",
+    "t_score": "(b - u_l * p_r) / sqrt(b)",
+    "association": "mean of pmi and log(max(1, t_score + 1))",
+    "penalty, length": "length penalty, and what it contributes",
+    "gain": "entropy of the parts minus entropy of the pair",
+    "total": "association + length + gain",
+    "candidate": "whether the lengths allow the merge",
+    "coefficient": "what is compared: total, rounded to 1e-9; 0 when negative or no candidate",
+}
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    """Rows as an aligned text table; numbers with four significant digits."""
+    """Rows as an aligned text table with a legend; a single one as a column, which fits any terminal."""
     if not rows:
         return "no merges"
-    cells = [list(rows[0]), *([f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)
+    if len(rows) == 1:
+        return "\n".join([aligned([["term", "value"], *_written(rows[0]).items()]), "", _legend()])
+    return "\n".join([aligned([list(rows[0]), *(list(_written(row).values()) for row in rows)]), "", _legend()])
+
+
+def _legend() -> str:
+    width = max(map(len, _LEGEND))
+    return "\n".join(f"{name.ljust(width)}  {meaning}" for name, meaning in _LEGEND.items())
+
+
+def _written(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as people read it: the parts in quotes, for one may begin with a space."""
+    plain = {True: "yes", False: "no", None: "-"}
+    return {
+        name: repr(value) if isinstance(value, str) else plain[value] if isinstance(value, bool | None) else value
+        for name, value in row.items()
+    }

@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.artifact import MERGES_FILE, VOCABULARY_FILE, export_notebook, import_notebook
-from mws_hf.backend import pattern_of
-from mws_hf.commands.outputs import TOKENIZER_FILES, files_in, refuse_overwriting
-from mws_hf.pattern import GPT4_PATTERN
-from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import counted
+from mws_hf.commands.outputs import files_in, refuse_overwriting, tokenizer_files
 
 
 def import_notebook_command(
@@ -20,14 +18,18 @@ def import_notebook_command(
 ) -> None:
     """Turn the original notebook's artifact into a Hugging Face directory; every id is kept.
 
-    Example:
+    For example:
+
         mws import notebook/ --output out/imported
     """
+    from mws_hf.artifact import MERGES_FILE, VOCABULARY_FILE, import_notebook
+
     files = [source / VOCABULARY_FILE, source / MERGES_FILE]
-    refuse_overwriting(files_in(output, TOKENIZER_FILES), source, files)
+    refuse_overwriting(tokenizer_files(output), source, files)
+    check_output(output, folder=True)
     tokenizer = import_notebook(source)
     tokenizer.save_pretrained(str(output))
-    typer.echo(f"{output}: {len(tokenizer):,} tokens")
+    typer.echo(f"{output}: {counted(len(tokenizer), 'token')}")
 
 
 def export_notebook_command(
@@ -36,10 +38,17 @@ def export_notebook_command(
 ) -> None:
     """Write a tokenizer in the original notebook's two-file layout; one that it cannot carry exactly is refused.
 
-    Example:
+    For example:
+
         mws export out/imported --output notebook/
     """
+    from mws_hf.artifact import MERGES_FILE, VOCABULARY_FILE, export_notebook
+    from mws_hf.backend import pattern_of
+    from mws_hf.pattern import GPT4_PATTERN
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+
     refuse_overwriting(files_in(output, (VOCABULARY_FILE, MERGES_FILE)), directory, list(directory.glob("*.json")))
+    check_output(output, folder=True)
     tokenizer = MwSTokenizerFast.from_pretrained(str(directory))
     export_notebook(tokenizer, output)
     if pattern_of(tokenizer.backend_tokenizer) != GPT4_PATTERN:

@@ -8,11 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mws_hf.errors import MwSError
-from mws_hf.portable import STALE_FILES, STOCK_MODULE
 
 PathLike = str | os.PathLike[str]
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", f"{STOCK_MODULE}.py", "README.md", *STALE_FILES)
-"""What saving a tokenizer writes or removes in its directory, as globs."""
 
 
 def refuse_overwriting(outputs: Iterable[PathLike], *inputs: PathLike | Sequence[PathLike] | None) -> None:
@@ -43,6 +40,16 @@ def refuse_overwriting(outputs: Iterable[PathLike], *inputs: PathLike | Sequence
 def files_in(directory: Path, names: Iterable[str]) -> list[Path]:
     """The directory itself and those of its files that some globs name."""
     return [directory, *(path for name in names for path in directory.glob(name))]
+
+
+def tokenizer_files(directory: Path) -> list[Path]:
+    """The directory itself and those of its files that saving a tokenizer there writes or removes."""
+    from mws_hf.portable import STALE_FILES, STOCK_MODULE
+    from mws_hf.training_record import FILE
+
+    return files_in(
+        directory, ("tokenizer.json", "tokenizer_config.json", f"{STOCK_MODULE}.py", "README.md", FILE, *STALE_FILES)
+    )
 
 
 def _identity(path: PathLike) -> tuple[int, int]:

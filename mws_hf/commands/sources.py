@@ -6,45 +6,60 @@ import logging
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.cache import notices
-from mws_hf.pattern import WORD_PATTERN
-from mws_hf.words.counting import count_files
-from mws_hf.words.counts import WordCounts, is_counts_file
-from mws_hf.words.files import expand_paths
-from mws_hf.words.inputs import check_files
-from mws_hf.words.lexicon import lemma_counts, lexicon_counts
-from mws_hf.words.readers import read_lines
-from mws_hf.words.word_list import read_word_list
+from mws_hf.pattern import WORD_PATTERN, compiled
+
+if TYPE_CHECKING:
+    from mws_hf.words.counts import WordCounts
 
 INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
     "'-' for stdin"
 )
-Files = Annotated[list[str] | None, typer.Argument(help=f"{INPUTS}, or counts from `mws count`.")]
+Files = Annotated[list[str] | None, typer.Argument(help=f"{INPUTS}, or counts from `mws count`.", show_default=False)]
 Lexicon = Annotated[
-    str | None, typer.Option(help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk'.")
+    str | None,
+    typer.Option(
+        help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk' [default: none]."
+    ),
 ]
-WordList = Annotated[list[Path] | None, typer.Option("--word-list", help="A word<TAB>count list, plain or compressed.")]
+WordList = Annotated[
+    list[Path] | None,
+    typer.Option("--word-list", help="A word<TAB>count list, plain or compressed; repeat for more [default: none]."),
+]
 Lemmas = Annotated[
-    Path | None, typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose).")
+    Path | None,
+    typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose) [default: none]."),
 ]
-Field = Annotated[str | None, typer.Option("--field", help="The text field of .jsonl records.")]
+Field = Annotated[
+    str | None, typer.Option("--field", help="The text field of .jsonl records [default: none, it must be named].")
+]
 Column = Annotated[
-    str | None, typer.Option("--column", help="The text column of .csv, .tsv, .parquet, .arrow, datasets.")
+    str | None,
+    typer.Option(
+        "--column", help="The text column of .csv, .tsv, .parquet, .arrow, datasets [default: none, it must be named]."
+    ),
 ]
 Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
 Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
+Pattern = Annotated[
+    str | None,
+    typer.Option(help="Another split pattern (regular expression) [default: that of the criterion or saved counts]."),
+]
+Normalization = Annotated[
+    str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy) [default: none, or that of saved counts].")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")]
 
 
 def _no_notices(quiet: bool) -> bool:
-    """Keep the note on compiling kernels off the terminal as well."""
+    """Keep the note on compiling kernels off the terminal as well; the cache of kernels is not loaded for it."""
     if quiet:
-        notices.setLevel(logging.ERROR)
+        logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.ERROR)
     return quiet
 
 
@@ -103,6 +118,29 @@ class Sources:
         """Whether no source was given."""
         return not (self.files or self.word_lists or self.lexicon or self.lemmas)
 
+    def check(self, pattern: str | None, normalization: str | None) -> None:
+        """Check, before anything is counted, that every source is there and every option has a meaning.
+
+        Raises:
+            MwSError: no source was given, one is missing, an option is unknown or lacks what it needs.
+        """
+        from mws_hf.words.counts import check_normalization
+        from mws_hf.words.files import expand_paths
+        from mws_hf.words.inputs import check_files
+        from mws_hf.words.lexicon import check_lexicon
+
+        if self.is_empty:
+            raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
+        check_normalization(normalization)
+        if pattern is not None:
+            compiled(pattern)
+        _, texts = self._apart()
+        check_files(texts, **asdict(self.reading))
+        for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
+            expand_paths(path)
+        if self.lexicon is not None or self.lemmas is not None:
+            check_lexicon(self.lexicon or "ru")
+
     def gather(self, pattern: str | None, normalization: str | None, default_pattern: str = WORD_PATTERN) -> WordCounts:
         """Count every source with one pattern and merge the results.
 
@@ -114,34 +152,42 @@ class Sources:
         Raises:
             MwSError: no source was given, one cannot be read, or saved counts were made with another pattern.
         """
-        reading = self.reading
-        files = expand_paths(self.files) if self.files else []
-        for path in [*self.word_lists, *([self.lemmas] if self.lemmas else [])]:
-            expand_paths(path)  # a missing file is said before any work
-        saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
-        texts = [name for name in files if name not in saved]
-        check_files(texts, **asdict(reading))
+        from mws_hf.words.counts import WordCounts, check_normalization
+        from mws_hf.words.lexicon import lemma_counts, lexicon_counts
+        from mws_hf.words.readers import read_lines
+        from mws_hf.words.word_list import read_word_list
+
+        self.check(pattern, normalization)
+        saved, texts = self._apart()
         parts = [WordCounts.load(name) for name in saved]
         pattern = pattern or (parts[0].pattern if parts else default_pattern)
-        normalization = normalization or (parts[0].normalization if parts else None)
-        coding: dict[str, Any] = {"encoding": reading.encoding, "errors": reading.errors}
+        normalization = check_normalization(normalization) or (parts[0].normalization if parts else None)
+        coding: dict[str, Any] = {"encoding": self.reading.encoding, "errors": self.reading.errors}
         parts += [read_word_list(p, pattern=pattern, normalization=normalization, **coding) for p in self.word_lists]
+        forms: dict[str, Any] = {
+            "pattern": pattern, "normalization": normalization, "show_progress": self.show_progress,
+        }  # fmt: skip
         if self.lemmas is not None:
             lines = [line.strip() for line in read_lines(self.lemmas, **coding)]
-            parts.append(
-                lemma_counts(
-                    [line for line in lines if line], self.lexicon or "ru", pattern=pattern, normalization=normalization
-                )
-            )
+            parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
         elif self.lexicon is not None:
-            parts.append(lexicon_counts(self.lexicon, pattern=pattern, normalization=normalization))
+            parts.append(lexicon_counts(self.lexicon, **forms))
         if texts:
             parts.append(self._count_texts(texts, pattern, normalization))
-        if not parts:
-            raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
+    def _apart(self) -> tuple[list[str], list[str]]:
+        """Saved counts and texts."""
+        from mws_hf.words.counts import is_counts_file
+        from mws_hf.words.files import expand_paths
+
+        files = expand_paths(self.files) if self.files else []
+        saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
+        return saved, [name for name in files if name not in saved]
+
     def _count_texts(self, texts: list[str], pattern: str, normalization: str | None) -> WordCounts:
+        from mws_hf.words.counting import count_files
+
         options: dict[str, Any] = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
         return count_files(
             texts,
@@ -152,3 +198,14 @@ class Sources:
             show_progress=self.show_progress,
             **options,
         )
+
+
+def check_present(paths: list[Path]) -> None:
+    """Refuse a missing gold file or text before anything is counted, trained or scored.
+
+    Raises:
+        MwSError: a path is no file.
+    """
+    for path in paths:
+        if not path.is_file():
+            raise MwSError(f"{path}: no such file; give a gold file to --gold and running text to --text")

@@ -8,11 +8,14 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mws_hf.commands.outputs import TOKENIZER_FILES, files_in, refuse_overwriting
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import counted
+from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
+from mws_hf.commands.process import return_freed_memory
 from mws_hf.commands.sources import (
     Column,
     Encoding,
@@ -22,16 +25,20 @@ from mws_hf.commands.sources import (
     Json,
     Lemmas,
     Lexicon,
+    Normalization,
+    Pattern,
     Quiet,
     Reading,
     Sources,
     WordList,
+    Workers,
 )
 from mws_hf.errors import MwSError
-from mws_hf.learn.trainer import MwSTrainer
 from mws_hf.lock import output_lock
-from mws_hf.model_card import model_card, write_model_card
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
+
+if TYPE_CHECKING:
+    from mws_hf.learn.trainer import MwSTrainer
 
 
 def train(
@@ -41,35 +48,51 @@ def train(
     word_list: WordList = None,
     lemmas: Lemmas = None,
     vocab_size: Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")] = None,
-    n_merges: Annotated[int | None, typer.Option("--n-merges", help="Number of merges instead.")] = None,
+    n_merges: Annotated[
+        int | None, typer.Option("--n-merges", help="Number of merges instead [default: what --vocab-size leaves].")
+    ] = None,
     criterion: Annotated[str, typer.Option(help="contextual or classic.")] = "contextual",
     composition: Annotated[
         str | None,
         typer.Option(
-            help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill."
+            help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
+            "[default: 0.5; 0 with --criterion classic]."
         ),
     ] = None,
+    burial_cost: Annotated[
+        float, typer.Option(help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency.")
+    ] = 1.0,
     running_text: Annotated[
         bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
     ] = False,
     min_count: Annotated[int, typer.Option(help="Leave out pre-tokens seen less often.")] = 1,
     min_frequency: Annotated[int, typer.Option(help="Least frequency of a merged pair.")] = 0,
-    special_token: Annotated[list[str] | None, typer.Option(help="Special token; repeat for more.")] = None,
-    limit_alphabet: Annotated[int | None, typer.Option(help="Keep this many characters; others become bytes.")] = None,
-    max_token_length: Annotated[int | None, typer.Option(help="Longest token in characters.")] = None,
-    normalization: Annotated[str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy).")] = None,
-    pattern: Annotated[str | None, typer.Option(help="Another split pattern (regular expression).")] = None,
+    special_token: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Special token; repeat for more [default: {', '.join(DEFAULT_SPECIAL_TOKENS)}].", show_default=False
+        ),
+    ] = None,
+    limit_alphabet: Annotated[
+        int | None, typer.Option(help="Keep this many characters; others become bytes [default: all].")
+    ] = None,
+    max_token_length: Annotated[
+        int | None, typer.Option(help="Longest token in characters [default: no limit].")
+    ] = None,
+    normalization: Normalization = None,
+    pattern: Pattern = None,
     field: Field = None,
     column: Column = None,
     encoding: Encoding = "utf-8",
     errors: Errors = "strict",
-    workers: Annotated[int | None, typer.Option(help="Threads for counting [default: all cores].")] = None,
+    workers: Workers = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Learn a tokenizer without labels and save it as a stock Hugging Face directory.
 
-    Examples:
+    For example:
+
         mws train --lexicon ru --vocab-size 8000 --output out/russian
 
         mws train 'corpus/*.txt.gz' --vocab-size 32000 --output out/mine
@@ -78,7 +101,11 @@ def train(
 
         zcat dump.gz | mws train - --criterion classic --output out/classic
     """
-    refuse_overwriting(files_in(output, TOKENIZER_FILES), files, word_list, lemmas)
+    refuse_overwriting(tokenizer_files(output), files, word_list, lemmas)
+    check_output(output, folder=True)
+    return_freed_memory()
+    from mws_hf.learn.trainer import MwSTrainer
+
     trainer = MwSTrainer(
         criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer
         vocab_size=vocab_size,
@@ -93,6 +120,7 @@ def train(
         pattern=pattern,
         normalization=normalization,
         composition=parse_composition(composition),
+        burial_cost=burial_cost,
     )
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers)
@@ -105,28 +133,32 @@ def _train_and_save(
     trainer: MwSTrainer, sources: Sources, pattern: str | None, normalization: str | None, output: Path
 ) -> dict[str, Any]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints."""
+    from mws_hf.model_card import model_card, write_model_card
+    from mws_hf.saving import save_backend
+    from mws_hf.training_record import settings_of
+
     started = time.perf_counter()
     counts = sources.gather(pattern, normalization, default_pattern=str(trainer.pattern))
     trainer.pattern, trainer.normalization = counts.pattern, counts.normalization
-    tokenizer = trainer.train_from_counts(counts)
+    backend, roles = trainer.backend_from_counts(counts)
     report = trainer.report
     if report is None:
         raise RuntimeError("training left no report")
-    tokenizer.save_pretrained(str(output))
+    save_backend(output, backend, roles, settings_of(trainer))
     card = model_card(
         output.name,
-        tokenizer,
+        backend.get_vocab_size(),
         report,
         criterion=trainer.criterion,
         source=sources.describe(),
         command=shlex.join(["mws", *sys.argv[1:]]),
-        examples=[(word, tokenizer.tokenize(" " + word)) for word in sample_words(counts.words)],
+        examples=[(word, backend.encode(" " + word).tokens) for word in sample_words(counts.words)],
         normalization=counts.normalization,
     )
     write_model_card(output, card)
     return {
         "directory": str(output),
-        "vocab_size": len(tokenizer),
+        "vocab_size": backend.get_vocab_size(),
         "alphabet": len(report.alphabet),
         "morph_merges": report.n_morphs,
         "composition_merges": report.n_compositions,
@@ -138,9 +170,10 @@ def _train_and_save(
 
 def _told(result: dict[str, Any]) -> str:
     return (
-        f"{result['directory']}: {result['vocab_size']:,} tokens ({result['morph_merges']:,} morph merges, "
-        f"{result['composition_merges']:,} compositions) from {result['word_types']:,} word types "
-        f"in {result['seconds']} s"
+        f"{result['directory']}: {counted(result['vocab_size'], 'token')} "
+        f"({counted(result['morph_merges'], 'morph merge')}, "
+        f"{counted(result['composition_merges'], 'composition')}) "
+        f"from {counted(result['word_types'], 'word type')} in {result['seconds']} s"
     )
 
 

@@ -72,6 +72,8 @@ def encode_corpus(
         MwSError: unreadable or empty source, text that is not UTF-8, no such separator, an output made from another
             tokenizer, corpus or settings, or which another run is writing or nothing can be written to.
     """
+    if workers is not None and workers < 1:
+        raise MwSError(f"workers={workers}: at least one thread is needed; None takes all cores")
     directory = Path(output)
     with output_lock(directory):
         backend, eos = load_backend(tokenizer)
@@ -80,13 +82,13 @@ def encode_corpus(
         plan = plan_output(directory, manifest, resume, force)
         reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
         _check_source(source, document, reading)
-        blocks = read_source(source, document=document, **reading)
         with _progress(source, show_progress) as bar:
-            _skip_finished(blocks, plan, bar)
+            blocks = read_source(source, document=document, **reading, advance=bar.update)
+            _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
                 pairs = _encode_in_order(encoder, blocks, thread_count(workers))
-                _write_shards(plan.work, manifest, _gathered(pairs, shard_size, bar))
+                _write_shards(plan.work, manifest, _gathered(pairs, shard_size))
                 finish(plan.work, directory, manifest)
     return EncodedCorpus.open(directory)
 
@@ -148,7 +150,7 @@ def _check_source(source: Any, document: str, reading: dict[str, Any]) -> None:
             next(read_source(part, document=document, **reading, block_bytes=1), None)
 
 
-def _skip_finished(blocks: Iterator[Block], plan: Plan, bar: tqdm) -> None:
+def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
     """Pass over the blocks of finished shards, making sure that they are the ones which were encoded.
 
     Raises:
@@ -159,7 +161,6 @@ def _skip_finished(blocks: Iterator[Block], plan: Plan, bar: tqdm) -> None:
         check = 0
         for block in _first(blocks, shard.blocks):
             check = checksum(block, check)
-            bar.update(block.size)
         if f"{check:016x}" != shard.checksum:
             what = f"{shard.file} comes from another corpus, field or column"
             raise MwSError(f"{plan.work}: {what}; choose another output, or {advice}")
@@ -189,16 +190,13 @@ def _encode_in_order(encoder: BlockEncoder, blocks: Iterator[Block], workers: in
             yield future.result(), first
 
 
-def _gathered(
-    pairs: Iterator[tuple[Encoded, Block]], shard_size: int, bar: tqdm
-) -> Iterator[tuple[list[Encoded], str]]:
+def _gathered(pairs: Iterator[tuple[Encoded, Block]], shard_size: int) -> Iterator[tuple[list[Encoded], str]]:
     """Blocks gathered into shards of at least `shard_size` bytes, with the checksum of their text."""
     parts, size, check = list[Encoded](), 0, 0
     for encoded, block in pairs:
         parts.append(encoded)
         size += block.size
         check = checksum(block, check)
-        bar.update(block.size)
         if size >= shard_size:
             yield parts, f"{check:016x}"
             parts, size, check = [], 0, 0

@@ -18,8 +18,9 @@ from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.sources import Block, joined, not_utf8
 from mws_hf.encode.tables import bpe_tables
 from mws_hf.errors import MwSError
+from mws_hf.hub import absent_from_hub, refuse_unreachable
 from mws_hf.kernels.windows import find_short
-from mws_hf.portable import load_json
+from mws_hf.portable import load_settings
 
 _PREFIX = 3
 
@@ -46,7 +47,7 @@ def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
     """The `tokenizers` backend of a tokenizer or directory, and its end-of-sequence token if it is known.
 
     Args:
-        tokenizer: a directory with tokenizer.json, such a file, a name for AutoTokenizer, a fast transformers
+        tokenizer: a directory with tokenizer.json, such a file, a Hub name (``user/repo``), a fast transformers
             tokenizer, or a `tokenizers.Tokenizer`.
 
     Raises:
@@ -73,18 +74,18 @@ def _read_backend(file: Path) -> tuple[Tokenizer, str | None]:
     except Exception as error:  # tokenizers raises bare Exception for every malformed file
         raise MwSError(f"{file}: not a tokenizer.json this version of tokenizers can read ({error})") from error
     config = file.parent / "tokenizer_config.json"
-    settings = load_json(config) if config.is_file() else {}
-    if not isinstance(settings, dict):
-        raise MwSError(f"{config}: not a JSON object; save the tokenizer again")
-    return backend, _token_text(settings.get("eos_token"))
+    return backend, _token_text(load_settings(config).get("eos_token"))
 
 
 def _auto_tokenizer(name: str | Path) -> Any:
+    alone = refuse_unreachable(name)
     from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
 
     try:
-        return AutoTokenizer.from_pretrained(str(name))
+        return AutoTokenizer.from_pretrained(str(name), local_files_only=alone)
     except (OSError, ValueError) as error:
+        if alone:
+            raise absent_from_hub(name) from error
         raise MwSError(f"{name}: no tokenizer there ({str(error).splitlines()[0]})") from error
 
 

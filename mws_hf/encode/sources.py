@@ -21,11 +21,12 @@ from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
 from mws_hf.words.counts import flat_utf8
 from mws_hf.words.documents import document_batches, iterate_documents
-from mws_hf.words.files import COMPRESSED, file_kind, open_binary
+from mws_hf.words.files import file_kind, open_binary
 from mws_hf.words.inputs import check_files, input_files, read_strings
 from mws_hf.words.readers import decoding_error, first_bytes, is_strict_utf8, text_stream, utf8_pieces
 
 BLOCK_BYTES = 4 << 20
+Advance = Callable[[int], None]
 _U: Any = np.uint64
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
@@ -135,9 +136,9 @@ def _fill(stream: io.BufferedReader, buffer: bytearray, start: int, stop: int) -
     return start
 
 
-def _line_blocks(name: str, block_bytes: int, encoding: str, errors: str) -> Iterator[Block]:
+def _line_blocks(name: str, block_bytes: int, encoding: str, errors: str, advance: Advance | None) -> Iterator[Block]:
     first = 1
-    with open_binary(name) as stream:
+    with open_binary(name, advance) as stream:
         if isinstance(stream, io.BufferedReader) and is_strict_utf8(encoding, errors):
             source, rest = stream, bytearray(first_bytes(stream, name)[0])  # without a copy on the way
         else:
@@ -185,10 +186,12 @@ def _arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterat
         first += len(rows)
 
 
-def _whole_files(names: list[str], block_bytes: int, encoding: str, errors: str) -> Iterator[Block]:
+def _whole_files(
+    names: list[str], block_bytes: int, encoding: str, errors: str, advance: Advance | None
+) -> Iterator[Block]:
     first, waiting = 0, list[bytes]()
     for name in names:
-        with open_binary(name) as stream:
+        with open_binary(name, advance) as stream:
             waiting.append(b"".join(utf8_pieces(stream, name, encoding, errors, BLOCK_BYTES)))
         if sum(map(len, waiting)) >= block_bytes:
             yield joined(waiting, partial(_file_name, names, first))
@@ -207,14 +210,11 @@ def files_of(source: Any) -> list[str] | None:
 
 
 def source_size(source: Any) -> int | None:
-    """Bytes of text in `source`, where that is known beforehand: plain text files only."""
+    """Bytes of the files of `source` as stored, compressed ones included; None where one has no size."""
     names = files_of(source)
     if names is None:
         return None
-    plain = all(
-        os.path.isfile(name) and file_kind(name) == "text" and not name.lower().endswith(COMPRESSED) for name in names
-    )
-    return sum(map(os.path.getsize, names)) if plain else None
+    return sum(map(os.path.getsize, names)) if all(map(os.path.isfile, names)) else None
 
 
 def read_source(
@@ -226,6 +226,7 @@ def read_source(
     encoding: str = "utf-8",
     errors: str = "strict",
     block_bytes: int = BLOCK_BYTES,
+    advance: Advance | None = None,
 ) -> Iterator[Block]:
     """Blocks of the documents of `source`, in order.
 
@@ -240,6 +241,7 @@ def read_source(
         encoding: of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         block_bytes: bytes of text a block has at least, where the source is not at its end.
+        advance: told the bytes taken from files as stored, or the bytes of text of documents that come one by one.
 
     Raises:
         MwSError: a source that is missing, unreadable or not text, an unknown `document`.
@@ -248,20 +250,40 @@ def read_source(
         raise MwSError(f"document={document!r}: in a text file a document is a 'line' or a 'file'")
     names = files_of(source)
     if names is None:
-        return _arrow_blocks(document_batches(iterate_documents(source, column), "iterator", block_bytes), "iterator")
+        batches = document_batches(iterate_documents(source, column), "iterator", block_bytes)
+        return _told(_arrow_blocks(batches, "iterator"), advance)
     check_files(names, field=field, column=column, encoding=encoding, errors=errors)
     if document == "file":
         for name in names:
             if (kind := file_kind(name)) != "text":
                 raise MwSError(f"{name}: document='file' is for text files; each record of a {kind} file is a document")
-        return _whole_files(names, block_bytes, encoding, errors)
-    return chain.from_iterable(_blocks_of(name, field, column, encoding, errors, block_bytes) for name in names)
+        return _whole_files(names, block_bytes, encoding, errors, advance)
+    return chain.from_iterable(
+        _blocks_of(name, field, column, encoding, errors, block_bytes, advance) for name in names
+    )
 
 
 def _blocks_of(
-    name: str, field: str | None, column: str | None, encoding: str, errors: str, block_bytes: int
+    name: str,
+    field: str | None,
+    column: str | None,
+    encoding: str,
+    errors: str,
+    block_bytes: int,
+    advance: Advance | None,
 ) -> Iterator[Block]:
-    if file_kind(name) == "text":
-        return _line_blocks(name, block_bytes, encoding, errors)
-    strings = read_strings(name, field=field, column=column, encoding=encoding, errors=errors, size=block_bytes)
-    return _arrow_blocks(strings, name)
+    kind = file_kind(name)
+    if kind == "text":
+        return _line_blocks(name, block_bytes, encoding, errors, advance)
+    strings = read_strings(
+        name, field=field, column=column, encoding=encoding, errors=errors, advance=advance, size=block_bytes
+    )
+    blocks = _arrow_blocks(strings, name)
+    return _told(blocks, advance) if kind == "dataset" else blocks  # whose files are not read here
+
+
+def _told(blocks: Iterator[Block], advance: Advance | None) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if advance is not None:
+            advance(block.size)

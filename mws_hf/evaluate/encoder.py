@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from tokenizers import Tokenizer, models
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.portable import load_settings
 
 Span: TypeAlias = tuple[int, int]
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -80,10 +81,12 @@ def _open(path: Path) -> Any:
     if path.is_file():
         return _backend_from_file(path)
     if not path.is_dir():
-        raise MwSError(f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}")
+        raise MissingTokenizerError(
+            f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}"
+        )
     backend, config = path / "tokenizer.json", path / "tokenizer_config.json"
-    settings = _read_config(config) if config.is_file() else {"auto_map": None}
-    if backend.is_file() and "auto_map" in settings:
+    # A directory with its own code (auto_map) is read from tokenizer.json, so that nothing of it is executed.
+    if backend.is_file() and (not config.is_file() or "auto_map" in load_settings(config)):
         return _backend_from_file(backend)
     from transformers import AutoTokenizer
 
@@ -98,16 +101,6 @@ def _open(path: Path) -> Any:
 
 def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise MwSError(f"{path}: not readable as JSON ({error}); save the tokenizer again") from error
-    if not isinstance(config, dict):
-        raise MwSError(f"{path}: a {type(config).__name__}, not a JSON object; save the tokenizer again")
-    return config
 
 
 def _backend_from_file(path: Path) -> Tokenizer:

@@ -72,7 +72,8 @@ def learn_classic(
     table, keys, rules = _open(segmentation, values, rules)
     strings = segmentation.taken_strings(table, barred)
     status, accepted = REACHED, -1
-    with tqdm(total=n_merges, desc="classic merges", unit="", disable=None if show_progress else True) as bar:
+    wanted = n_merges if n_merges < NO_LIMIT else None
+    with tqdm(total=wanted, desc="morph merges", unit="", disable=None if show_progress else True) as bar:
         while status != EXHAUSTED and len(segmentation.tokens) < end:
             goal = min(end, len(segmentation.tokens) + _MERGES_A_CALL)
             status = advance_classic(table, keys, strings, goal, rules, accepted)

@@ -52,6 +52,8 @@ def explain_pair(
     right: str,
     score: ClassicScore | None = None,
     merges: Sequence[tuple[str, str]] | None = None,
+    *,
+    show_progress: bool = False,
 ) -> Explanation:
     """Every term of the coefficient of (left, right) after the merges that make its parts.
 
@@ -61,6 +63,7 @@ def explain_pair(
         right: right part, likewise.
         score: hyper-parameters; the published ones when absent.
         merges: carried out first; None: the merges the criterion learns until both parts are tokens.
+        show_progress: a bar on stderr when it is a terminal.
 
     Raises:
         MwSError: a part is not a token then.
@@ -74,7 +77,7 @@ def explain_pair(
     """
     score = score or ClassicScore()
     if merges is None:
-        merges = _merges_up_to(corpus, {left, right}, score)
+        merges = _merges_up_to(corpus, {left, right}, score, show_progress)
     segmentation = Segmentation(corpus)
     segmentation.apply(merges)
     ids = [segmentation.tokens.index(part) if part in segmentation.tokens else -1 for part in (left, right)]
@@ -88,7 +91,11 @@ def explain_pair(
 
 
 def explain_merges(
-    corpus: SymbolCorpus, merges: int | Sequence[tuple[str, str]], score: ClassicScore | None = None
+    corpus: SymbolCorpus,
+    merges: int | Sequence[tuple[str, str]],
+    score: ClassicScore | None = None,
+    *,
+    show_progress: bool = False,
 ) -> list[Explanation]:
     """Every term of each merge's coefficient at the time it was taken.
 
@@ -96,6 +103,7 @@ def explain_merges(
         corpus: the training words.
         merges: a merge list to replay, whoever learnt it; or the number of merges to learn by the classic criterion.
         score: hyper-parameters; the published ones when absent.
+        show_progress: a bar on stderr when it is a terminal.
 
     Raises:
         MwSError: a merge names a part that is no token yet.
@@ -106,7 +114,7 @@ def explain_merges(
     """
     score = score or ClassicScore()
     if isinstance(merges, int):
-        merges = learn_classic(corpus, merges, score).merges
+        merges = learn_classic(corpus, merges, score, show_progress=show_progress).merges
     segmentation = Segmentation(corpus)
     values = segmentation.cell_values(None)
     unigrams = np.append(_unigrams(segmentation, values), np.zeros(len(merges), np.int64))
@@ -119,12 +127,14 @@ def explain_merges(
     return found
 
 
-def _merges_up_to(corpus: SymbolCorpus, parts: set[str], score: ClassicScore) -> list[tuple[str, str]]:
+def _merges_up_to(
+    corpus: SymbolCorpus, parts: set[str], score: ClassicScore, show_progress: bool
+) -> list[tuple[str, str]]:
     """The classic merges up to the last one that makes one of the parts; none when all parts are characters."""
     missing = parts.difference(corpus.alphabet)
     if not missing:
         return []
-    merges = learn_classic(corpus, NO_LIMIT, score).merges
+    merges = learn_classic(corpus, NO_LIMIT, score, show_progress=show_progress).merges
     made = [rank for rank, (left, right) in enumerate(merges) if left + right in missing]
     return merges[: made[-1] + 1] if made else merges
 

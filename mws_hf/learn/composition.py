@@ -105,6 +105,7 @@ def learn_compositions(
             max_token_length=max_token_length,
             forbidden=forbidden,
             show_progress=show_progress,
+            title="compositions",
         )
         found = Learnt(found.merges + more.merges, found.scores + more.scores, more.exhausted)
         if len(found.merges) >= n_merges or plain:

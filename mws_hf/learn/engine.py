@@ -156,8 +156,12 @@ class Segmentation:
         max_token_length: int | None = None,
         forbidden: frozenset[str] = frozenset(),
         show_progress: bool = False,
+        title: str = "merges",
     ) -> Learnt:
-        """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_junction_value`."""
+        """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_junction_value`.
+
+        `title` names the progress bar.
+        """
         limits = (max(1, min_occurrences), NO_LIMIT, max_token_length or NO_LIMIT)
         least = (limits[0], max(1, min_value))
         weights = self.cell_values(None) if min_frequency > 1 else np.zeros(0, np.int64)
@@ -167,7 +171,7 @@ class Segmentation:
         barred = forbidden.union(BYTE_TOKENS)
         strings = self.taken_strings(table, barred)
         first, status, accepted = len(self.tokens), REACHED, -1
-        with tqdm(total=n_merges, desc="merges", unit="", disable=None if show_progress else True) as bar:
+        with tqdm(total=n_merges, desc=title, unit="", disable=None if show_progress else True) as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
                 goal = min(first + n_merges, len(self.tokens) + _MERGES_A_CALL)
                 status = advance(table, queue, strings, goal, least, limits, accepted, weights, min_frequency)

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 
 import pyarrow as pa
-
-INTERVAL = 0.05
-"""Seconds between two looks while training."""
 
 
 @lru_cache(maxsize=1)
@@ -39,27 +33,3 @@ def give_back() -> None:
     if libc is not None:
         libc.malloc_trim(0)
     pa.default_memory_pool().release_unused()
-
-
-@contextmanager
-def returned_memory() -> Iterator[None]:
-    """While inside, what is freed goes back to the system within `INTERVAL`, by a thread that calls `give_back`.
-
-    >>> with returned_memory():
-    ...     len(bytearray(1 << 23))
-    8388608
-    """
-    done = threading.Event()
-
-    def look() -> None:
-        while not done.wait(INTERVAL):
-            give_back()
-
-    thread = threading.Thread(target=look, name="mws-memory", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-        give_back()

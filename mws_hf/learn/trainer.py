@@ -11,16 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.backend import base_vocab, build_backend
 from mws_hf.errors import MwSError
-from mws_hf.learn.memory import give_back, returned_memory
-from mws_hf.learn.spelling import Spelled, count_points, symbol_corpus
+from mws_hf.learn.alphabet import choose_alphabet, spelled
+from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
+from mws_hf.learn.classic import ClassicScore
+from mws_hf.learn.contextual.settings import EvidenceSettings
+from mws_hf.learn.memory import give_back
+from mws_hf.learn.spelling import Spelled, symbol_corpus
 from mws_hf.learn.symbols import Learnt
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, compiled
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
+from mws_hf.words.counts import check_normalization
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from mws_hf.learn.contextual.learner import Evidence
-    from mws_hf.learn.contextual.settings import EvidenceSettings
     from mws_hf.learn.engine import Segmentation
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.words.counts import WordCounts
@@ -31,6 +38,10 @@ Longs = npt.NDArray[np.int64]
 Criterion = Literal["contextual", "classic"]
 DEFAULT_VOCAB_SIZE = 32_000
 N_BYTE_TOKENS = 256
+_LEAST = {
+    "vocab_size": 0, "n_merges": 0, "limit_alphabet": 0, "min_frequency": 0, "min_count": 0, "max_token_length": 1,
+    "max_merge_len": 2,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,7 @@ class MwSTrainer:
         types: learn morphs from every form once (the good-dataset principle); False weighs forms by their counts.
             Compositions always use the counts.
         pattern: split pattern; by default GPT-4's for the classic criterion, `WORD_PATTERN` for the contextual.
-        normalization: None, "nfc", "nfd", "nfkc" or "nfkd"; becomes part of the tokenizer.
+        normalization: None, "nfc", "nfd", "nfkc" or "nfkd", in any case; becomes part of the tokenizer.
         composition: share of the merges reserved for frequent neighbours (whole stems, whole words) after the morphs;
             they also fill what the morphs leave. 0: morphs only. "fill": morphs while the criterion finds any, then
             compositions. None: the criterion's default (classic: 0; contextual: `DEFAULT_COMPOSITION`).
@@ -133,18 +144,18 @@ class MwSTrainer:
             raise MwSError(f"criterion {self.criterion!r} is unknown; choose 'contextual' or 'classic'")
         if self.vocab_size is not None and self.n_merges is not None:
             raise MwSError("vocab_size and n_merges both given; give one of them")
-        for name in ("vocab_size", "n_merges", "limit_alphabet", "max_token_length", "min_frequency", "min_count"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise MwSError(f"{name}={value} is negative; give a number from 0 up")
-        if isinstance(self.composition, str) and self.composition != "fill":
-            raise MwSError(f"composition={self.composition!r}; give a share from 0 to 1, or 'fill'")
-        if isinstance(self.composition, int | float) and not 0 <= self.composition <= 1:
-            raise MwSError(f"composition={self.composition} is outside 0..1; give the share of merges, or 'fill'")
+        for name, least in _LEAST.items():
+            check_whole(name, getattr(self, name), least)
+        check_composition(self.composition)
+        check_number("burial_cost", self.burial_cost)
+        self._settings()
+        self._score()
         self.special_tokens = check_special_tokens(self.special_tokens)
-        self.initial_alphabet = sorted(set(self.initial_alphabet))
+        self.initial_alphabet = check_alphabet(self.initial_alphabet)
+        self.normalization = check_normalization(self.normalization)
         if self.pattern is None:
             self.pattern = GPT4_PATTERN if self.criterion == "classic" else WORD_PATTERN
+        compiled(self.pattern)
 
     def train(self, source: Any, *, column: str | None = None, **reader_options: Any) -> MwSTokenizerFast:
         """Train on files or on texts.
@@ -229,12 +240,21 @@ class MwSTrainer:
         from mws_hf.words.word_list import as_word_counts
 
         counts = as_word_counts(counts, pattern=str(self.pattern), normalization=self.normalization)
-        learnt = self.learn(counts)
-        # only now, for transformers takes 20 MB
-        from mws_hf.backend import base_vocab, build_backend
-        from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+        backend, roles = self.backend_from_counts(counts)
+        from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
         from mws_hf.training_record import settings_of
 
+        tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
+        tokenizer.training_settings = settings_of(self)
+        return tokenizer
+
+    def backend_from_counts(self, counts: WordCounts) -> tuple[Tokenizer, dict[str, Any]]:
+        """Train without transformers: the `tokenizers` backend, and which special token plays which role.
+
+        Raises:
+            MwSError: as `train_from_counts`.
+        """
+        learnt = self.learn(counts)
         backend = build_backend(
             base_vocab(self.special_tokens, learnt.alphabet, learnt.merges),
             learnt.merges,
@@ -246,11 +266,8 @@ class MwSTrainer:
         extra = [token for token in self.special_tokens if token not in roles.values()]
         if extra:
             roles["additional_special_tokens"] = extra
-        tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
-        tokenizer.training_settings = settings_of(self)
-        return tokenizer
+        return backend, roles
 
-    @returned_memory()
     def learn(self, counts: WordCounts) -> LearntVocabulary:
         """Learn alphabet and merges without building a tokenizer; the result is also kept as `report`.
 
@@ -263,6 +280,7 @@ class MwSTrainer:
         if len(counts) == 0:
             raise MwSError(f"no training words are left (min_count={self.min_count}); give text with at least one word")
         alphabet = choose_alphabet(spelled(counts), counts.counts, self.initial_alphabet, self.limit_alphabet)
+        base_vocab(self.special_tokens, alphabet)  # a special token that is a character is refused before learning
         budget = self._merge_budget(len(alphabet))
         morphs, known = self._learn_morphs(counts, alphabet, self._morph_budget(budget))
         merges = morphs.merges
@@ -322,10 +340,8 @@ class MwSTrainer:
             return Learnt([]), None
         from mws_hf.learn.contextual.forms import collect_forms
         from mws_hf.learn.contextual.learner import learn_contextual
-        from mws_hf.learn.contextual.settings import EvidenceSettings
 
-        settings = EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
-        self.evidence = self._collect(counts, settings)
+        self.evidence = self._collect(counts, self._settings())
         return learn_contextual(
             collect_forms(spelled(counts), counts.counts),  # anew: nobody but the callee is to hold them
             alphabet,
@@ -338,6 +354,18 @@ class MwSTrainer:
             show_progress=self.show_progress,
         )
 
+    def _settings(self) -> EvidenceSettings:
+        return EvidenceSettings(max_types=self.max_types, crossing_penalty=self.crossing_penalty)
+
+    def _score(self) -> ClassicScore:
+        return ClassicScore(
+            len_norm_factor=self.len_norm_factor,
+            log_base=self.log_base,
+            max_merge_len=self.max_merge_len,
+            max_len_delta=self.max_len_delta,
+            stop_threshold=self.stop_threshold,
+        )
+
     def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> Evidence:
         """The boundary evidence of the words."""
         from mws_hf.learn.contextual.forms import collect_forms
@@ -348,23 +376,15 @@ class MwSTrainer:
     def _learn_classic(
         self, words: Spelled, counts: Longs, alphabet: list[str], n_merges: int
     ) -> tuple[Learnt, Segmentation]:
-        from mws_hf.learn.classic import ClassicScore
         from mws_hf.learn.classic_engine import learn_classic
         from mws_hf.learn.engine import Segmentation
 
-        score = ClassicScore(
-            len_norm_factor=self.len_norm_factor,
-            log_base=self.log_base,
-            max_merge_len=self.max_merge_len,
-            max_len_delta=self.max_len_delta,
-            stop_threshold=self.stop_threshold,
-        )
         weights = np.ones(len(words), np.int64) if self.types else counts
         segmentation = Segmentation(symbol_corpus(words, weights, alphabet))
         learnt = learn_classic(
             segmentation,
             n_merges,
-            score,
+            self._score(),
             min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
             forbidden=frozenset(self.special_tokens),
@@ -393,26 +413,3 @@ class MwSTrainer:
             forbidden=frozenset(self.special_tokens),
             show_progress=self.show_progress,
         )
-
-
-def spelled(counts: WordCounts) -> Spelled:
-    """The words as code points; made anew for each use, in a few hundredths of a second, rather than kept."""
-    points, starts = counts.code_points()
-    return Spelled(points.view(np.int32), starts)
-
-
-def choose_alphabet(words: Spelled, counts: Longs, initial: Iterable[str], limit: int | None) -> list[str]:
-    """The characters that become tokens, ascending by code point.
-
-    Args:
-        words: the training words.
-        counts: int64, how often each occurs.
-        initial: characters to include in any case.
-        limit: how many of the other characters to keep, the most frequent first (ties: lower code point); None: all.
-    """
-    frequency = count_points(words, counts)
-    kept = set(initial)
-    seen = np.nonzero(frequency)[0]
-    ordered = seen[np.lexsort((seen, -frequency[seen]))]
-    others = [c for c in map(chr, ordered.tolist()) if c not in kept]
-    return sorted(kept.union(others if limit is None else others[:limit]))

@@ -44,10 +44,11 @@ def read_column(
     """
     check_column(name, column, encoding=encoding, errors=errors)
     kind, first = file_kind(name), 1
+    reach = _reacher(advance)
     if kind == "csv":
         arrays = _csv_arrays(name, str(column), encoding, errors, advance)
     else:
-        arrays = _parquet_arrays(name, str(column)) if kind == "parquet" else _ipc_arrays(name, str(column))
+        arrays = (_parquet_arrays if kind == "parquet" else _ipc_arrays)(name, str(column), reach)
     try:
         for array in arrays:
             for start in range(0, len(array), _ROWS):
@@ -56,11 +57,24 @@ def read_column(
                 first += len(part)
     except (OSError, pa.ArrowException) as error:
         raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({error})") from error
-    if advance is not None and kind != "csv":
-        advance(os.path.getsize(name))
+    if kind != "csv":
+        reach(os.path.getsize(name))
 
 
 _TITLES = {"csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}
+
+
+def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
+    """A function of the place reached in a file, which calls `advance` with the bytes since the place before."""
+    last = 0
+
+    def reach(place: int) -> None:
+        nonlocal last
+        if advance is not None and place > last:
+            advance(place - last)
+            last = place
+
+    return reach
 
 
 def check_column(name: PathLike, column: str | None, *, encoding: str = "utf-8", errors: str = "strict") -> None:
@@ -139,10 +153,13 @@ def _decoded(row: bytes | None, where: str, number: int, errors: str) -> str | N
         raise decoding_error(f"{where}, row {number}: byte {error.start}", "utf-8", error.reason) from error
 
 
-def _parquet_arrays(name: PathLike, column: str) -> Iterator[pa.Array]:
+def _parquet_arrays(name: PathLike, column: str, reach: Callable[[int], None]) -> Iterator[pa.Array]:
     with pq.ParquetFile(name) as file:
+        size, rows = os.path.getsize(name), 0
         for batch in file.iter_batches(_ROWS, columns=[column]):
             yield batch.column(0)
+            rows += len(batch)
+            reach(size * rows // max(1, file.metadata.num_rows))  # a row's share, for columns lie apart
 
 
 def _ipc_reader(file: pa.NativeFile) -> Any:
@@ -152,16 +169,18 @@ def _ipc_reader(file: pa.NativeFile) -> Any:
     return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
 
 
-def _ipc_arrays(name: PathLike, column: str) -> Iterator[pa.Array]:
+def _ipc_arrays(name: PathLike, column: str, reach: Callable[[int], None]) -> Iterator[pa.Array]:
     with pa.OSFile(os.fspath(name)) as file:
         reader = _ipc_reader(file)
         place = reader.schema.get_field_index(column)
         if isinstance(reader, pa.ipc.RecordBatchFileReader):
             for number in range(reader.num_record_batches):
                 yield reader.get_batch(number).column(place)
+                reach(file.tell())
         else:
             for batch in reader:
                 yield batch.column(place)
+                reach(file.tell())
 
 
 def _delimiter(name: PathLike) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import character_classes, scanner_kind
@@ -124,16 +124,29 @@ def count_documents(
 
 
 def pretokens(
-    strings: pa.LargeStringArray, *, pattern: str = WORD_PATTERN, normalization: str | None = None
+    strings: pa.LargeStringArray,
+    *,
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    advance: Callable[[int], Any] | None = None,
 ) -> pa.LargeStringArray:
     """The distinct pre-tokens of an Arrow large_string array without nulls, in order of appearance.
+
+    `advance` is told how many strings were taken, now and then.
 
     >>> pretokens(pa.array([" кот", " кое-кто"], pa.large_string())).to_pylist()
     [' кот', ' кое', '-кто']
     """
-    return _count_entries(
-        [iter([arrow_block(checked_strings(strings, "words"))])], pattern, normalization, 1, MEMORY_CAP
-    )[0]
+    words = checked_strings(strings, "words")
+    return _count_entries([_slices(words, advance)], pattern, normalization, 1, MEMORY_CAP)[0]
+
+
+def _slices(strings: pa.LargeStringArray, advance: Callable[[int], Any] | None, size: int = 1 << 16) -> Iterator[Block]:
+    for start in range(0, len(strings), size):
+        part = strings.slice(start, size)
+        yield arrow_block(part)
+        if advance is not None:
+            advance(len(part))
 
 
 def normalizer(normalization: str | None) -> Callable[[str], str]:

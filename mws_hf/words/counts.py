@@ -32,14 +32,17 @@ _SAMPLE = 1 << 12  # words, whose counts tell how to share the words out
 
 
 def check_normalization(normalization: str | None) -> str | None:
-    """Return `normalization` unchanged.
+    """Return `normalization` in lower case.
 
     Raises:
         MwSError: it is neither None nor one of "nfc", "nfd", "nfkc", "nfkd".
     """
-    if normalization is not None and normalization not in NORMALIZATIONS:
+    if normalization is None:
+        return None
+    known = str(normalization).lower()
+    if known not in NORMALIZATIONS:
         raise MwSError(f"unknown normalization {normalization!r}; choose one of {', '.join(NORMALIZATIONS)}, or none")
-    return normalization
+    return known
 
 
 def fingerprint(pattern: str, normalization: str | None) -> str:
@@ -110,7 +113,7 @@ class WordCounts:
         """
         if not checked:
             _check_strings(strings, "word counts")
-        check_normalization(normalization)
+        normalization = check_normalization(normalization)
         counts = np.ascontiguousarray(counts, np.int64)
         shortest = pc.min(pc.binary_length(strings)).as_py()
         if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):

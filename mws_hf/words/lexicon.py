@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from tqdm import tqdm
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
@@ -24,6 +25,19 @@ from mws_hf.words.counting import count_documents, pretokens
 from mws_hf.words.counts import WordCounts
 
 LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
+
+
+def check_lexicon(language: str) -> None:
+    """Check that a lexicon is known and installed.
+
+    Raises:
+        MwSError: it is not; the message says which there are, or the pip command.
+    """
+    if language not in LEXICONS:
+        raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
+    package = LEXICONS[language]
+    if importlib.util.find_spec(package) is None:
+        raise MwSError(f"the lexicon {language!r} needs its dictionary: pip install {package.replace('_', '-')}")
 
 
 def lexicon_words(language: str) -> pa.LargeStringArray:
@@ -51,30 +65,52 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
     return distinct.take(pc.sort_indices(distinct))
 
 
-def lexicon_counts(language: str, *, pattern: str = WORD_PATTERN, normalization: str | None = None) -> WordCounts:
+def lexicon_counts(
+    language: str,
+    *,
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    show_progress: bool = False,
+) -> WordCounts:
     """The pre-tokens of a lexicon, each once: every form is cut by `pattern` behind a leading space.
 
-    A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``).
+    A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``). `show_progress`
+    is a bar of forms on stderr when it is a terminal.
 
     Raises:
         MwSError: as `lexicon_words`.
     """
     empty, space = pa.scalar("", pa.large_string()), pa.scalar(" ", pa.large_string())
-    spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
-    words = pretokens(spaced, pattern=pattern, normalization=normalization)
-    del spaced
-    ones = np.ones(len(words), np.int64)
-    return WordCounts.from_arrays(words, ones, pattern=pattern, normalization=normalization)
+    with tqdm(desc="reading the lexicon", unit=" forms", unit_scale=True, disable=_silent(show_progress)) as bar:
+        spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
+        bar.reset(total=len(spaced))
+        words = pretokens(spaced, pattern=pattern, normalization=normalization, advance=bar.update)
+        bar.set_description("sorting the lexicon")
+        del spaced
+        ones = np.ones(len(words), np.int64)
+        return WordCounts.from_arrays(words, ones, pattern=pattern, normalization=normalization)
+
+
+def _silent(show_progress: bool) -> bool | None:
+    return None if show_progress else True  # None: silent unless stderr is a terminal
 
 
 def lemma_counts(
-    lemmas: Iterable[str], language: str = "ru", *, pattern: str = WORD_PATTERN, normalization: str | None = None
+    lemmas: Iterable[str],
+    language: str = "ru",
+    *,
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    show_progress: bool = False,
 ) -> WordCounts:
     """The pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but the first behind a space.
+
+    `show_progress` is a bar of lemmas on stderr when it is a terminal.
 
     Raises:
         MwSError: as `expand_lemmas`.
     """
+    lemmas = tqdm(lemmas, desc="expanding lemmas", unit=" lemmas", disable=_silent(show_progress))
     return count_documents(
         [good_dataset_text(lemmas, language)], pattern=pattern, normalization=normalization, workers=1
     )
@@ -170,12 +206,8 @@ def _read_automaton(path: Path) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.
 
 
 def _dictionary_folder(language: str) -> Path:
-    if language not in LEXICONS:
-        raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
-    package = LEXICONS[language]
-    if importlib.util.find_spec(package) is None:
-        raise MwSError(f"the lexicon {language!r} needs its dictionary: pip install {package.replace('_', '-')}")
-    return Path(importlib.import_module(package).get_path())
+    check_lexicon(language)
+    return Path(importlib.import_module(LEXICONS[language]).get_path())
 
 
 @lru_cache(maxsize=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,6 +15,8 @@ from mws_hf.words.counting import normalizer
 from mws_hf.words.counts import WordCounts
 from mws_hf.words.files import PathLike, expand_paths
 from mws_hf.words.readers import check_unicode, read_lines
+
+_SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a word list with spaces for tabs
 
 
 def read_word_list(
@@ -40,7 +43,8 @@ def read_word_list(
         errors: what to do with bytes that are not of `encoding`.
 
     Raises:
-        MwSError: a count that is no positive integer, more than one tab, an unreadable file (file:line).
+        MwSError: a count that is no positive integer or follows a space, more than one tab, an unreadable file
+            (file:line).
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "list.tsv"
@@ -121,6 +125,8 @@ def _counted(
 def _parse(line: str, where: str) -> tuple[str, int]:
     form, tab, number = line.partition("\t")
     if not tab:
+        if _SPACED.fullmatch(form):
+            raise MwSError(f"{where}: {form!r} has no tab between word and count; write word<TAB>count")
         return form, 1
     try:
         count = int(number)

@@ -220,6 +220,7 @@ def learn_contextual(
         min_occurrences=min_occurrences,
         min_frequency=min_frequency,
         show_progress=show_progress,
+        title="morph merges",
         **limits,
     )
     unit = float(UNIT * FORM_UNIT if types else UNIT)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Integral
 
 from mws_hf.errors import MwSError
+
+LONGEST = 16
+"""Graphemes that a lexicon entry may have at most: `build_lattice` keeps a bit for each length in 16."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +87,18 @@ class EvidenceSettings:
     def __post_init__(self) -> None:
         if not 0 < self.cut_rate < 1:
             raise MwSError(f"cut_rate={self.cut_rate} is not between 0 and 1; give the share of junctions to cut")
-        if self.crossing_penalty <= 0:
+        if not 0 < self.crossing_penalty < math.inf:
             raise MwSError(f"crossing_penalty={self.crossing_penalty} must be positive; 8 to 20 work for all languages")
         if not 0 <= self.unknown_stems < 1:
             raise MwSError(f"unknown_stems={self.unknown_stems} is not in [0, 1); give the share of stems spelled out")
         if not 1 <= self.short_list <= self.full_list:
             raise MwSError(f"short_list={self.short_list} must lie between 1 and full_list={self.full_list}")
         for name in ("max_types", "em_types"):
-            if getattr(self, name) < 1:
-                raise MwSError(f"{name}={getattr(self, name)}; at least one word type is needed")
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+                raise MwSError(f"{name}={value!r} must be a whole number; at least one word type is needed")
+        if not 1 <= self.max_substring <= LONGEST:
+            raise MwSError(f"max_substring={self.max_substring} must lie between 1 and {LONGEST}")
         if not set(self.price_ends) <= set(self.price_ramp) or list(self.price_ramp) != sorted(self.price_ramp):
             raise MwSError(
                 f"price_ramp {self.price_ramp} must rise and contain every one of price_ends {self.price_ends}"

@@ -1,0 +1,116 @@
+"""The table of commands, and the typer application that imports a command's module only when it is called."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import signal
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import mws_hf
+from mws_hf.cli import INTERRUPTED
+
+COMMANDS = {
+    "train": ("mws_hf.commands.train", "train", "Learn a tokenizer without labels and save it."),
+    "count": ("mws_hf.commands.count", "count", "Count pre-tokens once, or merge counts made before."),
+    "segment": ("mws_hf.commands.segment", "segment", "Print words cut into morphs."),
+    "explain": ("mws_hf.commands.explain", "explain", "Why a word is cut as it is, why a pair was merged."),
+    "evaluate": ("mws_hf.commands.evaluate", "evaluate", "Score tokenizers against gold and on running text."),
+    "compare": ("mws_hf.commands.compare", "compare", "Train MwS and its rivals on the same words, score all."),
+    "encode": ("mws_hf.commands.encode", "encode", "Encode a corpus to memory-mapped token ids."),
+    "import": (
+        "mws_hf.commands.notebook",
+        "import_notebook_command",
+        "The original notebook's artifact to a tokenizer.",
+    ),
+    "export": ("mws_hf.commands.notebook", "export_notebook_command", "A tokenizer to the notebook's two files."),
+    "warmup": ("mws_hf.commands.warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
+}
+"""Name -> module, function, line in the list of commands."""
+
+RESUMED = ("compare", "encode")
+"""The commands that go on where they stopped."""
+
+
+class LazyGroup(TyperGroup):
+    """The commands of the table, each loaded when it is called or asked for its own help."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One command, loaded; None for an unknown name."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.commands[cmd_name] = _load(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command called; a mistyped one is compared with all of them, which are loaded for it."""
+        if args[0] not in COMMANDS:
+            for name in COMMANDS:
+                self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List them from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; Ctrl-C ends it with one line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            again = "; the same command goes on from here" if ctx.invoked_subcommand in RESUMED else ""
+            sys.stderr.write(f"\ninterrupted{again}\n")
+            sys.exit(INTERRUPTED)
+
+
+def _load(name: str) -> Any:
+    module, function, _ = COMMANDS[name]
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name)(_interruptible(getattr(importlib.import_module(module), function)))
+    return typer.main.get_command(single)
+
+
+def _interruptible(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with Python's own Ctrl-C, so that what it has begun is cleaned up."""
+
+    @functools.wraps(function)
+    def begin(*arguments: Any, **options: Any) -> None:
+        if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        function(*arguments, **options)
+
+    return begin
+
+
+app = typer.Typer(
+    name="mws",
+    cls=LazyGroup,
+    help="Morphemic BPE tokenizers from raw text: train, look inside, measure, encode.",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain text: ten times faster, safe in any encoding, and <TAB> stays as it is written
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mws_hf {mws_hf.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,24 @@
+"""`mws warmup`: compile all kernels into the cache, so that no later command waits for it."""
+
+from __future__ import annotations
+
+import time
+
+import typer
+
+from mws_hf.commands.sources import Quiet
+
+
+def warmup(quiet: Quiet = False) -> None:
+    """Compile all kernels into the cache, once for each version of mws_hf and each kind of machine.
+
+    For example, while an image is built:
+
+        pip install mws-hf && mws warmup --quiet
+    """
+    from mws_hf.kernels.jit import cache_directory
+    from mws_hf.warmup import warm_up
+
+    began = time.perf_counter()
+    warm_up(show_progress=not quiet)
+    typer.echo(f"{cache_directory()}: ready in {time.perf_counter() - began:.1f} s")

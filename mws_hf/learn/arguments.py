@@ -1,0 +1,69 @@
+"""Checks of a trainer's arguments, made before any work begins; nothing is learnt here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+from mws_hf.errors import MwSError
+
+
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Check that an argument is None or a whole number from `least` up.
+
+    Raises:
+        MwSError: it is not.
+
+    >>> check_whole("vocab_size", 1000.5, 0)
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: vocab_size=1000.5 is not a whole number; give one from 0 up
+    """
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise MwSError(f"{name}={value!r} is not a whole number; give one from {least} up")
+    if value < least:
+        raise MwSError(f"{name}={value} is {'negative' if value < 0 else 'too small'}; give a number from {least} up")
+
+
+def check_number(name: str, value: Any) -> None:
+    """Check that an argument is a finite number from 0 up.
+
+    Raises:
+        MwSError: it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+        raise MwSError(f"{name}={value!r} must be a number from 0 up")
+
+
+def check_composition(value: Any) -> None:
+    """Check that the share of compositions is None, "fill", or a number from 0 to 1.
+
+    Raises:
+        MwSError: it is something else.
+    """
+    if value is None or (isinstance(value, str) and value == "fill"):
+        return
+    if isinstance(value, bool | str) or not isinstance(value, Real):
+        raise MwSError(f"composition={value!r}; give a share from 0 to 1, or 'fill'")
+    if not 0 <= float(value) <= 1:
+        raise MwSError(f"composition={value} is outside 0..1; give the share of merges, or 'fill'")
+
+
+def check_alphabet(characters: Iterable[str]) -> list[str]:
+    """The characters of an initial alphabet, ascending by code point.
+
+    Raises:
+        MwSError: one of them is not a single character.
+
+    >>> check_alphabet("ba"), check_alphabet(["б", "а"])
+    (['a', 'b'], ['а', 'б'])
+    """
+    given = list(characters)
+    for character in given:
+        if not isinstance(character, str) or len(character) != 1:
+            raise MwSError(f"initial_alphabet: {character!r} is not one character; give single characters")
+    return sorted(set(given))

@@ -1,0 +1,94 @@
+"""All kernels compiled into the cache, by doing a little of everything once; the results are thrown away."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+from mws_hf.backend import base_vocab, build_backend
+from mws_hf.encode.bulk import encode_corpus
+from mws_hf.learn.classic_explain import explain_merges
+from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.trainer import MwSTrainer
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.words.counting import count_documents, count_files
+from mws_hf.words.lexicon import lexicon_words
+
+_STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()
+_ENDINGS = "а у ой ы ам ами ах ать ал ала али ed ing s".split()
+_SYLLABLES = [consonant + vowel for consonant in "бвгдлмнрст" for vowel in "аиоу"]
+TEXT = "".join(stem + ending + " кое-кто, 1234!\n" for stem in _STEMS for ending in _ENDINGS) * 3 + "".join(
+    f" {first}{second}{_ENDINGS[(i + k) % len(_ENDINGS)]}"  # so many that tables must grow
+    for i, first in enumerate(_SYLLABLES)
+    for k, second in enumerate(_SYLLABLES)
+)
+
+
+def warm_up(*, show_progress: bool = False) -> None:
+    """Compile every kernel that training, counting and encoding call, and keep them in `jit.cache_directory`.
+
+    Args:
+        show_progress: a bar of steps on stderr when it is a terminal.
+    """
+    level = logging.getLogger("mws_hf").level
+    logging.getLogger("mws_hf").setLevel(logging.ERROR)  # the tiny corpus runs out of merges, which is no news
+    try:
+        with tempfile.TemporaryDirectory() as folder, _bar(show_progress) as bar:
+            for title, step in _steps(Path(folder)):
+                bar.set_description(title)
+                step()
+                bar.update()
+    finally:
+        logging.getLogger("mws_hf").setLevel(level)
+
+
+def _bar(show_progress: bool) -> tqdm:
+    return tqdm(total=4, unit=" steps", disable=None if show_progress else True)
+
+
+def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    yield "counting", lambda: _count(folder)
+    yield "contextual training", _learn_contextual
+    yield "classic training", _learn_classic
+    yield "encoding", lambda: _encode(folder)
+
+
+def _count(folder: Path) -> None:
+    file = folder / "text.txt"
+    file.write_text(TEXT, encoding="utf-8", newline="\n")
+    for pattern in (WORD_PATTERN, GPT4_PATTERN):
+        counts = count_files(file, pattern=pattern, workers=2, memory_cap=1)  # so small a cap spills
+        counts.merge(count_documents(TEXT.splitlines(), pattern=pattern), count_files(file, pattern=pattern, workers=1))
+    lexicon_words("ru")
+
+
+def _learn_contextual() -> None:
+    for types in (True, False):
+        for limit in (None, 12):
+            MwSTrainer(vocab_size=600, types=types, max_token_length=limit, show_progress=False).learn(
+                count_documents(TEXT.splitlines())
+            )
+    MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(count_documents([TEXT]))
+
+
+def _learn_classic() -> None:
+    counts = count_documents([TEXT], pattern=GPT4_PATTERN)
+    for types in (True, False):
+        trainer = MwSTrainer(criterion="classic", vocab_size=800, types=types, composition="fill", show_progress=False)
+        trainer.learn(counts)
+    explain_merges(SymbolCorpus.from_words(counts.words), 3)
+
+
+def _encode(folder: Path) -> None:
+    learnt = MwSTrainer(n_merges=150, show_progress=False).learn(count_documents([TEXT]))
+    file = folder / "text.txt"
+    file.write_text(TEXT + "ж" * 5000 + "漢字 😀\n", encoding="utf-8", newline="\n")
+    many = [*learnt.alphabet, *map(chr, range(0x10000, 0x20000))]  # more than 65,536 ids take 32 bits
+    for name, alphabet in (("narrow", learnt.alphabet), ("wide", many)):
+        backend = build_backend(base_vocab(["<s>"], alphabet, learnt.merges), learnt.merges, special_tokens=["<s>"])
+        encode_corpus(backend, [file], folder / name, separator="<s>", workers=1)
+        encode_corpus(backend, [file], folder / name, separator="<s>", workers=1)

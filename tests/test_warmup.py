@@ -1,0 +1,47 @@
+"""After `warm_up`, training and encoding compile nothing: no kernel sees types that it has not seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_cli import TEXT
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from mws_hf.warmup import warm_up
+
+def known():
+    kernels = {}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("mws_hf"):
+            for value in vars(module).values():
+                if hasattr(value, "py_func") and hasattr(value, "signatures"):
+                    kernels[f"{value.py_func.__module__}.{value.py_func.__name__}"] = value
+    return {name: set(map(str, kernel.signatures)) for name, kernel in kernels.items()}
+
+warm_up()
+before = known()
+from mws_hf import MwSTrainer, encode_corpus
+corpus, folder = sys.argv[1], Path(sys.argv[2])
+for criterion in ("contextual", "classic"):
+    tokenizer = MwSTrainer(criterion=criterion, vocab_size=2000, composition="fill").train([corpus])
+    encode_corpus(tokenizer, [corpus], folder / criterion)
+after = known()
+print(json.dumps({name: len(found - before.get(name, set())) for name, found in after.items()}))
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_left_to_compile(tmp_path: Path):
+    (tmp_path / "corpus.txt").write_text(TEXT * 5, encoding="utf-8")
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "corpus.txt"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
+    new = json.loads(done.stdout.splitlines()[-1])
+    assert len(new) > 100 and not {name for name, count in new.items() if count}

@@ -72,17 +72,17 @@ CASES: dict[str, tuple[Callable[[], dict[str, int]], dict[str, object]]] = {
 }
 
 GOLDEN = {
-    "rus": "89f10292a1dbdcf2f6d6da785b3d48ec5d388e513da01bf2cada29359266ee55",
-    "rus-morphs": "c9353773fa4ac88b3f5c71ecb0e88a8fc4953e1f17ca7856b927346459c3b066",
-    "rus-running": "11995a64f65f7bd564b50dec5c2937988d47d65b98f33eb287a9441a3980ab06",
+    "rus": "d6c913abd8b99a65524fcc37b6aa35437b68d1618df000fbfeeda641989334e9",
+    "rus-morphs": "afb1785a5a2d9346b987eb7cd9d83a24127c46df84a211cad7347ad5d1ead865",
+    "rus-running": "27bab8c23055b082c86a252e025345288b91917d7e58cf1dfd85736825b18ac3",
     "rus-classic": "ea63f1c9f88ca375b85ccfccd80999c771c2ef37a6c56efb5ab88590050dc8a5",
     "rus-classic-fill": "45a55df61808b1d374238176c94067dd69e1bd19df5750bec261bd2047ea8fdb",
-    "fin-nfd": "5497b6281e599e697b894cd577175bffaaea2050634682aa1931c3c639e62c45",
+    "fin-nfd": "699ef0e579e2eadd5938341b949c3fbad575f194a9098baf528230c882dfbab7",
     "fin-classic": "2c7c7741ce41a41b2c51897a0ae575b8e43370bbe747cceabf666e69fc4a8224",
-    "hindi": "76e4afbfdea84d19e9d7adc813c05864e831c1ef803087545af3777bbad061b5",
-    "hindi-morphs": "797afef09345d04887372649727bb997732ca51b60b266cfc3bf19c8f298b550",
+    "hindi": "41fd30c7fcb3d8ce9b62a2f62319a01ed8832eb5a175c589903fbc76bc4a6e35",
+    "hindi-morphs": "68074a0046ed06f13dae8d7a2c2e8103e29800c9fffc6a7d47a2374bd6d0308a",
     "ukrainian": "259816598fe42dcec6db1a2becf515c9cf0017b45cc0200826c2616a66ff7a3a",
-    "emoji": "4e32026adcebf7302d9798b60a635a7431227e0d5c731113541c63611e623d46",
+    "emoji": "30160321043840f288a83b38d6e24b33accdbb384ab9cdc9a5f3d258960931e8",
     "tiny": "ba6acffdc11da6d237ec5739006a551cffaa3563fc360059f9598aa76a88c861",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
 }

@@ -31,7 +31,8 @@ class EvidenceSettings:
         min_substring_count: an entry seen once explains nothing but the word it came from.
         orders: context lengths; below 2 a context says next to nothing, above 5 it is nearly the whole prefix.
         price_ramp: rising prices of a lexicon entry, in units of its spelling cost; one jump to the end value prunes
-            stems before suffixes are established (F1 .52 against .59).
+            stems before suffixes are established (F1 .52 against .59). Ten steps from .02 on are no better than these five
+            (mean of eight golds .664 against .666) and take a quarter more of the time.
         price_ends: end prices whose posteriors are averaged (each a member of `price_ramp`), since no single grain of
             the lexicon suits all languages.
         em_steps: expectation steps at each price; two let the counts settle after a pruning.
@@ -67,7 +68,7 @@ class EvidenceSettings:
     max_suffix: int = 8
     min_substring_count: int = 2
     orders: tuple[int, ...] = (2, 3, 4, 5)
-    price_ramp: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0)
+    price_ramp: tuple[float, ...] = (0.1, 0.3, 0.6, 1.0, 2.0)
     price_ends: tuple[float, ...] = (0.3, 1.0, 2.0)
     em_steps: int = 2
     mean_entry_length: float = 4.0

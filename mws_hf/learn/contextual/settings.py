@@ -31,8 +31,8 @@ class EvidenceSettings:
         min_substring_count: an entry seen once explains nothing but the word it came from.
         orders: context lengths; below 2 a context says next to nothing, above 5 it is nearly the whole prefix.
         price_ramp: rising prices of a lexicon entry, in units of its spelling cost; one jump to the end value prunes
-            stems before suffixes are established (F1 .52 against .59). Ten steps from .02 on are no better than these five
-            (mean of eight golds .664 against .666) and take a quarter more of the time.
+            stems before suffixes are established (F1 .52 against .59). Ten steps from .02 on are no better than these
+            five (mean of eight golds .664 against .666) and take a quarter more of the time.
         price_ends: end prices whose posteriors are averaged (each a member of `price_ramp`), since no single grain of
             the lexicon suits all languages.
         em_steps: expectation steps at each price; two let the counts settle after a pruning.

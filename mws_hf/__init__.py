@@ -17,8 +17,8 @@ _HOME = {
     "MwSError": "mws_hf.errors",
     "MwSTokenizer": "mws_hf.tokenization_mws",
     "MwSTokenizerFast": "mws_hf.tokenization_mws_fast",
-    "MwSTrainer": "mws_hf.learn.trainer",
-    "WordCounts": "mws_hf.words.counts",
+    "MwSTrainer": "mws_hf.trainer",
+    "WordCounts": "mws_hf.corpus.counts",
 }
 
 __all__ = [

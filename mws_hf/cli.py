@@ -9,9 +9,7 @@ import signal
 import sys
 from types import FrameType
 
-from mws_hf.errors import MwSError
-
-INTERRUPTED = 130
+from mws_hf.errors import INTERRUPTED, MwSError
 
 
 def main() -> None:

@@ -1,6 +1,9 @@
-"""The one exception type for mistakes a user can make and mend; bugs surface as ordinary errors."""
+"""The one exception type for mistakes a user can make and mend, and the exit code of an interrupted command."""
 
 from __future__ import annotations
+
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended: 128 + SIGINT."""
 
 
 class MwSError(ValueError):

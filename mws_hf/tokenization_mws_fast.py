@@ -126,7 +126,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         Raises:
             MwSError: the pre-tokenizer is not a split by a pattern, or the trainer refuses an argument.
         """
-        from mws_hf.learn.trainer import MwSTrainer  # inference must not load the learner
+        from mws_hf.trainer import MwSTrainer  # inference must not load the learner
 
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
         found = new.backend_tokenizer.get_vocab(with_added_tokens=True)

@@ -10,13 +10,13 @@ from pathlib import Path
 from tqdm import tqdm
 
 from mws_hf.backend import base_vocab, build_backend
+from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.dictionary import lexicon_words
 from mws_hf.encode.bulk import encode_corpus
-from mws_hf.learn.classic_explain import explain_merges
+from mws_hf.learn.classic.explain import explain_merges
 from mws_hf.learn.symbols import SymbolCorpus
-from mws_hf.learn.trainer import MwSTrainer
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
-from mws_hf.words.counting import count_documents, count_files
-from mws_hf.words.lexicon import lexicon_words
+from mws_hf.trainer import MwSTrainer
 
 _STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()
 _ENDINGS = "а у ой ы ам ами ах ать ал ала али ed ing s".split()

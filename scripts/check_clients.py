@@ -30,9 +30,9 @@ from transformers import AutoTokenizer
 
 import mws_hf
 from mws_hf.atomic import write_text
+from mws_hf.corpus.files import expand_paths
+from mws_hf.corpus.readers import read_lines
 from mws_hf.errors import MwSError
-from mws_hf.words.files import expand_paths
-from mws_hf.words.readers import read_lines
 
 PACKAGES = ("@huggingface/transformers@3.8.1", "@huggingface/transformers@4.3.1", "@huggingface/tokenizers@0.2.0")
 CHECK = Path(__file__).parent / "clients" / "check.mjs"

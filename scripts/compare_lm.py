@@ -130,7 +130,7 @@ def train_tokenizer(run: Run, preset: Preset, text: list[str], work: Path) -> Pa
 
         train(run.system, counts, run.vocabulary, directory)
     else:
-        from mws_hf.learn.trainer import MwSTrainer
+        from mws_hf.trainer import MwSTrainer
 
         trainer = MwSTrainer(vocab_size=run.vocabulary, pattern=counts.pattern, **options)
         trainer.train_from_counts(counts).save_pretrained(directory)
@@ -141,8 +141,8 @@ def train_tokenizer(run: Run, preset: Preset, text: list[str], work: Path) -> Pa
 
 def _counts(preset: Preset, text: list[str], work: Path) -> Any:
     """Word counts of the documents that are not held out, cached."""
-    from mws_hf.words.counting import count_documents
-    from mws_hf.words.counts import WordCounts
+    from mws_hf.corpus.counting import count_documents
+    from mws_hf.corpus.counts import WordCounts
 
     file = work / "counts.parquet"
     if not file.is_file():

@@ -21,10 +21,10 @@ from typing import Any
 
 from mws_hf import WordCounts
 from mws_hf.compare import compare, parse_systems
+from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.dictionary import lexicon_counts
 from mws_hf.evaluate.tables import markdown_table
 from mws_hf.pattern import WORD_PATTERN, split
-from mws_hf.words.counting import count_documents
-from mws_hf.words.lexicon import lexicon_counts
 
 GOLD = {
     "rus": ["rus.tikhonov", "rus.wiktionary-forms", "rus.running-text-forms"],

@@ -2,8 +2,8 @@
 
 from itertools import product
 
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.pattern import WORD_PATTERN
-from mws_hf.words.counts import WordCounts
 
 PREFIXES = ["", "un", "re", "над"]
 STEMS = ["walk", "talk", "tun", "берег", "светл", "mölk", "п'ят"]

@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 from mws_hf.baselines import train
-from mws_hf.learn.trainer import MwSTrainer
+from mws_hf.corpus.counting import count_documents
 from mws_hf.lm.config import RunConfig
-from mws_hf.words.counting import count_documents
+from mws_hf.trainer import MwSTrainer
 
 STEMS = ("дом", "стол", "рек", "книг", "город", "лес", "ветк", "окн", "трав", "звер")
 ENDINGS = ("", "а", "у", "ом", "е", "ами", "ах")

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from mws_hf import MwSError, MwSTrainer, encode_corpus
-from mws_hf.learn.contextual.settings import EvidenceSettings
+from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.word_list import read_word_list
+from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.saving import save_backend
 from mws_hf.training_record import settings_of
-from mws_hf.words.counting import count_documents, count_files
-from mws_hf.words.word_list import read_word_list
 from tests.test_cli import TEXT, mws
 
 NAN = float("nan")

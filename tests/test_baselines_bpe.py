@@ -14,10 +14,10 @@ from mws_hf.baselines import train
 from mws_hf.baselines.bpe import _END, _WORD, build_byte_bpe, build_character_bpe, learn_end_of_word
 from mws_hf.baselines.feed import repeated, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, frequency
-from mws_hf.learn.engine import Segmentation
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.symbols import SymbolCorpus
 from mws_hf.pattern import WORD_PATTERN, split
-from mws_hf.words.counts import WordCounts
 from tests.small_corpus import running_text, small_counts
 
 PUBLISHED = {"low": 5, "lower": 2, "newest": 6, "widest": 3}  # Sennrich et al. 2016

@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 
 from mws_hf.baselines import BASELINES, load, train
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split
-from mws_hf.words.counts import WordCounts
 from tests.small_corpus import morphs, small_counts
 
 WORDS = ["".join(parts) for parts in morphs()] + ["walkost", "unbereging", "Ж", "漢字"]

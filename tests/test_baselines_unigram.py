@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.baselines.unigram import build_unigram, initial_costs, settled, viterbi
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split
-from mws_hf.words.counts import WordCounts
 from tests.small_corpus import running_text, small_counts
 from tests.test_baselines_word_piece import COURSE
 

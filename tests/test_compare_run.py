@@ -23,7 +23,7 @@ from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import score, segment_words
 from mws_hf.evaluate.gold import read_gold
-from mws_hf.learn.trainer import MwSTrainer
+from mws_hf.trainer import MwSTrainer
 from tests.small_corpus import morphs, running_text, small_counts
 
 SYSTEMS = "mws,mws-composed,mws-classic,bpe:types,bpe:text,wordpiece:types,unigram:types,characters,words:text"
@@ -66,7 +66,7 @@ def test_scores_are_those_of_the_saved_directories(compared, gold):
 
 
 def test_shared_evidence_changes_no_tokenizer_and_is_computed_once(gold, tmp_path, monkeypatch):
-    from mws_hf.learn.contextual import learner
+    from mws_hf.learn import contextual as learner
 
     real, calls = learner.collect_evidence, []
     monkeypatch.setattr(learner, "collect_evidence", lambda *given, **named: calls.append(1) or real(*given, **named))
@@ -262,7 +262,7 @@ def test_the_key_holds_the_code_of_training_and_of_evaluation(tmp_path):
         )
 
     found = [keys()]
-    for file in ("evaluate/running_text.py", "learn/trainer.py", "baselines/bpe.py"):
+    for file in ("evaluate/running_text.py", "trainer.py", "baselines/bpe.py"):
         with (tmp_path / "mws_hf" / file).open("a") as stream:
             stream.write("# changed\n")
         found.append(keys())

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.contextual.evidence import boundary_probabilities
-from mws_hf.learn.contextual.settings import EvidenceSettings
+from mws_hf.learn.evidence.mixture import boundary_probabilities
+from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.symbols import SymbolCorpus
 from tests.agglutinative import make_language
 

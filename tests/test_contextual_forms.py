@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mws_hf.learn.contextual.forms import collect_forms, find_words, fold, split_graphemes
+from mws_hf.learn.evidence.forms import collect_forms, find_words, fold, split_graphemes
 from mws_hf.pattern import split
 
 

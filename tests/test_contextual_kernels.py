@@ -6,22 +6,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mws_hf.learn.arithmetic import sigmoid
-from mws_hf.learn.contextual import reference
-from mws_hf.learn.contextual.contexts import collect_contexts, read_contexts, trie_view
-from mws_hf.learn.contextual.features import N_FLAGS, PER_VIEW, sample_rows, score
-from mws_hf.learn.contextual.interning import build_trie, intern_dense, intern_hashed, intern_pairs
-from mws_hf.learn.contextual.kernels import FIXED_POINT, best_splits, drop_arcs, expected_counts, variational_weights
-from mws_hf.learn.contextual.logistic import (
+from mws_hf.kernels.arithmetic import sigmoid
+from mws_hf.kernels.interning import build_trie, intern_dense, intern_hashed, intern_pairs
+from mws_hf.learn.evidence import reference
+from mws_hf.learn.evidence.contexts import collect_contexts, read_contexts, trie_view
+from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
+from mws_hf.learn.evidence.kernels import FIXED_POINT, best_splits, drop_arcs, expected_counts, variational_weights
+from mws_hf.learn.evidence.logistic import (
     curvature_of,
     factorise,
     fit_logistic,
     penalised_likelihood,
     substitute,
 )
-from mws_hf.learn.contextual.substrings import build_lattice
-from mws_hf.learn.contextual.variation import normalised_variation
-from mws_hf.learn.contextual.words import inner_junctions
+from mws_hf.learn.evidence.positions import inner_junctions
+from mws_hf.learn.evidence.substrings import build_lattice
+from mws_hf.learn.evidence.variation import normalised_variation
 from mws_hf.learn.symbols import SymbolCorpus
 
 ORDERS = (2, 3, 5)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mws_hf import MwSTrainer
-from mws_hf.learn.contextual.forms import collect_forms
-from mws_hf.learn.contextual.learner import collect_evidence, learn_contextual
-from mws_hf.learn.contextual.settings import EvidenceSettings
-from mws_hf.learn.engine import learn_by_junction_value
+from mws_hf.learn.contextual import collect_evidence, learn_contextual
+from mws_hf.learn.engine.segmentation import learn_by_junction_value
+from mws_hf.learn.evidence.forms import collect_forms
+from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.symbols import SymbolCorpus
 from tests.agglutinative import boundary_f1, encoder, make_language
 

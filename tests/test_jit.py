@@ -11,7 +11,7 @@ import pytest
 
 CHILD = """
 import numpy as np
-from mws_hf.learn.contextual.interning import intern_pairs
+from mws_hf.kernels.interning import intern_pairs
 print(intern_pairs(np.array([1, 2, 1], np.int32), np.array([1, 2, 1], np.int32)).ids.tolist())
 """
 
@@ -99,7 +99,7 @@ def test_rights_that_are_missing(tmp_path, mode):
         tmp_path.chmod(0o777)
         for above in tmp_path.parents[:3]:
             above.chmod(above.stat().st_mode | 0o011)
-        ready = "import mws_hf.learn.contextual.interning, numba, os; numba.njit(lambda x: x + 1)(1); os.setuid(65534)"
+        ready = "import mws_hf.kernels.interning, numba, os; numba.njit(lambda x: x + 1)(1); os.setuid(65534)"
         code = f"{ready}\n{CHILD}"
     cache.chmod(mode)
     done = run(cache, code)

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.classic import ClassicScore, Counts, coefficient, terms
-from mws_hf.learn.classic_engine import learn_classic
-from mws_hf.learn.classic_explain import explain_merges, explain_pair
-from mws_hf.learn.classic_reference import learn_classic_reference
-from mws_hf.learn.engine import Segmentation, learn_by_junction_value
+from mws_hf.learn.classic.coefficient import ClassicScore, Counts, coefficient, terms
+from mws_hf.learn.classic.explain import explain_merges, explain_pair
+from mws_hf.learn.classic.learner import learn_classic
+from mws_hf.learn.classic.reference import learn_classic_reference
+from mws_hf.learn.engine.segmentation import Segmentation, learn_by_junction_value
 from mws_hf.learn.symbols import SymbolCorpus
 
 FACTS = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def test_arrays_grow_without_changing_the_result(monkeypatch):
     corpus = SymbolCorpus.from_words(["".join(map(chr, word)) for word in letters.tolist()])
     expected = learn_classic(corpus, 5000)
     assert len(expected.merges) == 5000
-    monkeypatch.setattr("mws_hf.learn.tables.SPARE", 2)
+    monkeypatch.setattr("mws_hf.learn.engine.tables.SPARE", 2)
     assert learn_classic(corpus, 5000) == expected
 
 

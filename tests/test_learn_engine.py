@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
-from mws_hf.learn import tables
-from mws_hf.learn.engine import Segmentation, learn_by_junction_value
-from mws_hf.learn.engine_reference import learn_by_junction_value_reference
-from mws_hf.learn.pairs import ARENA, PAIRS, take, tidy
+from mws_hf.learn.engine import tables
+from mws_hf.learn.engine.pairs import ARENA, PAIRS, take, tidy
+from mws_hf.learn.engine.reference import learn_by_junction_value_reference
+from mws_hf.learn.engine.segmentation import Segmentation, learn_by_junction_value
 from mws_hf.learn.symbols import SymbolCorpus
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mws_hf.learn.contextual import reference
-from mws_hf.learn.spelling import Spelled, distinct, find_among, symbol_corpus
+from mws_hf.learn.evidence import reference
+from mws_hf.learn.spelled import Spelled, distinct, find_among, symbol_corpus
 from mws_hf.learn.symbols import SymbolCorpus
 
 WORDS = st.lists(st.text("abя\U0001f600\ud800 ", max_size=4), max_size=30)

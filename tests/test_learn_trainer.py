@@ -11,9 +11,9 @@ import pytest
 from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
+from mws_hf.corpus.dictionary import good_dataset_text
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 from mws_hf.tokenization_mws import merge_word
-from mws_hf.words.lexicon import good_dataset_text
 from tests.small_corpus import small_counts
 from tests.test_cli import TEXT
 
@@ -107,9 +107,9 @@ def test_composition_zero_learns_morphs_only_and_one_learns_none():
 
 
 def test_composition_one_is_frequency_bpe():
-    from mws_hf.learn.engine import learn_by_junction_value
+    from mws_hf.corpus.counting import count_documents
+    from mws_hf.learn.engine.segmentation import learn_by_junction_value
     from mws_hf.learn.symbols import SymbolCorpus
-    from mws_hf.words.counting import count_documents
 
     trainer = quiet(vocab_size=500, composition=1)
     trainer.train_from_iterator([TEXT])

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mws_hf.corpus.columns import read_column
+from mws_hf.corpus.counting import count_files
 from mws_hf.encode.sources import read_source, source_size
-from mws_hf.words.columns import read_column
-from mws_hf.words.counting import count_files
 from tests.test_cli import TEXT, mws
 
 pty = pytest.importorskip("pty")

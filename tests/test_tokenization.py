@@ -244,7 +244,7 @@ def test_inconsistent_tables_are_refused():
 
 @pytest.mark.slow
 def test_retraining_learns_mws_and_keeps_settings():
-    pytest.importorskip("mws_hf.learn.classic_engine")
+    pytest.importorskip("mws_hf.learn.classic.learner")
     old = small_fast(normalization="nfc", model_max_length=99)
     old.chat_template = "{{ messages }}"
     old.add_tokens([AddedToken("<plain>", normalized=False)])
@@ -264,6 +264,6 @@ def test_retraining_learns_mws_and_keeps_settings():
 
 
 def test_retraining_with_too_small_a_vocabulary_keeps_the_alphabet():
-    pytest.importorskip("mws_hf.learn.classic_engine")
+    pytest.importorskip("mws_hf.learn.classic.learner")
     new = small_fast().train_new_from_iterator(["кот"], 10, criterion="classic", show_progress=False)
     assert new.tokenize("кот") == ["к", "о", "т"]

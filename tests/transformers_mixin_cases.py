@@ -13,8 +13,8 @@ from pathlib import Path
 
 import transformers
 
-from mws_hf.artifact import import_notebook  # noqa: F401  (a full import of inference must not disturb the mixins)
 from mws_hf.backend import base_vocab, build_backend
+from mws_hf.notebook import import_notebook  # noqa: F401  (a full import of inference must not disturb the mixins)
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from tests.small_tokenizers import ALPHABET, MERGES

@@ -17,7 +17,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from mws_hf.backend import BYTE_TOKENS, NORMALIZERS, base_vocab, build_backend, tables_of
 from mws_hf.baselines.feed import UNKNOWN, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, frequency
-from mws_hf.words.counts import WordCounts
+from mws_hf.corpus.counts import WordCounts
 
 SUFFIX = "</w>"
 LOW_LINE = "▁"

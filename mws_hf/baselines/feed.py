@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from mws_hf.backend import NORMALIZERS
-from mws_hf.words.counts import WordCounts
+from mws_hf.corpus.counts import WordCounts
 
 UNKNOWN = "[UNK]"
 _CHUNK = 20_000

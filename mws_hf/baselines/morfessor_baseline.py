@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.baselines.word_piece import bert_words
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.words.counts import WordCounts
 
 FILE = "segmentations.tsv"
 MAX_TYPES = 30_000

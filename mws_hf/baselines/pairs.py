@@ -1,7 +1,7 @@
 """Merging the best pair again and again when ties are decided by the order of the text, as in the textbook recounts.
 
 Those recount all adjacent pairs after each merge and take the best; among equals the one that occurs earliest in the
-words as they are cut now. `mws_hf.learn.engine` adds up values and breaks ties by token ids, so it cannot give these
+words as they are cut now. `mws_hf.learn.engine` adds up values and breaks ties by token ids: other
 merges. Here only the words that hold the merged pair are counted again.
 """
 

@@ -27,12 +27,12 @@ from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sent
 from mws_hf.baselines.top_down import RESERVED, build_top_down
 from mws_hf.baselines.unigram import build_unigram
 from mws_hf.baselines.word_piece import build_library, build_likelihood
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.portable import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
-from mws_hf.words.counts import WordCounts
 
 DESCRIPTION_FILE = "baseline.json"
 Model: TypeAlias = Tokenizer | MorfessorModel

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from mws_hf.baselines.feed import rewritten
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.words.counts import WordCounts
 
 SPACE = "▁"
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto

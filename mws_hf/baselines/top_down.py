@@ -16,8 +16,8 @@ from tqdm import tqdm
 
 from mws_hf.baselines.feed import UNKNOWN
 from mws_hf.baselines.word_piece import PREFIX, bert_words, word_piece_tokenizer
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.words.counts import WordCounts
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

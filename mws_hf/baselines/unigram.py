@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, decoders, models, trainers
 
 from mws_hf.backend import BYTE_TOKENS
 from mws_hf.baselines.feed import tokenizer_like, train_on_counts
-from mws_hf.words.counts import WordCounts
+from mws_hf.corpus.counts import WordCounts
 
 UNKNOWN_PIECE = "<unk>"
 _STEP = 1e-4

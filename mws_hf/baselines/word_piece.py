@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from mws_hf.baselines.feed import UNKNOWN, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, likelihood
-from mws_hf.words.counts import WordCounts
+from mws_hf.corpus.counts import WordCounts
 
 PREFIX = "##"
 _BERT = pre_tokenizers.BertPreTokenizer()

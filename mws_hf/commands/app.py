@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 import mws_hf
-from mws_hf.cli import INTERRUPTED
+from mws_hf.errors import INTERRUPTED
 
 COMMANDS = {
     "train": ("mws_hf.commands.train", "train", "Learn a tokenizer without labels and save it."),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mws_hf.atomic import check_output
-from mws_hf.cli import INTERRUPTED
 from mws_hf.commands.figures import counted, parse_bytes
 from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.sources import INPUTS, Column, Encoding, Errors, Field, Json, Quiet, Workers
+from mws_hf.errors import INTERRUPTED
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -55,10 +55,10 @@ def encode(
         mws encode out/mine corpus.jsonl --field text --output ids --separator none
     """
     shard_bytes = parse_bytes(shard_size, "--shard-size")
+    from mws_hf.corpus.files import expand_paths
     from mws_hf.encode.bulk import encode_corpus
     from mws_hf.encode.corpus import MANIFEST
     from mws_hf.encode.shards import DATASET_FILES
-    from mws_hf.words.files import expand_paths
 
     refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
     check_output(output, folder=True)

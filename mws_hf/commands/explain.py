@@ -33,10 +33,10 @@ from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from mws_hf.corpus.counts import WordCounts
     from mws_hf.explain import Traced
-    from mws_hf.learn.contextual.learner import Evidence
-    from mws_hf.learn.trainer import MwSTrainer
-    from mws_hf.words.counts import WordCounts
+    from mws_hf.learn.contextual import Evidence
+    from mws_hf.trainer import MwSTrainer
 
 From = Annotated[
     list[str] | None,
@@ -134,7 +134,7 @@ class _Model:
     @cached_property
     def trainer(self) -> MwSTrainer:
         """A trainer with the model's settings, or with the default ones."""
-        from mws_hf.learn.trainer import MwSTrainer
+        from mws_hf.trainer import MwSTrainer
 
         try:
             return MwSTrainer(**{**(self.settings or {}), "show_progress": False})
@@ -234,9 +234,9 @@ def _result(
 
 
 def _evidence(counts: WordCounts, trainer: MwSTrainer) -> Evidence:
-    from mws_hf.learn.contextual.forms import collect_forms
-    from mws_hf.learn.contextual.learner import collect_evidence
-    from mws_hf.learn.contextual.settings import EvidenceSettings
+    from mws_hf.learn.contextual import collect_evidence
+    from mws_hf.learn.evidence.forms import collect_forms
+    from mws_hf.learn.evidence.settings import EvidenceSettings
 
     settings = EvidenceSettings(max_types=trainer.max_types, crossing_penalty=trainer.crossing_penalty)
     return collect_evidence(collect_forms(counts.words, counts.counts), settings)
@@ -245,8 +245,8 @@ def _evidence(counts: WordCounts, trainer: MwSTrainer) -> Evidence:
 def _classic_rows(
     sources: Sources, pair: tuple[str, str] | None, merges: int | None, known: _Model
 ) -> list[dict[str, Any]]:
-    from mws_hf.learn.classic import ClassicScore
-    from mws_hf.learn.classic_explain import explain_merges, explain_pair
+    from mws_hf.learn.classic.coefficient import ClassicScore
+    from mws_hf.learn.classic.explain import explain_merges, explain_pair
     from mws_hf.learn.symbols import SymbolCorpus
 
     trainer = known.trainer

@@ -22,7 +22,7 @@ def import_notebook_command(
 
         mws import notebook/ --output out/imported
     """
-    from mws_hf.artifact import MERGES_FILE, VOCABULARY_FILE, import_notebook
+    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, import_notebook
 
     files = [source / VOCABULARY_FILE, source / MERGES_FILE]
     refuse_overwriting(tokenizer_files(output), source, files)
@@ -42,8 +42,8 @@ def export_notebook_command(
 
         mws export out/imported --output notebook/
     """
-    from mws_hf.artifact import MERGES_FILE, VOCABULARY_FILE, export_notebook
     from mws_hf.backend import pattern_of
+    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
     from mws_hf.pattern import GPT4_PATTERN
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 

@@ -14,7 +14,7 @@ from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, compiled
 
 if TYPE_CHECKING:
-    from mws_hf.words.counts import WordCounts
+    from mws_hf.corpus.counts import WordCounts
 
 INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
@@ -124,10 +124,10 @@ class Sources:
         Raises:
             MwSError: no source was given, one is missing, an option is unknown or lacks what it needs.
         """
-        from mws_hf.words.counts import check_normalization
-        from mws_hf.words.files import expand_paths
-        from mws_hf.words.inputs import check_files
-        from mws_hf.words.lexicon import check_lexicon
+        from mws_hf.corpus.counts import check_normalization
+        from mws_hf.corpus.dictionary import check_lexicon
+        from mws_hf.corpus.files import expand_paths
+        from mws_hf.corpus.inputs import check_files
 
         if self.is_empty:
             raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
@@ -152,10 +152,10 @@ class Sources:
         Raises:
             MwSError: no source was given, one cannot be read, or saved counts were made with another pattern.
         """
-        from mws_hf.words.counts import WordCounts, check_normalization
-        from mws_hf.words.lexicon import lemma_counts, lexicon_counts
-        from mws_hf.words.readers import read_lines
-        from mws_hf.words.word_list import read_word_list
+        from mws_hf.corpus.counts import WordCounts, check_normalization
+        from mws_hf.corpus.dictionary import lemma_counts, lexicon_counts
+        from mws_hf.corpus.readers import read_lines
+        from mws_hf.corpus.word_list import read_word_list
 
         self.check(pattern, normalization)
         saved, texts = self._apart()
@@ -178,15 +178,15 @@ class Sources:
 
     def _apart(self) -> tuple[list[str], list[str]]:
         """Saved counts and texts."""
-        from mws_hf.words.counts import is_counts_file
-        from mws_hf.words.files import expand_paths
+        from mws_hf.corpus.counts import is_counts_file
+        from mws_hf.corpus.files import expand_paths
 
         files = expand_paths(self.files) if self.files else []
         saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
         return saved, [name for name in files if name not in saved]
 
     def _count_texts(self, texts: list[str], pattern: str, normalization: str | None) -> WordCounts:
-        from mws_hf.words.counting import count_files
+        from mws_hf.corpus.counting import count_files
 
         options: dict[str, Any] = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
         return count_files(

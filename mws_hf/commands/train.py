@@ -38,7 +38,7 @@ from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
-    from mws_hf.learn.trainer import MwSTrainer
+    from mws_hf.trainer import MwSTrainer
 
 
 def train(
@@ -104,7 +104,7 @@ def train(
     refuse_overwriting(tokenizer_files(output), files, word_list, lemmas)
     check_output(output, folder=True)
     return_freed_memory()
-    from mws_hf.learn.trainer import MwSTrainer
+    from mws_hf.trainer import MwSTrainer
 
     trainer = MwSTrainer(
         criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import mws_hf
 from mws_hf.atomic import write_text
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
-from mws_hf.words.counts import WordCounts
+from mws_hf.corpus.counts import WordCounts
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +33,9 @@ Work = Literal["mws", "rival", "evaluation"]
 _LIBRARIES = ("numpy", "numba", "tokenizers", "transformers", "regex", "sentencepiece", "morfessor")
 # what decides how ours and theirs are trained and saved, and how any of them is scored on text
 _SOURCES: dict[Work, tuple[str, ...]] = {
-    "mws": ("learn", "words", "*.py"),
-    "rival": ("baselines", "words", "*.py"),
-    "evaluation": ("evaluate", "baselines/model.py", "*.py"),
+    "mws": ("learn", "corpus", "kernels", "*.py"),
+    "rival": ("baselines", "corpus", "kernels", "*.py"),
+    "evaluation": ("evaluate", "baselines/registry.py", "*.py"),
 }
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from mws_hf import baselines
 from mws_hf.compare.cache import TRAINING, Cache
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.encoder import Encoder, load_encoder
-from mws_hf.learn.trainer import MwSTrainer
-from mws_hf.words.counts import WordCounts
+from mws_hf.trainer import MwSTrainer
 
 if TYPE_CHECKING:
-    from mws_hf.learn.contextual.learner import Evidence
-    from mws_hf.learn.contextual.settings import EvidenceSettings
+    from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.evidence.settings import EvidenceSettings
 
 
 @dataclass

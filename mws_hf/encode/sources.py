@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from mws_hf.corpus.counts import flat_utf8
+from mws_hf.corpus.documents import document_batches, iterate_documents
+from mws_hf.corpus.files import file_kind, open_binary
+from mws_hf.corpus.inputs import check_files, input_files, read_strings
+from mws_hf.corpus.readers import decoding_error, first_bytes, is_strict_utf8, text_stream, utf8_pieces
 from mws_hf.encode.kernel import PADDING
 from mws_hf.errors import MwSError
 from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
-from mws_hf.words.counts import flat_utf8
-from mws_hf.words.documents import document_batches, iterate_documents
-from mws_hf.words.files import file_kind, open_binary
-from mws_hf.words.inputs import check_files, input_files, read_strings
-from mws_hf.words.readers import decoding_error, first_bytes, is_strict_utf8, text_stream, utf8_pieces
 
 BLOCK_BYTES = 4 << 20
 Advance = Callable[[int], None]
@@ -233,7 +233,7 @@ def read_source(
     What can be known of the source before it is read is found out by the call, not by the first block.
 
     Args:
-        source: files or documents, told apart as `words.inputs.input_files` says.
+        source: files or documents, told apart as `corpus.inputs.input_files` says.
         document: in text files, a document is a "line" (with its line end: the documents joined are the file, less a
             byte order mark) or a "file".
         field: the field of JSON-lines records that holds the text.

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.corpus.files import expand_paths, file_kind
+from mws_hf.corpus.readers import read_lines as file_lines
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.encoder import Encoded, Encoder, Span, is_byte_token, load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.pattern import compiled
-from mws_hf.words.files import expand_paths, file_kind
-from mws_hf.words.readers import read_lines as file_lines
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.pattern.WORD_PATTERN`."""

@@ -19,7 +19,7 @@ import numba
 from mws_hf.kernels import cache
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_KERNEL_FOLDERS = ("kernels", "learn", "words", "encode")
+_KERNEL_FOLDERS = ("kernels", "learn", "corpus", "encode")
 
 
 @lru_cache(maxsize=1)

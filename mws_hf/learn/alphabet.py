@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.learn.spelling import Spelled, count_points
+from mws_hf.learn.spelled import Spelled, count_points
 
 if TYPE_CHECKING:
-    from mws_hf.words.counts import WordCounts
+    from mws_hf.corpus.counts import WordCounts
 
 Longs = npt.NDArray[np.int64]
 

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.engine import Segmentation
-from mws_hf.learn.memory import give_back
-from mws_hf.learn.spelling import Spelled, numbering, symbol_corpus
+from mws_hf.kernels.memory import give_back
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.spelled import Spelled, numbering, symbol_corpus
 from mws_hf.learn.symbols import Learnt, SymbolCorpus
 
 DEFAULT_COMPOSITION = 0.5
@@ -116,7 +116,7 @@ def learn_compositions(
 def _cell_values(
     corpus: SymbolCorpus, kept: npt.NDArray[np.bool_], boundaries: npt.NDArray[np.float64], burial_cost: float
 ) -> npt.NDArray[np.int64]:
-    """Worth of the junction after each cell (see learn/pairs.py), int64, in 1/256 of an occurrence.
+    """Worth of the junction after each cell (see learn/engine/pairs.py), int64, in 1/256 of an occurrence.
 
     Args:
         corpus: the words.

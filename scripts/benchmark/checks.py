@@ -27,8 +27,8 @@ class Difference(Exception):
 def set_up(job: Job) -> Run:
     """Count the text under both patterns and train the tokenizer that encoding uses."""
     from mws_hf import MwSTrainer
+    from mws_hf.corpus.counting import count_files
     from mws_hf.pattern import GPT4_PATTERN
-    from mws_hf.words.counting import count_files
 
     def run() -> dict[str, Any]:
         shared = Path(job.shared)
@@ -50,8 +50,8 @@ def validate(job: Job) -> Run:
 
 def counting(job: Job) -> str:
     """Our counts against the `regex` module and a Counter, both patterns."""
+    from mws_hf.corpus.counting import count_files
     from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
-    from mws_hf.words.counting import count_files
 
     text = Path(job.text).read_bytes().decode("utf-8")
     for name, pattern in (("GPT4_PATTERN", GPT4_PATTERN), ("WORD_PATTERN", WORD_PATTERN)):
@@ -64,9 +64,9 @@ def counting(job: Job) -> str:
 
 
 def _small_corpus(job: Job, n_types: int, weighted: bool) -> Any:
+    from mws_hf.corpus.counting import count_files
     from mws_hf.learn.symbols import SymbolCorpus
     from mws_hf.pattern import GPT4_PATTERN
-    from mws_hf.words.counting import count_files
 
     counts = count_files(job.text, pattern=GPT4_PATTERN)
     items = [(word, min(count, 200)) for word, count in counts.items()][:n_types]
@@ -75,8 +75,8 @@ def _small_corpus(job: Job, n_types: int, weighted: bool) -> Any:
 
 def classic(job: Job, n_types: int = 1500, n_merges: int = 60) -> str:
     """The classic engine against the full rescan on a small list, types and weighted."""
-    from mws_hf.learn.classic_engine import learn_classic
-    from mws_hf.learn.classic_reference import learn_classic_reference
+    from mws_hf.learn.classic.learner import learn_classic
+    from mws_hf.learn.classic.reference import learn_classic_reference
 
     for weighted in (False, True):
         corpus = _small_corpus(job, n_types, weighted)
@@ -89,7 +89,7 @@ def frequency(job: Job, n_types: int = 10_000, n_merges: int = 1000) -> str:
     from tokenizers import Tokenizer, models, trainers
 
     from mws_hf.baselines.feed import train_on_counts
-    from mws_hf.learn.engine import learn_by_junction_value
+    from mws_hf.learn.engine.segmentation import learn_by_junction_value
 
     corpus = _small_corpus(job, n_types, weighted=True)
     words = {corpus.word(w): int(corpus.weights[w]) for w in range(len(corpus))}

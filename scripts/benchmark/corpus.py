@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from mws_hf.atomic import atomic_path
+from mws_hf.corpus.files import expand_paths, file_kind, open_binary
 from mws_hf.errors import MwSError
-from mws_hf.words.files import expand_paths, file_kind, open_binary
 
 MB = 1_000_000
 _PIECE = 1 << 16

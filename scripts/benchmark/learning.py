@@ -23,7 +23,7 @@ def _classic_corpus(job: Job) -> Any:
 
 def classic_engine(job: Job) -> Run:
     """Counts on disk to merges in memory."""
-    from mws_hf.learn.classic_engine import learn_classic
+    from mws_hf.learn.classic.learner import learn_classic
 
     def run() -> dict[str, Any]:
         corpus = _classic_corpus(job)
@@ -44,10 +44,10 @@ def classic_rescan(job: Job) -> Run:
     A rescan costs other at the end, when words are few long tokens, than at the beginning. Both are timed, and the
     cheaper one is taken for every merge, so that the ratio is a lower bound.
     """
-    from mws_hf.learn.classic import ClassicScore
-    from mws_hf.learn.classic_engine import learn_classic
-    from mws_hf.learn.classic_reference import coefficients, learn_classic_reference, replace
-    from mws_hf.learn.engine import Segmentation
+    from mws_hf.learn.classic.coefficient import ClassicScore
+    from mws_hf.learn.classic.learner import learn_classic
+    from mws_hf.learn.classic.reference import coefficients, learn_classic_reference, replace
+    from mws_hf.learn.engine.segmentation import Segmentation
 
     corpus = _classic_corpus(job)
     merges = learn_classic(corpus, job.learn_merges).merges
@@ -79,7 +79,7 @@ def classic_rescan(job: Job) -> Run:
 def small_list(job: Job, system: str) -> Run:
     """The most frequent words: ours (contextual) or Morfessor Baseline, counts in memory to a trained model."""
     import mws_hf.learn.composition
-    import mws_hf.learn.contextual.learner
+    import mws_hf.learn.contextual
     import mws_hf.tokenization_mws_fast  # noqa: F401
     from mws_hf import MwSTrainer, WordCounts
 

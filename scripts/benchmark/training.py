@@ -19,11 +19,7 @@ def digest(path: Path) -> str:
 
 def mws(job: Job, **options: Any) -> Run:
     """MwSTrainer with all imports done beforehand, as a process that has used the library already."""
-    import mws_hf.learn.classic_engine
-    import mws_hf.learn.composition
-    import mws_hf.learn.contextual.learner
-    import mws_hf.tokenization_mws_fast
-    import mws_hf.words.counting  # noqa: F401
+    import mws_hf.corpus.counting  # noqa: F401
     from mws_hf import MwSTrainer
 
     def run() -> dict[str, Any]:
@@ -98,8 +94,8 @@ def sentencepiece(job: Job, kind: str) -> Run:
 
 def count_mws(job: Job) -> Run:
     """Our counting, to the sorted word counts in memory."""
+    from mws_hf.corpus.counting import count_files
     from mws_hf.pattern import GPT4_PATTERN
-    from mws_hf.words.counting import count_files
 
     def run() -> dict[str, Any]:
         counts = count_files(job.text, pattern=GPT4_PATTERN)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from mws_hf import WordCounts
+from mws_hf.corpus.dictionary import lexicon_counts
 from mws_hf.errors import MwSError
-from mws_hf.words.lexicon import lexicon_counts
 
 SCRIPTS = Path(__file__).resolve().parent.parent
 

@@ -16,8 +16,8 @@ from quality import GOLD
 
 import mws_hf
 from mws_hf import WordCounts
-from mws_hf.words.counting import count_documents, count_files
-from mws_hf.words.word_list import read_word_list
+from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.word_list import read_word_list
 from robustness.cost import cost, word_list
 from robustness.made_up import made_up_lists
 from robustness.measure import Recipe, intact, scored

@@ -1,0 +1,206 @@
+"""Text columns of tables (Parquet, Arrow, CSV) as Arrow strings of which every one is known to be valid UTF-8.
+
+Arrow hands on bytes and offsets as a file has them; whatever reads them without a check can crash.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mws_hf.corpus.files import PathLike, file_kind, open_binary
+from mws_hf.corpus.readers import decoding_error, read_lines, text_stream
+from mws_hf.errors import MwSError
+
+_ROWS = 4096
+_CSV_BLOCK = 16 << 20  # bytes, also the longest row of a CSV file
+
+
+def read_column(
+    name: PathLike,
+    column: str | None,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[pa.LargeStringArray]:
+    """The text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time.
+
+    Args:
+        name: the file; its kind goes by its name.
+        column: which column.
+        encoding: of a CSV file.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
+        advance: called with the number of bytes taken from the file as stored.
+
+    Raises:
+        MwSError: not such a file, no column named, an absent column, one that holds no text, or bytes in it that are
+            not UTF-8 (the row is named, the first being 1).
+    """
+    check_column(name, column, encoding=encoding, errors=errors)
+    kind, first = file_kind(name), 1
+    reach = _reacher(advance)
+    if kind == "csv":
+        arrays = _csv_arrays(name, str(column), encoding, errors, advance)
+    else:
+        arrays = (_parquet_arrays if kind == "parquet" else _ipc_arrays)(name, str(column), reach)
+    try:
+        for array in arrays:
+            for start in range(0, len(array), _ROWS):
+                part = array.slice(start, _ROWS)
+                yield checked_strings(part, f"{name}, column {column!r}", first, errors)
+                first += len(part)
+    except (OSError, pa.ArrowException) as error:
+        raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({error})") from error
+    if kind != "csv":
+        reach(os.path.getsize(name))
+
+
+_TITLES = {"csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}
+
+
+def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
+    """A function of the place reached in a file, which calls `advance` with the bytes since the place before."""
+    last = 0
+
+    def reach(place: int) -> None:
+        nonlocal last
+        if advance is not None and place > last:
+            advance(place - last)
+            last = place
+
+    return reach
+
+
+def check_column(name: PathLike, column: str | None, *, encoding: str = "utf-8", errors: str = "strict") -> None:
+    """Raise MwSError unless a Parquet, Arrow or CSV file has that column and its type is text; reads no rows."""
+    kind = file_kind(name)
+    try:
+        if kind == "csv":
+            lines = csv.reader(read_lines(name, encoding=encoding, errors=errors), delimiter=_delimiter(name))
+            schema = pa.schema([(title, pa.string()) for title in next(lines, [])])
+        elif kind == "parquet":
+            schema = pq.read_schema(name)
+        else:
+            with pa.OSFile(os.fspath(name)) as file:
+                schema = _ipc_reader(file).schema
+        names = list(schema.names)
+    except (OSError, pa.ArrowException, csv.Error, UnicodeDecodeError) as error:
+        raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({error})") from error
+    if column is None and b"mws_hf.word_counts" in (schema.metadata or {}):
+        raise MwSError(f"{name}: saved word counts, not text; they are for `mws train` and train_from_counts(path)")
+    if column is None or names.count(column) != 1:
+        wanted = "which column holds the text?" if column is None else f"no column {column!r};"
+        wanted = wanted if names.count(column) < 2 else f"more than one column {column!r};"
+        raise MwSError(f"{name}: {wanted} columns here: {', '.join(names) or 'none'} (choose with --column)")
+    if not is_text(schema.field(column).type):
+        raise MwSError(f"{name}: column {column!r} holds {schema.field(column).type}, not text")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is one of strings, or a dictionary of them."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
+    """An array of text, whatever its bytes and offsets are, as valid large strings without nulls.
+
+    Args:
+        array: of a type for which `is_text` holds.
+        where: names the array in errors.
+        first: the number of its first row.
+        errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
+
+    Raises:
+        MwSError: a row is not UTF-8, or the array is damaged.
+
+    >>> checked_strings(pa.array(["раз", None, "два"]), "mine").to_pylist()
+    ['раз', 'два']
+    """
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        try:
+            raw = _as_bytes(array)
+            raw.validate(full=True)
+        except pa.ArrowException:
+            raise MwSError(f"{where}: the data is damaged ({error})") from error
+        array = pa.array([_decoded(row, where, first + k, errors) for k, row in enumerate(raw.to_pylist())])
+    return array.cast(pa.large_string()).drop_null()
+
+
+def _as_bytes(array: pa.Array) -> pa.Array:
+    if isinstance(array, pa.DictionaryArray):
+        values = _as_bytes(array.dictionary)
+        values.validate(full=True)
+        return pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
+    if pa.types.is_string_view(array.type):
+        return array.view(pa.binary_view())
+    return array.view(pa.large_binary() if pa.types.is_large_string(array.type) else pa.binary())
+
+
+def _decoded(row: bytes | None, where: str, number: int, errors: str) -> str | None:
+    try:
+        return None if row is None else row.decode("utf-8", errors)
+    except UnicodeDecodeError as error:
+        raise decoding_error(f"{where}, row {number}: byte {error.start}", "utf-8", error.reason) from error
+
+
+def _parquet_arrays(name: PathLike, column: str, reach: Callable[[int], None]) -> Iterator[pa.Array]:
+    with pq.ParquetFile(name) as file:
+        size, rows = os.path.getsize(name), 0
+        for batch in file.iter_batches(_ROWS, columns=[column]):
+            yield batch.column(0)
+            rows += len(batch)
+            reach(size * rows // max(1, file.metadata.num_rows))  # a row's share, for columns lie apart
+
+
+def _ipc_reader(file: pa.NativeFile) -> Any:
+    """A reader of the Arrow file format, or of the stream format, which `datasets` writes."""
+    is_file = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+
+
+def _ipc_arrays(name: PathLike, column: str, reach: Callable[[int], None]) -> Iterator[pa.Array]:
+    with pa.OSFile(os.fspath(name)) as file:
+        reader = _ipc_reader(file)
+        place = reader.schema.get_field_index(column)
+        if isinstance(reader, pa.ipc.RecordBatchFileReader):
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number).column(place)
+                reach(file.tell())
+        else:
+            for batch in reader:
+                yield batch.column(place)
+                reach(file.tell())
+
+
+def _delimiter(name: PathLike) -> str:
+    return "\t" if ".tsv" in os.path.basename(name).lower() else ","
+
+
+def _csv_arrays(
+    name: PathLike, column: str, encoding: str, errors: str, advance: Callable[[int], None] | None
+) -> Iterator[pa.Array]:
+    """By Arrow's reader: a field may be as long as a block, where the csv module's limit is 128 KiB."""
+    from pyarrow import csv as arrow_csv  # here, because few need it
+
+    with open_binary(name, advance) as stream:
+        reader = arrow_csv.open_csv(
+            text_stream(stream, name, encoding, errors),
+            read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK),
+            parse_options=arrow_csv.ParseOptions(delimiter=_delimiter(name), newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=[column], column_types={column: pa.binary()}, strings_can_be_null=False
+            ),
+        )
+        for batch in reader:
+            yield batch.column(0).view(pa.string())

@@ -1,0 +1,353 @@
+"""Counts of distinct pre-tokens: held compactly, merged, saved as Parquet. Text is read and cut elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mws_hf.atomic import atomic_path
+from mws_hf.corpus.order import copy_rows, sort_rows
+from mws_hf.corpus.token_table import TokenTable
+from mws_hf.errors import MwSError
+from mws_hf.kernels.threads import thread_count
+
+NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
+FORMAT_VERSION = "1"
+_KEY = b"mws_hf.word_counts"
+_MAX_TOTAL = 2**63 - 1
+_SORTED_AT_ONCE = 1 << 15  # words, below which threads do not pay
+_SAMPLE = 1 << 12  # words, whose counts tell how to share the words out
+
+
+def check_normalization(normalization: str | None) -> str | None:
+    """Return `normalization` in lower case.
+
+    Raises:
+        MwSError: it is neither None nor one of "nfc", "nfd", "nfkc", "nfkd".
+    """
+    if normalization is None:
+        return None
+    known = str(normalization).lower()
+    if known not in NORMALIZATIONS:
+        raise MwSError(f"unknown normalization {normalization!r}; choose one of {', '.join(NORMALIZATIONS)}, or none")
+    return known
+
+
+def fingerprint(pattern: str, normalization: str | None) -> str:
+    """Hexadecimal SHA-256 of a split pattern and a normalization: counts mix only when it is equal.
+
+    >>> fingerprint("a", None) == fingerprint("a", "nfc")
+    False
+    """
+    return hashlib.sha256(f"{pattern}\0{normalization or ''}".encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """How often each distinct pre-token occurs, in canonical order: count descending, then word by code point.
+
+    Build one with `from_mapping`, `from_arrays`, `load` or the functions of `mws_hf.corpus.counting`.
+
+    Attributes:
+        strings: the distinct pre-tokens as an Arrow large_string array (a tenth of the memory of a list of str).
+        counts: int64, shape (n_words,), positive, read-only.
+        pattern: the split pattern that made the pre-tokens.
+        normalization: the Unicode normalization done before splitting, None or one of `NORMALIZATIONS`.
+
+    >>> counts = WordCounts.from_mapping({" дом": 3, "дом": 1, " кот": 3}, pattern="...")
+    >>> counts.words, counts.counts.tolist(), counts.total
+    ([' дом', ' кот', 'дом'], [3, 3, 1], 7)
+    >>> counts.merge(counts).at_least(6).words
+    [' дом', ' кот']
+    """
+
+    strings: pa.LargeStringArray
+    counts: npt.NDArray[np.int64]
+    pattern: str
+    normalization: str | None = None
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, int], *, pattern: str, normalization: str | None = None) -> WordCounts:
+        """Build from a dictionary of pre-token -> count.
+
+        Raises:
+            MwSError: an empty word, a lone surrogate, a count that is no positive 64-bit integer, or an overflow.
+        """
+        try:
+            strings = pa.array(list(mapping.keys()), pa.large_string())
+        except (UnicodeEncodeError, pa.ArrowException) as error:
+            raise MwSError(f"word counts: words must be str without lone surrogates ({error})") from error
+        counts = np.array(list(mapping.values()) or np.zeros(0, np.int64))
+        if counts.dtype.kind not in "iu" or (counts > _MAX_TOTAL).any():
+            raise MwSError(f"word counts: every count must be an integer of at most 64 bits, got {counts.dtype}")
+        return cls.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        strings: Any,
+        counts: npt.NDArray[np.int64],
+        *,
+        pattern: str,
+        normalization: str | None = None,
+        checked: bool = False,
+    ) -> WordCounts:
+        """Build from distinct words and their counts, in any order.
+
+        Words that are `checked` are known to be valid UTF-8.
+
+        Raises:
+            MwSError: a word that is empty or not UTF-8, a count below 1, an unknown normalization, a total over 2**63.
+        """
+        if not checked:
+            _check_strings(strings, "word counts")
+        normalization = check_normalization(normalization)
+        counts = np.ascontiguousarray(counts, np.int64)
+        shortest = pc.min(pc.binary_length(strings)).as_py()
+        if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
+            raise MwSError("word counts: every word must be non-empty and every count positive")
+        _checked_total([counts])
+        return cls._frozen(*_in_order(strings, counts), pattern, normalization)
+
+    @classmethod
+    def _frozen(
+        cls, strings: Any, counts: npt.NDArray[np.int64], pattern: str, normalization: str | None
+    ) -> WordCounts:
+        counts.flags.writeable = False
+        return cls(_flat(strings), counts, pattern, normalization)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The distinct pre-tokens as a list of str (made on first use: about 100 bytes a word)."""
+        return self.strings.to_pylist()
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of all counts: how many pre-tokens were counted."""
+        return int(self.counts.sum())
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of pattern and normalization; see `fingerprint`."""
+        return fingerprint(self.pattern, self.normalization)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WordCounts):
+            return NotImplemented
+        same = self.fingerprint == other.fingerprint and np.array_equal(self.counts, other.counts)
+        return bool(same and self.strings.equals(other.strings))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """Pairs (word, count) in canonical order."""
+        return zip(self.words, self.counts.tolist(), strict=True)
+
+    def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """All words as flat arrays, with no Python object per word.
+
+        Returns:
+            points: uint32, shape (n_characters,), the code points of all words one after another.
+            starts: int64, shape (n_words + 1,); word w is ``points[starts[w]:starts[w + 1]]``.
+        """
+        starts = np.zeros(len(self) + 1, np.int64)
+        lengths = pc.utf8_length(self.strings)  # read through its buffer: `to_numpy` imports pandas
+        np.cumsum(np.frombuffer(lengths.buffers()[1] or b"", np.int64)[: len(self)], out=starts[1:])
+        data, offsets = self.utf8()
+        text = data[offsets[0] : offsets[-1]].tobytes().decode("utf-8")
+        return np.frombuffer(text.encode("utf-32-le"), np.uint32), starts
+
+    def utf8(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+        """All words as UTF-8 without a copy: word w is ``data[offsets[w]:offsets[w + 1]]``."""
+        return flat_utf8(self.strings)
+
+    def as_types(self) -> WordCounts:
+        """The same words in the same order, every count 1: each form once, the good-dataset principle."""
+        return self._frozen(self.strings, np.ones(len(self), np.int64), self.pattern, self.normalization)
+
+    def at_least(self, min_frequency: int) -> WordCounts:
+        """Only the words that occur at least `min_frequency` times."""
+        mask = self.counts >= min_frequency
+        return self._frozen(self.strings.filter(pa.array(mask)), self.counts[mask], self.pattern, self.normalization)
+
+    def merge(self, *others: WordCounts) -> WordCounts:
+        """Add up counts; the order and grouping of the operands do not matter.
+
+        Raises:
+            MwSError: an operand was made with another pattern or normalization, or the total exceeds 64 bits.
+        """
+        for other in others:
+            if other.fingerprint != self.fingerprint:
+                raise MwSError(
+                    "word counts made with different settings cannot be merged: "
+                    f"pattern {self.pattern!r} and normalization {self.normalization} against "
+                    f"pattern {other.pattern!r} and normalization {other.normalization}; count again with one setting"
+                )
+        parts = [self, *others]
+        _checked_total([part.counts for part in parts])
+        table = TokenTable()
+        for part in parts:
+            table.count_words(*part.utf8(), part.counts)
+        strings, counts = table.entries()
+        return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization, checked=True)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file with columns word, count and the fingerprint in its metadata, atomically."""
+        settings = {
+            _KEY: FORMAT_VERSION,
+            "pattern": self.pattern,
+            "normalization": self.normalization or "",
+            "fingerprint": self.fingerprint,
+            "total": str(self.total),
+        }
+        table = pa.table({"word": self.strings, "count": self.counts}).replace_schema_metadata(settings)
+        with atomic_path(path) as temporary:
+            pq.write_table(
+                table,
+                temporary,
+                compression="zstd",
+                use_dictionary=False,
+                write_page_checksum=True,
+                row_group_size=2**20,
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> WordCounts:
+        """Read a file that `save` wrote.
+
+        Raises:
+            MwSError: the file is missing, truncated, corrupt, or not made by `save`.
+        """
+        table = _read_table(Path(path))
+        settings = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+        version = settings.get(_KEY.decode())
+        if version is None or table.column_names != ["word", "count"]:
+            raise MwSError(
+                f"{path}: a Parquet file, but not of word counts (columns: {', '.join(table.column_names)}); "
+                "make word counts with `mws count`"
+            )
+        if version != FORMAT_VERSION:
+            raise MwSError(
+                f"{path}: word counts of format {version}, this version reads {FORMAT_VERSION}; update mws-hf"
+            )
+        _check_strings(table["word"], str(path))
+        pattern, normalization = settings["pattern"], settings["normalization"] or None
+        counts = table["count"].to_numpy().astype(np.int64, copy=False)
+        result = cls._frozen(table["word"], counts, pattern, check_normalization(normalization))
+        if settings["fingerprint"] != result.fingerprint or settings["total"] != str(result.total):
+            raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
+        return result
+
+
+def _check_strings(strings: Any, name: str) -> None:
+    """Raise MwSError unless every word is valid UTF-8: what works on the words is not made for anything else."""
+    try:
+        strings.validate(full=True)
+    except pa.ArrowException as error:
+        raise MwSError(f"{name}: words that are not UTF-8 ({error}); count again") from error
+
+
+def _flat(strings: Any) -> pa.LargeStringArray:
+    if not isinstance(strings, pa.LargeStringArray):
+        strings = pc.cast(strings, pa.large_string())
+    return strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings
+
+
+def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
+    """The words in canonical order, and their counts; ranges of counts are sorted side by side."""
+    data, offsets = flat_utf8(_flat(strings))
+    n, sizes = len(counts), np.diff(offsets)
+    workers = thread_count() if n >= _SORTED_AT_ONCE else 1
+    sample = np.sort(counts[:: 1 + n // _SAMPLE])
+    bounds = sorted({int(sample[k * len(sample) // workers]) for k in range(1, workers)})
+    shares = np.searchsorted(np.array(bounds, np.int64), counts)
+    parts = [np.flatnonzero(shares == share) for share in range(len(bounds), -1, -1)]
+    firsts = np.cumsum([0, *map(len, parts)])
+    begins = np.cumsum([0, *(int(sizes[part].sum()) for part in parts)])
+    out, out_offsets, out_counts = np.empty(begins[-1], np.uint8), np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+    out_offsets[firsts] = begins
+
+    def put(part: npt.NDArray[np.int64], first: int, after: int) -> None:
+        sort_rows(data, offsets, counts, part)
+        copy_rows(data, offsets, part, out, out_offsets[first : after + 1])
+        np.take(counts, part, out=out_counts[first:after])
+
+    with ThreadPoolExecutor(len(parts), thread_name_prefix="mws-sort") as pool:
+        list(pool.map(put, parts, firsts[:-1], firsts[1:]))
+    return pa.LargeStringArray.from_buffers(n, pa.py_buffer(out_offsets), pa.py_buffer(out)), out_counts
+
+
+def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
+    """An Arrow array of strings; `pa.array` imports pandas where there is one, 0.2 s in every process.
+
+    Raises:
+        UnicodeEncodeError: a text holds a lone surrogate.
+
+    >>> arrow_strings(["кот", ""]).to_pylist()
+    ['кот', '']
+    """
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    data = pa.py_buffer(b"".join(encoded))
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), data)
+
+
+def arrow_integers(values: npt.NDArray[np.int64]) -> pa.Int64Array:
+    """An Arrow array without a copy; see `arrow_strings`."""
+    return pa.Int64Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def is_counts_file(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` is a Parquet file that says it holds word counts; False for anything else, absent files too."""
+    try:
+        return _KEY in (pq.read_schema(path).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """View an Arrow large_string array as (data uint8, offsets int64 of n + 1) without a copy."""
+    _, offsets, data = strings.buffers()
+    bounds = np.frombuffer(offsets, np.int64) if offsets is not None else np.zeros(1, np.int64)
+    empty = np.zeros(0, np.uint8)
+    return (
+        empty if data is None else np.frombuffer(data, np.uint8),
+        bounds[strings.offset : strings.offset + len(strings) + 1],
+    )
+
+
+def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:
+    total = sum(_exact_sum(part) for part in parts)
+    if total > _MAX_TOTAL:
+        raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({_MAX_TOTAL})")
+    return total
+
+
+def _exact_sum(counts: npt.NDArray[np.int64]) -> int:
+    """Sum without wrapping: the halves of each count fit a 64-bit sum for up to 2**31 words."""
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
+def _read_table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path, page_checksum_verification=True)
+    except FileNotFoundError as error:
+        raise MwSError(f"{path}: no such file of word counts") from error
+    except (OSError, pa.ArrowException) as error:
+        raise MwSError(f"{path}: not a readable Parquet file of word counts ({error}); count again") from error

@@ -1,0 +1,222 @@
+"""Text files and JSON lines: bytes to UTF-8 blocks, lines and documents; nothing is cut into words here.
+
+Line ends stay in the text exactly as they are, because they are part of what will be encoded. A byte order mark at the
+start of a file is no text and is left out.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, BinaryIO
+
+from mws_hf.corpus.files import PathLike, open_binary, read_blocks
+from mws_hf.errors import MwSError
+
+MARK = "\ufeff"
+_PIECE = 1 << 20
+
+
+def check_codec(encoding: str, errors: str) -> None:
+    """Raise MwSError unless Python knows the encoding and `errors` is strict, replace or ignore."""
+    try:
+        "".encode(encoding)
+        codecs.getincrementaldecoder(encoding)
+    except LookupError as error:
+        raise MwSError(f"unknown encoding {encoding!r}; examples: utf-8, utf-16, cp1251, koi8-r, latin-1") from error
+    if errors not in ("strict", "replace", "ignore"):
+        raise MwSError(f"unknown way to treat bad bytes {errors!r}; choose strict, replace or ignore")
+
+
+def decoding_error(where: str, encoding: str, reason: str) -> MwSError:
+    """The error for bytes that are not text; `where` names file and place."""
+    return MwSError(
+        f"{where} is not {encoding} ({reason}); convert it to UTF-8, "
+        "name the encoding (--encoding cp1251) or choose what to do with bad bytes (--errors replace or ignore)"
+    )
+
+
+def bad_byte(name: PathLike, line: int, byte: int, encoding: str, reason: str) -> MwSError:
+    """`decoding_error` with a 1-based line and a byte offset in the (unpacked) file."""
+    return decoding_error(f"{name}:{line}: byte {byte}", encoding, reason)
+
+
+def is_strict_utf8(encoding: str, errors: str) -> bool:
+    """Whether the bytes of a file are its text, if it is valid; raises as `check_codec`."""
+    check_codec(encoding, errors)
+    return errors == "strict" and codecs.lookup(encoding).name == "utf-8"
+
+
+def first_bytes(stream: BinaryIO, name: PathLike) -> tuple[bytes, int]:
+    """The first bytes of UTF-8 text, without a byte order mark, and how many bytes that mark took (0 or 3)."""
+    head = next(read_blocks(stream, name, len(codecs.BOM_UTF8)), b"")
+    return (b"", len(head)) if head == codecs.BOM_UTF8 else (head, 0)
+
+
+def converted(stream: BinaryIO, name: PathLike, encoding: str, errors: str, size: int) -> Iterator[bytes]:
+    """The text of `stream` as valid UTF-8, in pieces made of `size` bytes each.
+
+    Raises:
+        MwSError: the stream cannot be read, or a byte is not of `encoding` (file, line and byte are named).
+    """
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    line = byte = 0
+    started = False
+    for raw in chain(read_blocks(stream, name, size), [b""]):
+        try:
+            text = decoder.decode(raw, final=not raw)
+        except UnicodeDecodeError as error:
+            bad = error.start - (
+                len(error.object) - len(raw)
+            )  # bytes held back from the block before count as negative
+            at = line + error.object[: error.start].decode(encoding, "replace").count("\n") + 1
+            raise bad_byte(name, at, byte + bad, encoding, error.reason) from error
+        line, byte = line + text.count("\n"), byte + len(raw)
+        if text and not started:
+            started, text = True, text.removeprefix(MARK)
+        yield text.encode("utf-8", "replace")
+
+
+def utf8_pieces(stream: BinaryIO, name: PathLike, encoding: str, errors: str, size: int) -> Iterator[bytes]:
+    """The text of `stream` as UTF-8 in pieces; strict UTF-8 is handed on as it is, without a look at its validity."""
+    if not is_strict_utf8(encoding, errors):
+        return converted(stream, name, encoding, errors, size)
+    head, _ = first_bytes(stream, name)
+    return chain([head] if head else [], read_blocks(stream, name, size))
+
+
+class _Pieces(io.RawIOBase):
+    """An iterator of bytes as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+def text_stream(stream: BinaryIO, name: PathLike, encoding: str, errors: str) -> io.BufferedReader:
+    """What `utf8_pieces` gives, as a file."""
+    return io.BufferedReader(_Pieces(utf8_pieces(stream, name, encoding, errors, _PIECE)))
+
+
+def read_lines(
+    name: PathLike,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[str]:
+    r"""Lines of a text file, each with its line end (``\n``, ``\r\n`` or ``\r`` only as it stands; cut after ``\n``).
+
+    Args:
+        name: a file, compressed or not (see `files.open_binary`), or "-".
+        encoding: any codec of Python.
+        errors: "strict", "replace" (U+FFFD) or "ignore".
+        advance: called with the number of bytes taken from the file as stored.
+
+    Raises:
+        MwSError: the file cannot be read, or a byte is not of `encoding` (file, line and byte are named).
+    """
+    check_codec(encoding, errors)
+    line = byte = 0
+    with open_binary(name, advance) as stream:
+        for block in _line_blocks(stream, name, encoding):
+            try:
+                text = block.decode(encoding, errors)
+            except UnicodeDecodeError as error:
+                at = line + block.count(b"\n", 0, error.start) + 1
+                raise bad_byte(name, at, byte + error.start, encoding, error.reason) from error
+            if byte == 0:
+                text = text.removeprefix(MARK)
+            line += block.count(b"\n")
+            byte += len(block)
+            yield from io.StringIO(text, newline="\n")
+
+
+def _line_blocks(stream: BinaryIO, name: PathLike, encoding: str, size: int = 1 << 20) -> Iterator[bytes]:
+    """Blocks that end after a line feed; an encoding whose line feed is not one byte 0x0A is read whole."""
+    if "\n".encode(encoding) != b"\n" or "a\n".encode(encoding) != "a".encode(encoding) + b"\n":
+        yield b"".join(read_blocks(stream, name, size))
+        return
+    rest: list[bytes] = []
+    for block in read_blocks(stream, name, size):
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            yield b"".join([*rest, block[:cut]])
+            rest = [block[cut:]]
+        else:
+            rest.append(block)
+    if any(rest):
+        yield b"".join(rest)
+
+
+def read_jsonl(
+    name: PathLike,
+    field: str | None,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[str]:
+    """The string under `field` of each line of a JSON-lines file; blank lines and null values are passed over.
+
+    Raises:
+        MwSError: no field named, a line that is no JSON object, a field that is absent or no string (file:line).
+    """
+    for number, line in enumerate(read_lines(name, encoding=encoding, errors=errors, advance=advance), start=1):
+        if not line.strip():
+            continue
+        record = _record(line, f"{name}:{number}")
+        if field is None or field not in record:
+            wanted = "which field holds the text?" if field is None else f"no field {field!r};"
+            raise MwSError(
+                f"{name}:{number}: {wanted} fields here: {', '.join(record) or 'none'} (choose with --field)"
+            )
+        text = record[field]
+        if text is None:
+            continue
+        where = f"{name}:{number}: field {field!r}"
+        if not isinstance(text, str):
+            raise MwSError(f"{where} holds {type(text).__name__}, not text")
+        if "\\u" in line:  # the one way into JSON for what UTF-8 cannot hold
+            check_unicode(text, where)
+        yield text
+
+
+def _record(line: str, where: str) -> dict[str, object]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise MwSError(f"{where}: not JSON ({error.msg} at column {error.colno})") from error
+    except RecursionError as error:
+        raise MwSError(f"{where}: JSON nested too deeply to be read; leave the record out") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise MwSError(f"{where}: JSON that cannot be read ({error})") from error
+    if not isinstance(record, dict):
+        raise MwSError(f"{where}: a JSON {type(record).__name__}, not an object with a text field")
+    return record
+
+
+def check_unicode(text: str, where: str) -> None:
+    """Raise MwSError if a str holds a lone surrogate, which no UTF-8 text can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise MwSError(
+            f"{where}: the lone surrogate {text[error.start]!r} at character {error.start} is not Unicode text; "
+            "clean it with text.encode('utf-8', 'replace').decode()"
+        ) from error

@@ -1,0 +1,178 @@
+"""An exact hash table from byte strings to 64-bit counts: no Python object per token. It knows no order and no files.
+
+What is done to its arrays, and what they hold, is in `corpus.token_table_kernels`; here they are made and grown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+
+from mws_hf.corpus.token_table_kernels import (
+    BATCH,
+    MOST,
+    Bytes,
+    Ints,
+    Table,
+    copy_part,
+    count_part,
+    count_texts,
+    count_words,
+    part_size,
+)
+from mws_hf.kernels.byte_table import empty_slots, rehash
+from mws_hf.kernels.scanner import character_classes
+
+_FIRST_SLOTS, _MOST_FIRST_SLOTS = 1 << 12, 1 << 19
+_SMALL = 1 << 18  # slots, below which a table grows by 4 at once
+
+
+class TokenTable:
+    """Counts of distinct byte strings, growing as needed. One thread at a time; the kernels release the GIL.
+
+    Args:
+        max_bytes: memory that growing may take at its peak; None for no bound.
+        spill: called with the table when the next growth would pass `max_bytes`; the table is emptied after it.
+        text_bytes: how much text will be counted, about; what it is likely to need is made room for at once.
+
+    >>> table = TokenTable()
+    >>> table.count_words(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 5, 2]))
+    >>> strings, counts = table.entries()
+    >>> strings.to_pylist(), counts.tolist()
+    (['ab', 'c'], [3, 5])
+    """
+
+    def __init__(
+        self,
+        max_bytes: int | None = None,
+        spill: Callable[[TokenTable], None] | None = None,
+        text_bytes: int = 0,
+    ) -> None:
+        self._max_bytes, self._spill = max_bytes, spill
+        # room for a batch, made here: a kernel that makes arrays takes 25 ms more to load
+        self._keys, self._bounds = np.empty((MOST, 4), np.uint64), np.empty(MOST + 1, np.int64)
+        self._ones = np.ones(MOST, np.int64)
+        most = _MOST_FIRST_SLOTS if max_bytes is None else min(max_bytes >> 7, _MOST_FIRST_SLOTS)
+        self._first_slots = max(_FIRST_SLOTS, 1 << max(0, min(text_bytes >> 6, most).bit_length() - 1))
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything and give the memory back."""
+        ends, places = np.empty((2, _most_entries(self._first_slots)), np.int64)
+        arena, used = np.empty(16 * self._first_slots, np.uint8), np.zeros(3, np.int64)
+        self._table = Table(empty_slots(self._first_slots), arena, ends, places, used, self._keys)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory the table takes."""
+        return sum(array.nbytes for array in self._table[:4])
+
+    def __len__(self) -> int:
+        return int(self._table.used[0])
+
+    def count_texts(self, data: Bytes, offsets: Ints, kind: int) -> None:
+        """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``, valid UTF-8, each on its own.
+
+        Args:
+            data: uint8, the bytes of all texts.
+            offsets: int64, shape (n_texts + 1,).
+            kind: `scanner_kind` of the split pattern.
+        """
+        cursor, classes = np.zeros(2, np.int64), character_classes()
+        while not count_texts(data, offsets, cursor, classes, kind, self._table, self._bounds, self._ones):
+            self._make_room()
+
+    def count_words(self, data: Bytes, offsets: Ints, counts: Ints) -> None:
+        """Add ``counts[w]`` for each word ``data[offsets[w]:offsets[w + 1]]``."""
+        cursor = np.zeros(1, np.int64)
+        while not count_words(data, offsets, counts, cursor, self._table):
+            self._make_room()
+
+    def entries(self) -> tuple[pa.LargeStringArray, Ints]:
+        """The distinct strings in order of arrival, and their counts."""
+        slots, arena, ends, places = self.filled()[:4]
+        n, offsets = len(ends), np.zeros(len(ends) + 1, np.int64)
+        offsets[1:] = ends
+        data = pa.py_buffer(arena[: offsets[-1]])  # no copy: what is in an arena never changes
+        counts = slots[places, 3].view(np.int64)
+        return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts
+
+    def filled(self) -> Table:
+        """The arrays as they are, with `ends` and `places` of the strings there are."""
+        return self._table._replace(ends=self._table.ends[: len(self)], places=self._table.places[: len(self)])
+
+    def count_part(self, other: Table, part: int, parts: int) -> None:
+        """Add what another table holds in one of `parts` ranges of hashes."""
+        cursor, scratch = np.zeros(1, np.int64), np.empty((2, BATCH), np.int64)
+        while not count_part(other, part, parts, cursor, self._table, *scratch):
+            self._make_room()
+
+    def _make_room(self) -> None:
+        slots, arena, ends, places, used, _ = self._table
+        more_slots = len(self) + MOST > len(ends)
+        arena_bytes = int(used[1] + used[2])
+        factor = 4 if len(slots) < _SMALL else 2
+        growing = slots.nbytes + ends.nbytes + places.nbytes
+        peak = growing * (1 + factor if more_slots else 1) + len(arena) + 2 * arena_bytes
+        if self._spill is not None and self._max_bytes is not None and peak > self._max_bytes and len(self) > 0:
+            self._spill(self)
+            self.clear()
+            return
+        if more_slots:
+            larger = empty_slots(factor * len(slots))
+            more = np.empty((2, _most_entries(len(larger))), np.int64)
+            more[:, : len(self)] = ends[: len(self)], places[: len(self)]
+            rehash(slots, more[1, : len(self)], larger)
+            self._table = self._table._replace(slots=larger, ends=more[0], places=more[1])
+        if arena_bytes > len(arena):
+            longer = np.empty(2 * arena_bytes, np.uint8)
+            longer[: used[1]] = arena[: used[1]]
+            self._table = self._table._replace(arena=longer)
+
+
+def _most_entries(n_slots: int) -> int:
+    """How full a table may get: more would make strings stray far from the slots that their hashes point to."""
+    return 3 * n_slots // 4
+
+
+def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Ints]:
+    """The distinct strings of all tables and the sums of their counts; the tables are changed, and no longer of use.
+
+    Thread k adds to table k what the other tables hold in the k-th range of hashes. Nothing else of a table is
+    written, so the others may read it meanwhile. A table may outgrow its bound here, but is never spilled, which would
+    lose what it holds.
+
+    >>> tables = [TokenTable(), TokenTable()]
+    >>> for table in tables:
+    ...     table.count_words(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 5, 2]))
+    >>> strings, counts = merge_tables(tables)
+    >>> sorted(zip(strings.to_pylist(), counts.tolist()))
+    [('ab', 6), ('c', 10)]
+    """
+    n = len(tables)
+    if n == 1:
+        return tables[0].entries()
+    for table in tables:
+        table._spill = None
+    before = [table.filled() for table in tables]
+
+    def merge(part: int) -> tuple[int, int]:
+        for other in (*range(part), *range(part + 1, n)):
+            tables[part].count_part(before[other], part, n)
+        return part_size(tables[part].filled(), part, n)
+
+    with ThreadPoolExecutor(n, thread_name_prefix="mws-merge") as pool:
+        ends = np.cumsum([(0, 0), *pool.map(merge, range(n))], axis=0)
+        data, offsets = np.empty(ends[-1, 1], np.uint8), np.zeros(ends[-1, 0] + 1, np.int64)
+        counts = np.empty(ends[-1, 0], np.int64)
+        offsets[ends[:, 0]] = ends[:, 1]
+
+        def copy(part: int) -> None:
+            first, after = ends[part : part + 2, 0]
+            copy_part(tables[part].filled(), part, n, data, offsets[first : after + 1], counts[first:after])
+
+        list(pool.map(copy, range(n)))
+    return pa.LargeStringArray.from_buffers(len(counts), pa.py_buffer(offsets), pa.py_buffer(data)), counts

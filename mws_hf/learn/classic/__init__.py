@@ -1,0 +1,1 @@
+"""The published MwS coefficient, exact, and merges by it."""

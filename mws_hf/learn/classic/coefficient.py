@@ -1,0 +1,186 @@
+"""The classic MwS coefficient of a pair, term by term, with its hyper-parameters; counting and merging live elsewhere.
+
+Counts are over the current segmentation, weighted by word counts: u(x) tokens x, b(l, r) adjacent pairs, N the sum of
+u, B the sum of b, avg = sum of len(x) * u(x) / N, the mean token length in characters. L = max(1, length of l without
+leading whitespace), R = length of r, n = L + R. All logarithms have base `log_base`.
+
+    candidate    n <= max_merge_len and |n - sqrt(avg)| <= max_len_delta
+    p_l          u(l) / N
+    p_r          (u(r) / N) ** 0.75
+    p_b          b / B
+    t            (b - u(l) * p_r) / sqrt(b)
+    association  (log(max(1e-24, p_b / (p_l * p_r))) + log(max(1, t + 1))) / 2
+    penalty      sqrt(n**2 - L**2 - R**2) / avg
+    gain         -p_r * log(p_r) - p_l * log(p_l) + p_b * log(p_b)
+    coefficient  max(0, association - log(log_base - len_norm_factor + len_norm_factor * penalty) + gain)
+
+Source: the MwS ("Matvejev word Shredder") notebook. x ** 0.75 is sqrt(x) * sqrt(sqrt(x)), and the logarithm is that of
+`kernels.arithmetic`: both the same on every machine. Total order: the larger coefficient rounded to 1e-9; then the
+smaller left id, then the smaller right id (ids: alphabet in code-point order, then merges in rank order). Combining
+marks are characters like all others here, so tokens may begin with one: the published score knows no graphemes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mws_hf.errors import MwSError
+from mws_hf.kernels.arithmetic import log
+
+UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
+NOT_A_CANDIDATE = -(1 << 62)
+
+
+@dataclass(frozen=True)
+class ClassicScore:
+    """Hyper-parameters of the classic coefficient under their published names and defaults.
+
+    Args:
+        len_norm_factor: weight of the length penalty, 0 to `log_base`.
+        log_base: base of all logarithms, greater than 1.
+        max_merge_len: longest product in characters, not counting leading whitespace.
+        max_len_delta: largest distance between a product's length and the root of the mean token length.
+        stop_threshold: stop when the best coefficient is not above this; None: when it is 0.
+
+    Raises:
+        MwSError: a value is out of range.
+
+    >>> ClassicScore(log_base=1)
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: log_base=1 must be a number greater than 1
+    """
+
+    len_norm_factor: float = 2.0
+    log_base: float = 2.0
+    max_merge_len: int = 5
+    max_len_delta: float = 2.0
+    stop_threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 < self.log_base < math.inf:
+            raise MwSError(f"log_base={self.log_base} must be a number greater than 1")
+        if not 0 <= self.len_norm_factor <= self.log_base:
+            raise MwSError(
+                f"len_norm_factor={self.len_norm_factor} must lie between 0 and log_base={self.log_base}: beyond, the "
+                "length penalty is the logarithm of a negative number"
+            )
+        if not 2 <= self.max_merge_len < 1 << 20:
+            raise MwSError(f"max_merge_len={self.max_merge_len} must be at least 2, the length of the shortest pair")
+        if not self.max_len_delta >= 0:
+            raise MwSError(f"max_len_delta={self.max_len_delta} must be 0 or more")
+        if self.stop_threshold is not None and math.isnan(self.stop_threshold):
+            raise MwSError("stop_threshold is not a number; give a number or None")
+
+    @property
+    def floor(self) -> int:
+        """A pair must have more than this many units of 1e-9 to be merged."""
+        threshold = 0.0 if self.stop_threshold is None else max(0.0, min(self.stop_threshold, 1e6))
+        return to_units(threshold)
+
+
+class Counts(NamedTuple):
+    """What the coefficient of a pair depends on.
+
+    Attributes:
+        u_l: tokens l.
+        u_r: tokens r.
+        b: adjacent pairs (l, r).
+        left_size: L, characters of l without leading whitespace, at least 1.
+        right_size: R, characters of r.
+        n_tokens: N, all tokens.
+        n_pairs: B, all adjacent pairs.
+        n_characters: all characters, so that avg = n_characters / N.
+    """
+
+    u_l: int
+    u_r: int
+    b: int
+    left_size: int
+    right_size: int
+    n_tokens: int
+    n_pairs: int
+    n_characters: int
+
+
+class Terms(NamedTuple):
+    """Every term of a coefficient, in the notation of the module docstring.
+
+    Attributes:
+        p_l: share of l among tokens.
+        p_r: share of r among tokens, to the power 0.75.
+        p_b: share of (l, r) among adjacent pairs.
+        pmi: log(p_b / (p_l * p_r)).
+        t_score: t.
+        association: mean of pmi and log(max(1, t + 1)).
+        penalty: the length penalty before its logarithm.
+        length: what the penalty contributes, -log(log_base - len_norm_factor + len_norm_factor * penalty).
+        gain: entropy of the parts minus entropy of the pair.
+        total: association + length + gain, before it is cut at 0.
+    """
+
+    p_l: float
+    p_r: float
+    p_b: float
+    pmi: float
+    t_score: float
+    association: float
+    penalty: float
+    length: float
+    gain: float
+    total: float
+
+
+def terms_of(counts: Counts, len_norm_factor: float, log_base: float) -> Terms:
+    """All terms of a pair with b > 0. The engine compiles this very function, so it is written for both worlds."""
+    per_log = log(log_base)
+    average = counts.n_characters / counts.n_tokens
+    p_l = counts.u_l / counts.n_tokens
+    root = math.sqrt(counts.u_r / counts.n_tokens)
+    p_r = root * math.sqrt(root)
+    p_b = counts.b / counts.n_pairs
+    t_score = (counts.b - counts.u_l * p_r) / math.sqrt(counts.b)
+    pmi = log(max(1e-24, p_b / (p_l * p_r))) / per_log
+    association = 0.5 * (pmi + log(max(1.0, t_score + 1.0)) / per_log)
+    penalty = math.sqrt(2.0 * counts.left_size * counts.right_size) / average
+    length = -log(log_base - len_norm_factor + len_norm_factor * penalty) / per_log
+    gain = (p_b * log(p_b) - p_r * log(p_r) - p_l * log(p_l)) / per_log
+    return Terms(p_l, p_r, p_b, pmi, t_score, association, penalty, length, gain, association + length + gain)
+
+
+def is_candidate(size: int, n_tokens: int, n_characters: int, max_merge_len: int, max_len_delta: float) -> bool:
+    """Whether a product of `size` = L + R characters may be made while the mean token length is what it is."""
+    return size <= max_merge_len and abs(size - math.sqrt(n_characters / n_tokens)) <= max_len_delta
+
+
+def to_units(coefficient: float) -> int:
+    """A coefficient as a whole number of 1e-9, rounded half up: what is compared."""
+    return math.floor(coefficient * UNITS + 0.5)
+
+
+def terms(counts: Counts, score: ClassicScore | None = None) -> Terms:
+    """Every term of the coefficient, whether or not the pair is a candidate.
+
+    >>> found = terms(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
+    >>> round(found.pmi, 3), round(found.t_score, 3), round(found.gain, 3), round(found.total, 3)
+    (2.053, 1.175, 0.495, 0.667)
+    """
+    score = score or ClassicScore()
+    return terms_of(counts, score.len_norm_factor, score.log_base)
+
+
+def coefficient(counts: Counts, score: ClassicScore | None = None) -> float:
+    """The coefficient of a pair, rounded to 1e-9; 0 for a pair that is no candidate.
+
+    >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
+    0.666736425
+    >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=3, right_size=3, n_tokens=40, n_pairs=30, n_characters=60))
+    0.0
+    """
+    score = score or ClassicScore()
+    size = counts.left_size + counts.right_size
+    if not is_candidate(size, counts.n_tokens, counts.n_characters, score.max_merge_len, score.max_len_delta):
+        return 0.0
+    return max(0, to_units(terms(counts, score).total)) / UNITS

@@ -1,0 +1,175 @@
+"""Why the classic criterion merged what it merged: the terms of a coefficient at a given moment; it chooses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.errors import MwSError
+from mws_hf.kernels.int_table import find_pair
+from mws_hf.learn.classic.coefficient import ClassicScore, Counts, Terms, coefficient, is_candidate, terms
+from mws_hf.learn.classic.kernels import count_tokens
+from mws_hf.learn.classic.learner import learn_classic
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.tables import NO_LIMIT, open_table
+from mws_hf.learn.symbols import SymbolCorpus
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One pair at one moment.
+
+    Attributes:
+        left: left part.
+        right: right part.
+        counts: what was counted.
+        terms: every term of the coefficient; None when the pair occurs nowhere.
+        candidate: whether the lengths allow the merge at that moment.
+        coefficient: what is compared: the total rounded to 1e-9, 0 when negative or no candidate.
+    """
+
+    left: str
+    right: str
+    counts: Counts
+    terms: Terms | None
+    candidate: bool
+    coefficient: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers under one roof, for tables and JSON."""
+        row = {"left": self.left, "right": self.right, **self.counts._asdict()}
+        row |= dict.fromkeys(Terms._fields) if self.terms is None else self.terms._asdict()
+        return {**row, "candidate": self.candidate, "coefficient": self.coefficient}
+
+
+def explain_pair(
+    corpus: SymbolCorpus,
+    left: str,
+    right: str,
+    score: ClassicScore | None = None,
+    merges: Sequence[tuple[str, str]] | None = None,
+    *,
+    show_progress: bool = False,
+) -> Explanation:
+    """Every term of the coefficient of (left, right) after the merges that make its parts.
+
+    Args:
+        corpus: the training words.
+        left: left part: a character of the corpus or the product of a merge.
+        right: right part, likewise.
+        score: hyper-parameters; the published ones when absent.
+        merges: carried out first; None: the merges the criterion learns until both parts are tokens.
+        show_progress: a bar on stderr when it is a terminal.
+
+    Raises:
+        MwSError: a part is not a token then.
+
+    >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
+    >>> found = explain_pair(words, "ч", "и")
+    >>> found.counts.b, round(found.terms.pmi, 3), round(found.terms.gain, 3), found.coefficient
+    (3, 2.12, 0.475, 0.618186445)
+    >>> explain_pair(words, "чи", "т").counts.u_l
+    3
+    """
+    score = score or ClassicScore()
+    if merges is None:
+        merges = _merges_up_to(corpus, {left, right}, score, show_progress)
+    segmentation = Segmentation(corpus)
+    segmentation.apply(merges)
+    ids = [segmentation.tokens.index(part) if part in segmentation.tokens else -1 for part in (left, right)]
+    if -1 in ids:
+        raise MwSError(f"{left!r} + {right!r}: {(left, right)[ids.index(-1)]!r} is neither a character nor a product")
+    values = segmentation.cell_values(None)
+    table = open_table(segmentation.text, values, segmentation.tokens, (1, NO_LIMIT, NO_LIMIT))
+    pair = int(find_pair(table.keys, table.ids, *ids))
+    b = int(table.value[pair]) if pair >= 0 else 0
+    return _explanation(segmentation, _unigrams(segmentation, values), (ids[0], ids[1]), b, score)
+
+
+def explain_merges(
+    corpus: SymbolCorpus,
+    merges: int | Sequence[tuple[str, str]],
+    score: ClassicScore | None = None,
+    *,
+    show_progress: bool = False,
+) -> list[Explanation]:
+    """Every term of each merge's coefficient at the time it was taken.
+
+    Args:
+        corpus: the training words.
+        merges: a merge list to replay, whoever learnt it; or the number of merges to learn by the classic criterion.
+        score: hyper-parameters; the published ones when absent.
+        show_progress: a bar on stderr when it is a terminal.
+
+    Raises:
+        MwSError: a merge names a part that is no token yet.
+
+    >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
+    >>> [(e.left, e.right, e.counts.b, e.coefficient) for e in explain_merges(words, 2)]
+    [('ч', 'и', 3, 0.618186445), ('и', 'с', 2, 1.123753196)]
+    """
+    score = score or ClassicScore()
+    if isinstance(merges, int):
+        merges = learn_classic(corpus, merges, score, show_progress=show_progress).merges
+    segmentation = Segmentation(corpus)
+    values = segmentation.cell_values(None)
+    unigrams = np.append(_unigrams(segmentation, values), np.zeros(len(merges), np.int64))
+    found = []
+    for step in segmentation.replay(merges, values):
+        found.append(_explanation(segmentation, unigrams, (step.left, step.right), step.value, score))
+        unigrams[step.left] -= step.replaced
+        unigrams[step.right] -= step.replaced
+        unigrams[len(segmentation.tokens) - 1] = step.replaced
+    return found
+
+
+def _merges_up_to(
+    corpus: SymbolCorpus, parts: set[str], score: ClassicScore, show_progress: bool
+) -> list[tuple[str, str]]:
+    """The classic merges up to the last one that makes one of the parts; none when all parts are characters."""
+    missing = parts.difference(corpus.alphabet)
+    if not missing:
+        return []
+    merges = learn_classic(corpus, NO_LIMIT, score, show_progress=show_progress).merges
+    made = [rank for rank, (left, right) in enumerate(merges) if left + right in missing]
+    return merges[: made[-1] + 1] if made else merges
+
+
+def _unigrams(segmentation: Segmentation, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    lengths = np.fromiter(map(len, segmentation.tokens), np.int32, len(segmentation.tokens))
+    unigrams = np.zeros(len(lengths), np.int64)
+    count_tokens(segmentation.text, values, lengths, unigrams)
+    return unigrams
+
+
+def _explanation(
+    segmentation: Segmentation,
+    unigrams: npt.NDArray[np.int64],
+    ids: tuple[int, int],
+    b: int,
+    score: ClassicScore,
+) -> Explanation:
+    corpus = segmentation.corpus
+    left, right = (segmentation.tokens[i] for i in ids)
+    widths = np.diff(corpus.starts)
+    n_tokens = int(unigrams.sum())
+    counts = Counts(
+        u_l=int(unigrams[ids[0]]),
+        u_r=int(unigrams[ids[1]]),
+        b=b,
+        left_size=max(1, len(left.lstrip())),
+        right_size=len(right),
+        n_tokens=n_tokens,
+        n_pairs=n_tokens - int(corpus.weights[widths > 0].sum()),
+        n_characters=int((corpus.weights * widths).sum()),
+    )
+    size = counts.left_size + counts.right_size
+    possible = n_tokens > 0 and is_candidate(
+        size, n_tokens, counts.n_characters, score.max_merge_len, score.max_len_delta
+    )
+    found = terms(counts, score) if b > 0 else None
+    return Explanation(left, right, counts, found, possible, coefficient(counts, score) if found is not None else 0.0)

@@ -1,0 +1,103 @@
+"""The classic MwS algorithm as an executable spec, in plain Python: read this first. `classic_engine` is the fast twin.
+
+Every merge recounts the whole corpus, so use it on small lists only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+from mws_hf.learn.classic.coefficient import UNITS, ClassicScore, Counts, coefficient, to_units
+from mws_hf.learn.engine.strings import BYTE_TOKENS
+from mws_hf.learn.symbols import Learnt, SymbolCorpus
+
+Pair = tuple[str, str]
+
+
+def learn_classic_reference(
+    corpus: SymbolCorpus,
+    n_merges: int,
+    score: ClassicScore | None = None,
+    *,
+    forbidden: frozenset[str] = frozenset(),
+    max_token_length: int | None = None,
+    min_frequency: int = 1,
+) -> Learnt:
+    """Repeatedly merge the adjacent pair with the highest coefficient; arguments as `classic_engine.learn_classic`.
+
+    Stops when the best coefficient is 0 (or not above `score.stop_threshold`). Pairs whose product is a token already,
+    is in `forbidden` or reads like a byte token are passed over. Ties: see `mws_hf.learn.classic.coefficient`.
+
+    >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
+    >>> learn_classic_reference(words, 3).merges
+    [('ч', 'и'), ('и', 'с'), ('п', 'ис')]
+    """
+    score = score or ClassicScore()
+    words = [(list(corpus.word(w)), int(corpus.weights[w])) for w in range(len(corpus))]
+    ids = {character: i for i, character in enumerate(corpus.alphabet)}
+    barred = {*forbidden, *BYTE_TOKENS}
+    merges: list[Pair] = []
+    scores: list[float] = []
+    while len(merges) < n_merges:
+        candidates = [
+            (-to_units(value), ids[left], ids[right], (left, right))
+            for (left, right), (count, value) in coefficients(words, score).items()
+            if to_units(value) > score.floor
+            and count >= min_frequency
+            and left + right not in ids
+            and left + right not in barred
+            and len(left + right) <= (max_token_length or 1 << 30)
+        ]
+        if not candidates:
+            return Learnt(merges, scores, exhausted=True)
+        value, _, _, best = min(candidates)
+        merges.append(best)
+        scores.append(-value / UNITS)
+        ids["".join(best)] = len(ids)
+        words = [(replace(tokens, best), weight) for tokens, weight in words]
+    return Learnt(merges, scores, exhausted=False)
+
+
+def coefficients(words: list[tuple[list[str], int]], score: ClassicScore) -> dict[Pair, tuple[int, float]]:
+    """Count b and coefficient of every adjacent pair of a segmented corpus of (tokens, weight)."""
+    tokens: Counter[str] = Counter()
+    pairs: Counter[Pair] = Counter()
+    for word, weight in words:
+        for token in word:
+            tokens[token] += weight
+        for pair in pairwise(word):
+            pairs[pair] += weight
+    n_characters = sum(len(token) * count for token, count in tokens.items())
+    found = {}
+    for (left, right), b in pairs.items():
+        counts = Counts(
+            u_l=tokens[left],
+            u_r=tokens[right],
+            b=b,
+            left_size=max(1, len(left.lstrip())),
+            right_size=len(right),
+            n_tokens=tokens.total(),
+            n_pairs=pairs.total(),
+            n_characters=n_characters,
+        )
+        found[left, right] = b, coefficient(counts, score)
+    return found
+
+
+def replace(tokens: list[str], pair: Pair) -> list[str]:
+    """Put the product in place of every occurrence of the pair, from left to right.
+
+    >>> replace(["a", "a", "a", "b"], ("a", "a"))
+    ['aa', 'a', 'b']
+    """
+    out: list[str] = []
+    i = 0
+    while i < len(tokens):
+        if i + 1 < len(tokens) and (tokens[i], tokens[i + 1]) == pair:
+            out.append(tokens[i] + tokens[i + 1])
+            i += 2
+        else:
+            out.append(tokens[i])
+            i += 1
+    return out

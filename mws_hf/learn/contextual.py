@@ -1,0 +1,294 @@
+"""The contextual criterion as a learner: evidence for the words of a list, and the merges it is worth. No tokenizer.
+
+A pair of tokens is worth the sum over its occurrences of 1 - (1 + lambda) * P(boundary between them): each occurrence
+inside a morph earns 1, each across a boundary costs lambda. Which pre-tokens are words is told in `forms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.jit import njit
+from mws_hf.kernels.memory import give_back
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.tables import NO_LIMIT
+from mws_hf.learn.evidence.forms import (
+    CharacterTable,
+    Forms,
+    count_graphemes,
+    find_words,
+    fold,
+    split_graphemes,
+    with_lower_case,
+)
+from mws_hf.learn.evidence.graphemes import MarkedLetters, find_marked_letters, grapheme_merges
+from mws_hf.learn.evidence.mixture import boundary_probabilities
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.spelled import Spelled, find_among, numbering, symbol_corpus
+from mws_hf.learn.symbols import Learnt, SymbolCorpus
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Doubles = npt.NDArray[np.float64]
+
+UNIT = 1 << 16
+"""Value of an occurrence that is surely inside a morph; evidence is rounded to 1 / UNIT before anything is compared."""
+
+FORM_UNIT = 256
+"""Weight of a core, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
+(equal shares cost lower-case English words .008 of F1, Russian ones .002)."""
+
+NO_WORD = -2
+
+UNKNOWN = 0.5
+"""Boundary probability inside words without evidence."""
+
+SEED_SHARE = 8
+"""At most 1 / SEED_SHARE of the merges join the space with a letter; only Han-like alphabets or tiny budgets need more.
+The letters left out join the space where their words earn it."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Boundary evidence of the word types it was computed from.
+
+    Attributes:
+        spelled_cores: the types, case-folded letters, by count.
+        probabilities: float64, one a character of the cores: probability of a boundary after it; 0 at the end of a
+            core and between a letter and its mark.
+        settings: the constants used.
+    """
+
+    spelled_cores: Spelled
+    probabilities: Doubles
+    settings: EvidenceSettings = field(default_factory=EvidenceSettings)
+
+    @cached_property
+    def cores(self) -> list[str]:
+        """The types as strings."""
+        return self.spelled_cores.strings()
+
+    @property
+    def starts(self) -> Longs:
+        """int64, shape (n_cores + 1,), where each core's characters begin in `probabilities`."""
+        return self.spelled_cores.starts
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {core: i for i, core in enumerate(self.cores)}
+
+    def find(self, cores: Sequence[str] | Spelled) -> Ints:
+        """Index of each core among the types, -1 where it is none of them."""
+        return find_among(Spelled.of(cores), self.spelled_cores)
+
+    def word(self, pretoken: str) -> list[float] | None:
+        """Probability of a boundary after each character of a pre-token; None if it is not among the types.
+
+        A leading space belongs to the word (0), any other leading character does not (1).
+        """
+        places = find_words([pretoken])
+        lead = int(places.begins[0])
+        core = self._index.get(fold(pretoken[lead:])) if places.is_word[0] else None
+        if core is None:
+            return None
+        before = [0.0 if places.spaced[0] else 1.0] * lead
+        return before + [float(p) for p in self.probabilities[self.starts[core] : self.starts[core + 1]]]
+
+    def boundaries(self, pretokens: Sequence[str] | Spelled) -> Doubles:
+        """`word` of many pre-tokens, one after another.
+
+        Where nothing is known of a word it is 0.5 at every junction inside it but those before combining marks; 0 in
+        pre-tokens that are no words.
+        """
+        places = find_words(pretokens)
+        words = np.nonzero(places.is_word)[0]
+        core = np.full(len(places.text), NO_WORD, np.int32)
+        core[words] = self.find(places.cores(words))
+        out = np.zeros(len(places.text.points))
+        text, mark = places.text, places.table.mark
+        _fill_boundaries(
+            text.points, text.starts, places.begins, places.spaced, core, mark, self.starts, self.probabilities, out
+        )
+        return out
+
+
+@njit(nogil=True)
+def _fill_boundaries(
+    points: Ints, starts: Longs, begins: Longs, spaced: Mask, core: Ints, mark: Mask,
+    core_starts: Longs, probabilities: Doubles, out: Doubles,
+) -> None:  # fmt: skip
+    """`Evidence.boundaries`, given the core of each pre-token: NO_WORD, or -1 for a word without evidence."""
+    for w in range(len(core)):
+        if core[w] == NO_WORD:
+            continue
+        begin, end = begins[w], starts[w + 1]
+        if begin > starts[w] and not spaced[w]:
+            out[starts[w]] = 1.0
+        if core[w] < 0:
+            for i in range(begin, end - 1):
+                out[i] = 0.0 if mark[points[i + 1]] else UNKNOWN
+        else:
+            for i in range(begin, end):
+                out[i] = probabilities[core_starts[core[w]] + i - begin]
+
+
+def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_threads: int | None = None) -> Evidence:
+    """Evidence for the `max_types` most frequent cores of 2 to `max_word_length` graphemes.
+
+    Args:
+        forms: from `collect_forms`.
+        settings: constants of the recipe.
+        n_threads: threads; all cores when absent. The result does not depend on it.
+    """
+    settings = settings or EvidenceSettings()
+    cores = forms.spelled_cores
+    sizes = count_graphemes(cores)
+    chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
+    types = cores.take(chosen)
+    del forms, cores, sizes, chosen
+    graphemes = split_graphemes(types)
+    give_back()
+    found = np.zeros(len(graphemes.last))
+    found[graphemes.last] = boundary_probabilities(graphemes.corpus, settings, n_threads)
+    return Evidence(types, found, settings)
+
+
+def learn_contextual(
+    forms: Forms,
+    alphabet: Sequence[str],
+    n_merges: int,
+    evidence: Evidence,
+    *,
+    types: bool = True,
+    min_occurrences: int = 2,
+    min_frequency: int = 0,
+    max_token_length: int | None = None,
+    forbidden: frozenset[str] = frozenset(),
+    show_progress: bool = False,
+) -> tuple[Learnt, Segmentation]:
+    """Learn morph merges from words that have evidence; also the words cut by them, to build on.
+
+    First come letters with their combining marks, also those seen once and in words without evidence, up to half of the
+    merges (see `graphemes`); then the merges of the space with each letter of the alphabet and each letter with marks
+    that begins a word, by code points, so that a space is never a token before a letter; then pairs by their worth
+    until none is positive.
+
+    Args:
+        forms: from `collect_forms`; those without evidence take no part.
+        alphabet: the characters that are tokens.
+        n_merges: how many merges are wanted.
+        evidence: from `collect_evidence`, usually of the same forms.
+        types: every core weighs the same, shared out among its forms and their lower-case twins; False: forms weigh
+            their counts.
+        min_occurrences: least number of forms' places where a pair must stand, the first merges excepted; lower-case
+            twins count.
+        min_frequency: least number of a pair's occurrences in forms, twins left out, the first merges excepted: 1 a
+            form when `types`, else weighted by count.
+        max_token_length: longest token in characters, a leading space included.
+        forbidden: strings that must not become tokens.
+        show_progress: a bar on stderr when it is a terminal.
+    """
+    n_forms = len(forms.counts)
+    marked = find_marked_letters(forms.spelled_forms, forms.counts)
+    forms = with_lower_case(forms) if types else forms
+    frequencies = (np.arange(len(forms.counts)) < n_forms).astype(np.int64) if types else forms.counts
+    core = evidence.find(forms.spelled_cores)[forms.core_of]
+    kept = np.nonzero(core >= 0)[0]
+    core, weights, frequencies = core[kept], _shares(forms)[kept] if types else forms.counts[kept], frequencies[kept]
+    words = forms.spelled_forms.take(kept)
+    del forms, kept
+    corpus = symbol_corpus(words, frequencies, alphabet)
+    values = _junction_values(words, core, weights, evidence, alphabet, corpus)
+    del words, core, weights, frequencies
+    give_back()
+    limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
+    graphemes = grapheme_merges(marked, alphabet, n_merges // 2, **limits)
+    first = graphemes + _seeds(corpus, n_merges, marked, graphemes, **limits)
+    segmentation = Segmentation(corpus)
+    segmentation.apply(first)
+    give_back()
+    learnt = segmentation.learn(
+        values,
+        n_merges - len(first),
+        min_occurrences=min_occurrences,
+        min_frequency=min_frequency,
+        show_progress=show_progress,
+        title="morph merges",
+        **limits,
+    )
+    unit = float(UNIT * FORM_UNIT if types else UNIT)
+    scores = [0.0] * len(first) + [score / unit for score in learnt.scores]
+    return Learnt(first + learnt.merges, scores, learnt.exhausted), segmentation
+
+
+def _shares(forms: Forms) -> Longs:
+    """What each form weighs of its core's `FORM_UNIT`."""
+    total = np.bincount(forms.core_of, forms.counts)[forms.core_of]
+    return np.maximum(1, np.rint(FORM_UNIT * forms.counts / total)).astype(np.int64)
+
+
+def _junction_values(
+    forms: Spelled, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str], corpus: SymbolCorpus
+) -> Longs:
+    """Worth of the junctions of forms in 1 / UNIT of an occurrence times weight, by cells of their corpus.
+
+    Returns:
+        int64, one a cell (see learn/engine/pairs.py); 0 in those between words.
+    """
+    number = numbering(alphabet)[1]
+    values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
+    _fill_values(
+        forms.points, forms.starts, core, weights, evidence.starts, evidence.probabilities,
+        evidence.settings.crossing_penalty, number, values,
+    )  # fmt: skip
+    return values
+
+
+@njit(nogil=True)
+def _fill_values(
+    points: Ints, starts: Longs, core: Ints, weights: Longs, core_starts: Longs, probabilities: Doubles, penalty: float,
+    number: Ints, values: Longs,
+) -> None:  # fmt: skip
+    """Write the values of characters that have a number, each unbroken run of them behind a cell that is left out."""
+    cell = -1
+    for w in range(len(core)):
+        shift = core_starts[core[w] + 1] - starts[w + 1]
+        for i in range(starts[w], starts[w + 1]):
+            if number[points[i]] < 0:
+                continue
+            cell += 2 if i == starts[w] or number[points[i - 1]] < 0 else 1
+            within = i + shift >= core_starts[core[w]]
+            j = probabilities[i + shift] if within else 0.0
+            worth = int(np.rint(UNIT * (1 - (1 + penalty) * j)))
+            values[cell] = worth * weights[w]
+
+
+def _seeds(
+    corpus: SymbolCorpus,
+    n_merges: int,
+    marked: MarkedLetters,
+    graphemes: Sequence[tuple[str, str]],
+    *,
+    max_token_length: int | None,
+    forbidden: frozenset[str],
+) -> list[tuple[str, str]]:
+    """Merges of the space with letters, by code point; the most frequent word-initial ones where there are too many."""
+    room = n_merges // SEED_SHARE
+    if " " not in corpus.alphabet:
+        return []
+    points = np.array([ord(c) for c in corpus.alphabet], np.int32)
+    seconds = corpus.starts[:-1][corpus.symbols[corpus.starts[:-1]] == corpus.alphabet.index(" ")] + 1
+    frequency = np.bincount(corpus.symbols[seconds[seconds < len(corpus.symbols)]], minlength=len(points)).tolist()
+    letters = {corpus.alphabet[i]: frequency[i] for i in np.nonzero(CharacterTable(points).letter[points])[0].tolist()}
+    products = (left + right for left, right in graphemes)
+    letters |= {product: marked.initial[product] for product in products if product in marked.initial}
+    most = sorted(letters, key=lambda letter: (-letters[letter], letter))[:room]
+    longest = max_token_length or NO_LIMIT
+    return [(" ", c) for c in sorted(most) if " " + c not in forbidden and len(c) < longest]

@@ -1,0 +1,1 @@
+"""Greedy merging of adjacent pairs of tokens, whatever their values come from."""

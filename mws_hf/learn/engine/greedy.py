@@ -1,0 +1,144 @@
+"""Merge kernels that always take the most valuable pair: a heap with lazy entries; not where values come from.
+
+Order of the heap: larger value, then smaller left id, then smaller right id (that of `tokenizers`' BpeTrainer).
+`queued[p]` is the greatest value under which pair p stands in the heap and never less than its present value, so the
+top entry, when it is not stale, is the best pair of all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.heap import pop, push, sift_down
+from mws_hf.kernels.int_table import pair_key, slot_of
+from mws_hf.kernels.jit import njit
+from mws_hf.learn.engine.pairs import PAIRS, TOKENS, TOUCHED, PairTable, has_room, take
+from mws_hf.learn.engine.strings import known, remember
+
+REACHED, EXHAUSTED, ROOM, ASK = 0, 1, 2, 3
+NOT_QUEUED = np.iinfo(np.int64).min
+SIZE, ASKED = 0, 1  # indexes into Queue.used
+
+Array = npt.NDArray[Any]
+
+
+class Queue(NamedTuple):
+    """Candidates. `heap` (kernels/heap.py): the negated value and the `pair_key`; `queued`: int64, by pair.
+
+    `used`: int64, how many entries the heap has, and the pair that the caller is asked about.
+    """
+
+    heap: Array
+    queued: Array
+    used: Array
+
+
+@njit
+def _add(t: PairTable, q: Queue, p: int) -> None:
+    """Queue pair `p` under its present value."""
+    q.queued[p] = t.value[p]
+    q.used[SIZE] = push(q.heap, q.used[SIZE], -t.value[p], pair_key(t.left[p], t.right[p]))
+
+
+@njit(nogil=True)
+def fill_queue(t: PairTable, q: Queue, least: tuple[int, int]) -> None:
+    """Queue every pair of the table; `least` is (occurrences, value) of a candidate."""
+    for p in range(t.used[PAIRS]):
+        if t.places[p] >= least[0] and t.value[p] >= least[1]:
+            _add(t, q, p)
+
+
+@njit
+def _best(t: PairTable, q: Queue, least: tuple[int, int]) -> int:
+    """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
+    keys, ids, value, places, heap, queued, used = t.keys, t.ids, t.value, t.places, q.heap, q.queued, q.used
+    while used[SIZE] > 0:
+        p = np.int64(ids[slot_of(keys, heap[0, 1])])
+        if -heap[0, 0] != queued[p]:
+            used[SIZE] = pop(heap, used[SIZE])
+        elif places[p] < least[0] or value[p] < least[1]:
+            queued[p] = NOT_QUEUED
+            used[SIZE] = pop(heap, used[SIZE])
+        elif value[p] < queued[p]:
+            queued[p] = value[p]
+            heap[0, 0] = -value[p]
+            sift_down(heap, used[SIZE])
+        else:
+            return int(p)
+    return -1
+
+
+@njit(nogil=True)
+def most_pushes(t: PairTable, p: int) -> int:
+    """Upper bound of the pairs that merging `p` can add to the heap: two lost and two new for each neighbour."""
+    return int(4 * min(np.int64(t.listed[p]), t.used[TOKENS] + 1))
+
+
+@njit(nogil=True)
+def _frequency(t: PairTable, p: int, weights: Array) -> int:
+    """Occurrences of a pair, each with the weight of its first cell."""
+    tok, arena, left, right, total = t.tok, t.arena, t.left[p], t.right[p], np.int64(0)
+    size = t.length[left]
+    for s in range(t.begin[p], t.begin[p] + t.listed[p]):
+        i = arena[s]
+        if tok[i] == left and tok[i + size] == right:
+            total += weights[i]
+    return int(total)
+
+
+@njit(nogil=True)
+def advance(
+    t: PairTable,
+    q: Queue,
+    strings: Array,
+    goal: int,
+    least: tuple[int, int],
+    limits: tuple[int, int, int],
+    accepted: int,
+    weights: Array,
+    min_frequency: int,
+) -> int:
+    """Merge until there are `goal` tokens or the caller is needed; the pair in question is ``q.used[ASKED]``.
+
+    Args:
+        t: the pair table.
+        q: its candidates.
+        strings: hashes of the strings that may not be made again (strings.py).
+        goal: number of tokens to stop at.
+        least: (occurrences, value) below which a pair is no candidate.
+        limits: see `take`.
+        accepted: a pair the caller has found to make a new string although its hash is known; else -1.
+        weights: int64, by cell, how often each word counts in a frequency; empty when there is no `min_frequency`.
+        min_frequency: least sum of `weights` over a pair's occurrences, looked at when its turn comes.
+
+    Returns:
+        REACHED, EXHAUSTED, ROOM (enlarge the arrays), or ASK (is the string new?).
+    """
+    while t.used[TOKENS] < goal:
+        p = _best(t, q, least)
+        q.used[ASKED] = p
+        if p < 0:
+            return EXHAUSTED
+        if len(weights) > 0 and _frequency(t, p, weights) < min_frequency:
+            t.value[p] = t.places[p] = t.listed[p] = 0  # for good: occurrences only vanish
+            continue
+        left, right = t.left[p], t.right[p]
+        product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
+        if p != accepted and known(strings, product):
+            return ASK
+        if not has_room(t, p) or len(q.heap) - q.used[SIZE] < most_pushes(t, p):
+            return ROOM
+        first = t.used[PAIRS]
+        t.token_score[t.used[TOKENS]] = t.value[p]
+        q.queued[p] = NOT_QUEUED
+        q.used[SIZE] = pop(q.heap, q.used[SIZE])
+        take(t, p, limits)
+        remember(strings, product)
+        for k in range(t.used[TOUCHED] + t.used[PAIRS] - first):
+            p = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]
+            if t.places[p] >= least[0] and t.value[p] >= least[1] and t.value[p] > q.queued[p]:
+                _add(t, q, p)
+    return REACHED

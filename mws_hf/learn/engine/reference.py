@@ -1,0 +1,91 @@
+"""The merge engine as an executable spec: plain lists, a recount at each merge; for reading and tests, not for use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from mws_hf.learn.engine.strings import BYTE_TOKENS
+from mws_hf.learn.symbols import Learnt, SymbolCorpus
+
+Word = list[tuple[int, int]]
+
+
+def learn_by_junction_value_reference(
+    corpus: SymbolCorpus,
+    values: Sequence[int] | None,
+    n_merges: int,
+    *,
+    min_occurrences: int = 1,
+    min_value: int = 1,
+    min_frequency: int = 0,
+    max_token_length: int | None = None,
+    forbidden: frozenset[str] = frozenset(),
+) -> Learnt:
+    """What `engine.learn_by_junction_value` must return, merge for merge; same arguments.
+
+    A word is a list of (token id, value of the junction after it).
+
+    >>> learn_by_junction_value_reference(SymbolCorpus.from_words(["aab", "ab"], [2, 1]), None, 2).merges
+    [('a', 'b'), ('a', 'ab')]
+    """
+    tokens = list(corpus.alphabet)
+    taken = {*tokens, *forbidden, *BYTE_TOKENS}
+    words = _cut_into_characters(corpus, values)
+    merges: list[tuple[str, str]] = []
+    scores: list[float] = []
+    while len(merges) < n_merges:
+        worth: Counter[tuple[int, int]] = Counter()
+        places: Counter[tuple[int, int]] = Counter()
+        frequency: Counter[tuple[int, int]] = Counter()
+        for word, weight in zip(words, corpus.weights.tolist(), strict=True):
+            for (left, value), (right, _) in pairwise(word):
+                worth[left, right] += value
+                places[left, right] += 1
+                frequency[left, right] += weight
+        candidates = [
+            (-value, left, right)
+            for (left, right), value in worth.items()
+            if value >= max(1, min_value)
+            and places[left, right] >= min_occurrences
+            and frequency[left, right] >= min_frequency
+            and tokens[left] + tokens[right] not in taken
+            and len(tokens[left] + tokens[right]) <= (max_token_length or 1 << 30)
+        ]
+        if not candidates:
+            return Learnt(merges, scores, exhausted=True)
+        value, left, right = min(candidates)
+        merges.append((tokens[left], tokens[right]))
+        scores.append(float(-value))
+        tokens.append(tokens[left] + tokens[right])
+        taken.add(tokens[-1])
+        words = [merge_word(word, left, right, len(tokens) - 1) for word in words]
+    return Learnt(merges, scores, exhausted=False)
+
+
+def merge_word(word: Word, left: int, right: int, product: int) -> Word:
+    """Replace (left, right) from the left; the product keeps the junction after its right part.
+
+    >>> merge_word([(0, 5), (0, 6), (0, 7)], 0, 0, 1)
+    [(1, 6), (0, 7)]
+    """
+    out: Word = []
+    i = 0
+    while i < len(word):
+        if i + 1 < len(word) and word[i][0] == left and word[i + 1][0] == right:
+            out.append((product, word[i + 1][1]))
+            i += 2
+        else:
+            out.append(word[i])
+            i += 1
+    return out
+
+
+def _cut_into_characters(corpus: SymbolCorpus, values: Sequence[int] | None) -> list[Word]:
+    words = []
+    for w in range(len(corpus)):
+        first, end = int(corpus.starts[w]), int(corpus.starts[w + 1])
+        worth = [int(corpus.weights[w])] * (end - first) if values is None else [int(v) for v in values[first:end]]
+        words.append(list(zip(corpus.symbols[first:end].tolist(), worth, strict=True)))
+    return words

@@ -1,0 +1,312 @@
+"""Incremental merge engine for any criterion that adds up over junctions; it knows not where values come from.
+
+A junction is the place after a character. The engine repeatedly merges the adjacent pair of tokens whose occurrences
+have the largest sum of junction values: word weights give frequency BPE, evidence for "no boundary here" gives morphs.
+Each merge costs what it changes. `engine_reference.py` is the readable twin, equal to it merge for merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from mws_hf.errors import MwSError
+from mws_hf.kernels.int_table import find_pair
+from mws_hf.learn.engine.greedy import (
+    ASK,
+    ASKED,
+    EXHAUSTED,
+    NOT_QUEUED,
+    REACHED,
+    SIZE,
+    Queue,
+    advance,
+    fill_queue,
+    most_pushes,
+)
+from mws_hf.learn.engine.pairs import PAIRS, PairTable, copy_words, lay_out, lay_out_weights, take
+from mws_hf.learn.engine.strings import BYTE_TOKENS, hash_and_power, hash_set
+from mws_hf.learn.engine.tables import NO_LIMIT, make_room, open_table, resized
+from mws_hf.learn.spelled import Spelled, find_among
+from mws_hf.learn.symbols import Learnt, SymbolCorpus
+
+Array = npt.NDArray[Any]
+_MERGES_A_CALL = 500
+
+
+class Replayed(NamedTuple):
+    """A merge carried out: ids of its parts, value of the pair before, value of the occurrences replaced."""
+
+    left: int
+    right: int
+    value: int
+    replaced: int
+
+
+class Segmentation:
+    """A corpus cut into tokens, at first characters, and the tokens so far; learning moves it on.
+
+    Attributes:
+        corpus: the words; never changed.
+        tokens: token strings by id: the alphabet in code-point order, then the products in merge-rank order.
+        text: the words in cells of token ids, see pairs.py; kernels change it in place.
+
+    >>> words = SymbolCorpus.from_words(["ababc", "abc"], [3, 2])
+    >>> segmentation = Segmentation(words)
+    >>> segmentation.learn(None, 1)
+    Learnt(merges=[('a', 'b')], scores=[8.0], exhausted=False)
+    >>> segmentation.pieces(0), segmentation.tokens
+    (['ab', 'ab', 'c'], ['a', 'b', 'c', 'ab'])
+    >>> segmentation.apply([("ab", "c")])
+    >>> segmentation.pieces(0)
+    ['ab', 'abc']
+    """
+
+    def __init__(self, corpus: SymbolCorpus) -> None:
+        self.corpus = corpus
+        self.tokens: list[str] = list(corpus.alphabet)
+        self._ids = {token: i for i, token in enumerate(self.tokens)}
+        cells = len(corpus.symbols) + len(corpus) + 1
+        if cells >= 2**31:
+            raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
+        self.text = np.empty(cells, np.int32)
+        lay_out(corpus.symbols, corpus.starts, self.text)
+
+    @classmethod
+    def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
+        """`corpus` after `apply(merges)`; words that `known`, which has carried out just these, holds too are copied.
+
+        What is returned is `known` itself, whose own words are let go.
+
+        Raises:
+            MwSError: `known` has another alphabet or other tokens.
+        """
+        if known.tokens != [*corpus.alphabet, *(left + right for left, right in merges)]:
+            raise MwSError("the words to continue from have another alphabet or other merges; apply the merges")
+        if np.array_equal(corpus.starts, known.corpus.starts) and np.array_equal(corpus.symbols, known.corpus.symbols):
+            same = known.corpus  # whose arrays are kept, so that those of `corpus` can go
+            known.corpus = SymbolCorpus(same.alphabet, same.symbols, same.starts, corpus.weights)
+            return known
+        words, others = Spelled(corpus.symbols, corpus.starts), Spelled(known.corpus.symbols, known.corpus.starts)
+        found = find_among(words, others)
+        here, new = np.nonzero(found >= 0)[0], np.nonzero(found < 0)[0]
+        rest = words.take(new)
+        part = cls(SymbolCorpus(corpus.alphabet, rest.points, rest.starts, corpus.weights[new]))
+        part.apply(merges)
+        text = cls(corpus).text
+        copy_words(known.text, others.starts, found[here].astype(np.int64), text, words.starts, here)
+        copy_words(part.text, rest.starts, np.arange(len(rest)), text, words.starts, new)
+        known.corpus, known.text = corpus, text
+        return known
+
+    def pieces(self, word: int) -> list[str]:
+        """The tokens of word number `word`, in order."""
+        at = int(self.corpus.starts[word]) + word + 1
+        found = []
+        while self.text[at] >= 0:
+            found.append(self.tokens[self.text[at]])
+            at += len(found[-1])
+        return found
+
+    def apply(self, merges: Iterable[tuple[str, str]]) -> None:
+        """Carry out given merges in rank order, as a BPE tokenizer would.
+
+        Raises:
+            MwSError: a part is not a token yet, or a product already is one.
+        """
+        merges = list(merges)
+        if merges:
+            for _ in self.replay(merges, np.zeros(len(self.text), np.int64)):
+                pass
+
+    def replay(self, merges: Iterable[tuple[str, str]], cell_values: Array) -> Iterator[Replayed]:
+        """Carry out given merges one by one, reporting on each; errors as `apply`."""
+        limits = (1, NO_LIMIT, NO_LIMIT)
+        table = open_table(self.text, cell_values, self.tokens, limits)
+        for left, right in merges:
+            if left not in self._ids or right not in self._ids or left + right in self._ids:
+                raise MwSError(
+                    f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
+                    "the product new; check the order of the merges"
+                )
+            ids = self._ids[left], self._ids[right]
+            pair = int(find_pair(table.keys, table.ids, *ids))
+            value = replaced = 0
+            if pair >= 0 and table.listed[pair] > 0:
+                value = int(table.value[pair])
+                table = make_room(table, pair)
+                replaced = int(take(table, pair, limits))
+            else:
+                table = _absent_product(table, *ids)
+            self.add_token(left + right)
+            yield Replayed(*ids, value, replaced)
+
+    def learn(
+        self,
+        values: Array | None,
+        n_merges: int,
+        *,
+        min_occurrences: int = 1,
+        min_value: int = 1,
+        min_frequency: int = 0,
+        max_token_length: int | None = None,
+        forbidden: frozenset[str] = frozenset(),
+        show_progress: bool = False,
+        title: str = "merges",
+    ) -> Learnt:
+        """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_junction_value`.
+
+        `title` names the progress bar.
+        """
+        limits = (max(1, min_occurrences), NO_LIMIT, max_token_length or NO_LIMIT)
+        least = (limits[0], max(1, min_value))
+        weights = self.cell_values(None) if min_frequency > 1 else np.zeros(0, np.int64)
+        table = open_table(self.text, self.cell_values(values), self.tokens, limits)
+        queue = _queue(table)
+        fill_queue(table, queue, least)
+        barred = forbidden.union(BYTE_TOKENS)
+        strings = self.taken_strings(table, barred)
+        first, status, accepted = len(self.tokens), REACHED, -1
+        with tqdm(total=n_merges, desc=title, unit="", disable=None if show_progress else True) as bar:
+            while status != EXHAUSTED and len(self.tokens) < first + n_merges:
+                goal = min(first + n_merges, len(self.tokens) + _MERGES_A_CALL)
+                status = advance(table, queue, strings, goal, least, limits, accepted, weights, min_frequency)
+                bar.update(self.add_products(table))
+                if status == ASK:
+                    accepted = self.verdict(table, int(queue.used[ASKED]), barred)
+                elif status not in (REACHED, EXHAUSTED):
+                    table, queue = _enlarged(table, queue)
+                    strings = self.taken_strings(table, barred)
+        return learnt(table, self.tokens, first, status == EXHAUSTED)
+
+    def cell_values(self, values: Array | None) -> Array:
+        """Junction values by cell (see pairs.py); None stands for each word's weight at all its junctions.
+
+        Values that are by cell already, one for each of `text`, stay as they are.
+        """
+        if values is not None and len(values) == len(self.text):
+            return values
+        cells = np.zeros(len(self.text), np.int64)
+        if values is None:
+            lay_out_weights(self.corpus.weights, self.corpus.starts, cells)
+            return cells
+        if len(values) != len(self.corpus.symbols):
+            raise MwSError(f"{len(values)} junction values for {len(self.corpus.symbols)} characters; give one each")
+        lay_out(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
+        return cells
+
+    def taken_strings(self, table: PairTable, barred: Iterable[str]) -> Array:
+        """Hashes of all token strings and of those that may never become tokens, with room for the table's tokens."""
+        hashes = [*table.token_hash[: len(self.tokens)].tolist(), *(hash_and_power(string)[0] for string in barred)]
+        return hash_set(hashes, len(table.length) + len(hashes))
+
+    def add_token(self, token: str) -> None:
+        """Give `token` the next id."""
+        self._ids[token] = len(self.tokens)
+        self.tokens.append(token)
+
+    def add_products(self, table: PairTable) -> int:
+        """Take over the tokens kernels have added to the table; returns how many."""
+        first, end = len(self.tokens), int(table.used[0])
+        for i in range(first, end):
+            self.add_token(self.tokens[table.token_left[i]] + self.tokens[table.token_right[i]])
+        return end - first
+
+    def verdict(self, table: PairTable, pair: int, barred: frozenset[str]) -> int:
+        """`pair` if its product is a new string after all; otherwise the pair is struck out and -1 returned."""
+        product = self.tokens[table.left[pair]] + self.tokens[table.right[pair]]
+        if product not in self._ids and product not in barred:
+            return pair
+        table.value[pair] = table.places[pair] = table.listed[pair] = 0
+        return -1
+
+
+def learn_by_junction_value(
+    corpus: SymbolCorpus | Segmentation,
+    values: Array | None,
+    n_merges: int,
+    *,
+    min_occurrences: int = 1,
+    min_value: int = 1,
+    min_frequency: int = 0,
+    max_token_length: int | None = None,
+    forbidden: frozenset[str] = frozenset(),
+    show_progress: bool = False,
+) -> Learnt:
+    """Greedily merge the pair whose occurrences have the largest sum of junction values, until none is positive.
+
+    Ties: smaller left id, then smaller right id; ids are the alphabet in code-point order, then merges in rank order.
+    A pair is passed over when its product is already a token, is in `forbidden`, or reads like a byte token ``<0x..>``.
+    "aaa" counts as two occurrences of (a, a), and is replaced from the left, as in Hugging Face BPE.
+
+    Args:
+        corpus: words as symbols, or a `Segmentation` to continue on (it is moved on in place).
+        values: int64, shape (n_symbols,): worth of the junction after each character of the corpus, in units of your
+            choice; those after a word's last character are not used. The sum must fit into 63 bits. None: the word's
+            weight everywhere, which is frequency BPE.
+        n_merges: how many merges are wanted.
+        min_occurrences: least number of places in the corpus (not weighted) where a pair must stand.
+        min_value: least sum of a pair.
+        min_frequency: least number of a pair's occurrences, each counted by its word's weight in the corpus.
+        max_token_length: longest product in characters; None: no limit.
+        forbidden: strings that must not become tokens.
+        show_progress: a bar on stderr when it is a terminal.
+
+    Raises:
+        MwSError: the number of values is wrong.
+
+    >>> words = SymbolCorpus.from_words(["xay", "xby", "ay"])
+    >>> learn_by_junction_value(words, np.array([5, -9, 0, 5, 1, 0, 4, 0]), 5)
+    Learnt(merges=[('x', 'a'), ('x', 'b'), ('a', 'y'), ('xb', 'y')], scores=[5.0, 5.0, 4.0, 1.0], exhausted=True)
+    """
+    segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)
+    return segmentation.learn(
+        values,
+        n_merges,
+        min_occurrences=min_occurrences,
+        min_value=min_value,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length,
+        forbidden=forbidden,
+        show_progress=show_progress,
+    )
+
+
+def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> Learnt:
+    """The merges of all tokens from id `first` on, with their recorded scores."""
+    parts = zip(
+        table.token_left[first : len(tokens)].tolist(), table.token_right[first : len(tokens)].tolist(), strict=True
+    )
+    merges = [(tokens[left], tokens[right]) for left, right in parts]
+    return Learnt(merges, table.token_score[first : len(tokens)].tolist(), exhausted)
+
+
+def _queue(table: PairTable) -> Queue:
+    queued = np.full(len(table.left), NOT_QUEUED, np.int64)
+    return Queue(np.empty((int(table.used[PAIRS]) + 1024, 2), np.int64), queued, np.zeros(2, np.int64))
+
+
+def _enlarged(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
+    pair, size = (int(queue.used[i]) for i in (ASKED, SIZE))
+    table = make_room(table, pair)
+    heap, needed = queue.heap, size + int(most_pushes(table, pair))
+    if needed > len(heap):
+        heap = np.empty((2 * needed, 2), np.int64)
+        heap[:size] = queue.heap[:size]
+    return table, Queue(heap, resized(queue.queued, len(table.left), NOT_QUEUED), queue.used)
+
+
+def _absent_product(table: PairTable, left: int, right: int) -> PairTable:
+    """Add a product that occurs nowhere, so that later merges may name it."""
+    at = int(table.used[0])
+    if at >= len(table.length):
+        table = make_room(table, 0)
+    table.length[at] = table.length[left] + table.length[right]
+    table.left_size[at] = table.length[at]
+    table.token_left[at], table.token_right[at] = left, right
+    table.used[0] = at + 1
+    return table

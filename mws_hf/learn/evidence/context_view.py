@@ -1,0 +1,80 @@
+"""The context view: a logistic regression from contexts to cut probabilities. No mixing with other views."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.arithmetic import moments
+from mws_hf.learn.evidence.contexts import Contexts
+from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
+from mws_hf.learn.evidence.logistic import fit_logistic
+from mws_hf.learn.evidence.positions import inner_junctions, word_ranges
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.symbols import SymbolCorpus
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+
+
+def context_log_odds(
+    corpus: SymbolCorpus,
+    contexts: Contexts,
+    targets: Floats,
+    settings: EvidenceSettings,
+    pool: ThreadPoolExecutor,
+    n_threads: int,
+) -> Floats:
+    """Fit to the words that have targets, then log-odds of a cut after each symbol of all words.
+
+    Args:
+        corpus: distinct words.
+        contexts: their context nodes.
+        targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
+        settings: sample size and ridge. The sample is spread evenly over the junctions that have targets.
+        pool: threads for scoring.
+        n_threads: word ranges scored side by side.
+
+    Returns:
+        float32, one a symbol; 0 at word ends.
+    """
+    junctions = np.nonzero(inner_junctions(corpus)[: len(targets)])[0]
+    size = min(settings.fit_sample, len(junctions))
+    sample = junctions[np.arange(size) * len(junctions) // max(size, 1)]
+    n = PER_VIEW * len(contexts.views)
+    rows = np.empty((size, 2 * n + N_FLAGS))  # numbers, their squares, flags
+    sample_rows(contexts, corpus.starts, sample, rows[:, :n], rows[:, 2 * n :])
+    mean, scale = _standardise(rows[:, :n])
+    np.square(rows[:, :n], out=rows[:, n : 2 * n])
+    weights = fit_logistic(rows, targets[sample].astype(np.float64), settings.ridge)
+    del rows
+    linear, square = _raw_coefficients(weights, mean, scale)
+    out = np.zeros(len(corpus.symbols))
+
+    def work(starts: npt.NDArray[np.int64]) -> None:
+        score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
+
+    list(pool.map(work, word_ranges(corpus, n_threads)))
+    return out.astype(np.float32)
+
+
+def _standardise(numbers: Doubles) -> tuple[Doubles, Doubles]:
+    """Bring each column to mean 0 and deviation 1, in place; the means and deviations there were."""
+    mean, scale = moments(numbers)
+    scale += 1e-6
+    numbers -= mean
+    numbers /= scale
+    return mean, scale
+
+
+def _raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[Doubles, Doubles]:
+    """Fold the standardisation into the weights: log-odds = linear . raw + square . raw ** 2."""
+    n = len(mean)
+    first, second, flags = weights[:n], weights[n : 2 * n], weights[2 * n :].copy()
+    square = second / (scale * scale)
+    linear = first / scale - 2 * square * mean
+    flags[-1] += math.fsum(square * mean * mean) - math.fsum(first * mean / scale)
+    return np.concatenate([linear, flags]), np.concatenate([square, np.zeros(N_FLAGS)])

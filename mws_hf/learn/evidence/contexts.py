@@ -1,0 +1,243 @@
+"""How free the continuation is: entropy, support and variety of the next symbol in a context.
+
+Contexts are whole prefixes and suffixes (tries) and the last k symbols before a junction or the first k after it.
+Sources: branching entropy, Tanaka-Ishii and Jin (2006); its rise, Magistry and Sagot (2012). No decision is made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.arithmetic import log2s
+from mws_hf.kernels.interning import Ints, Longs, build_trie, intern_pairs
+from mws_hf.kernels.jit import njit
+from mws_hf.kernels.memory import give_back
+from mws_hf.learn.symbols import SymbolCorpus
+
+Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
+
+
+class View(NamedTuple):
+    """The contexts of all symbols in one view.
+
+    Symbol i of word w has the context ``up[ids[i + pad * (w + 1) + shift]]``, or that without `up` when `up` is empty.
+
+    Attributes:
+        ids: int32; those of the n-gram views are one array, of the longest contexts.
+        up: int32, the context each of `ids` begins with.
+        pad: cells between words in `ids`.
+        shift: where a symbol's id stands.
+        table: float32, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of words that
+            continue (the end of a word counts as a symbol), log2 of the number of distinct continuations.
+    """
+
+    ids: Ints
+    up: Ints
+    pad: int
+    shift: int
+    table: Floats
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """All views of the contexts of a corpus.
+
+    Attributes:
+        views: in pairs (forward, backward): first the tries, then one pair a context order. A forward view's context
+            of symbol i ends with i; a backward view's begins with i.
+        is_word: bool, for each trie one a context: the prefix or suffix is itself a word, and begins longer ones.
+    """
+
+    views: list[View]
+    is_word: tuple[Mask, Mask]
+
+
+@njit(nogil=True)
+def read_contexts(ids: Ints, up: Ints, pad: int, shift: int, w: int, begin: int, end: int, out: Ints) -> None:
+    """Write the contexts of the symbols of word `w`, which is [begin, end), into the first cells of `out`."""
+    shift += pad * (w + 1)
+    for i in range(begin, end):
+        node = ids[i + shift]
+        out[i - begin] = up[node] if len(up) else node
+
+
+def continuation_table(n_contexts: int, context: npt.NDArray[np.int32], counts: npt.NDArray[np.int32]) -> Floats:
+    """Entropy, log2 support and log2 variety of each context's continuations.
+
+    Args:
+        n_contexts: number of contexts.
+        context: int32, the context of each (context, next symbol) pair.
+        counts: int32, how often the pair occurs; pairs are distinct.
+
+    Returns:
+        float32, shape (n_contexts, 3); zeros for a context that has no pair.
+
+    >>> continuation_table(2, np.array([0, 0, 1], np.int32), np.array([1, 1, 4], np.int32)).tolist()
+    [[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]
+    """
+    support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
+    _add_up(context, counts, support, variety)
+    return _table_of(support, variety, context, counts)
+
+
+def _table_of(support: Longs, variety: Longs, context: Ints, counts: Ints) -> Floats:
+    """`continuation_table`, given sums; of the pairs, those that occur once may be left out."""
+    terms = np.zeros(len(support))
+    _add_terms(context, counts * log2s(counts), terms)
+    table = np.empty((len(support), 3), np.float32)
+    log_support = log2s(np.maximum(support, 1))
+    table[:, 1] = log_support
+    terms /= np.maximum(support, 1)
+    table[:, 0] = np.subtract(log_support, terms, out=terms)
+    table[:, 2] = log2s(np.maximum(variety, 1))
+    return table
+
+
+@njit(nogil=True)
+def _add_up(context: Ints, counts: Ints, support: Longs, variety: Longs) -> None:
+    """Sums of the counts and the number of each context's pairs."""
+    for k in range(len(context)):
+        support[context[k]] += counts[k]
+        variety[context[k]] += 1
+
+
+@njit(nogil=True)
+def _add_terms(context: Ints, terms: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -> None:
+    for k in range(len(context)):
+        sums[context[k]] += terms[k]
+
+
+def _next_symbols(n_contexts: int, context: Ints, symbols: Ints, n_symbols: int) -> Floats:
+    """`continuation_table` of (context, symbol) pairs that are not counted yet, one a place; no pair is hashed.
+
+    >>> context, symbols = np.array([0, 1, 1, 0, 1, 1], np.int32), np.array([3, 5, 5, 4, 5, 5], np.int32)
+    >>> _next_symbols(2, context, symbols, 6).tolist()
+    [[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]
+    """
+    support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
+    repeated = np.empty((2, len(context) // 2), np.int32)
+    size = _repeated_pairs(context, symbols, support, np.zeros(n_symbols, np.int32), variety, repeated)
+    return _table_of(support, variety, repeated[0, :size], repeated[1, :size])
+
+
+@njit(nogil=True)
+def _repeated_pairs(context: Ints, symbols: Ints, support: Longs, times: Ints, variety: Longs, repeated: Ints) -> int:
+    """Count each context's distinct symbols; write (context, count) of the pairs seen twice or more, by appearance."""
+    for k in range(len(context)):
+        support[context[k]] += 1
+    begins = np.zeros(len(support) + 1, np.int32)
+    for c in range(len(support)):
+        begins[c + 1] = begins[c] + support[c]
+    sorted_symbols = np.empty(len(symbols), np.int32)
+    for k in range(len(context)):
+        sorted_symbols[begins[context[k]]] = symbols[k]
+        begins[context[k]] += 1
+    size, begin = 0, 0
+    for c in range(len(support)):
+        end = begins[c]  # moved there by the loop above
+        for k in range(begin, end):
+            times[sorted_symbols[k]] += 1
+        for k in range(begin, end):
+            symbol = sorted_symbols[k]
+            if times[symbol] > 0:
+                variety[c] += 1
+                if times[symbol] > 1:
+                    repeated[0, size], repeated[1, size] = c, times[symbol]
+                    size += 1
+                times[symbol] = 0
+        begin = end
+    return size
+
+
+def _padded(corpus: SymbolCorpus, pad: int) -> Ints:
+    """All words with `pad` zeros before, between and after them; symbols are shifted by 1."""
+    padded = np.zeros(len(corpus.symbols) + pad * (len(corpus) + 1), np.int32)
+    _spread(corpus.symbols, corpus.starts, pad, padded)
+    return padded
+
+
+@njit(nogil=True)
+def _spread(symbols: Ints, starts: Longs, pad: int, padded: Ints) -> None:
+    for w in range(len(starts) - 1):
+        for i in range(starts[w], starts[w + 1]):
+            padded[i + pad * (w + 1)] = symbols[i] + 1
+
+
+def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> list[View]:
+    """The forward and the backward view of each order.
+
+    An n-gram is the context (order n) that ends with its last symbol and the one that begins with its first, so one
+    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest.
+    """
+    pad, n_symbols = max(orders), len(corpus.alphabet) + 1
+    grams = padded = _padded(corpus, pad)
+    shorter: dict[int, Ints] = {}
+    tables: dict[int, tuple[Floats, Floats]] = {}
+    for order in range(1, pad + 1):
+        n_grams = int(grams.max()) + 1
+        if order in orders:
+            after = pool.submit(_next_symbols, n_grams, grams[:-1], padded[order:], n_symbols)
+            before = _next_symbols(n_grams, grams[1:], padded[: len(grams) - 1], n_symbols)
+            tables[order] = after.result(), before
+            del after
+            give_back()
+        if order < pad:
+            longer = intern_pairs(grams[:-1], padded[order:])
+            begins_with = grams[longer.first]
+            shorter = {n: up[begins_with] for n, up in shorter.items()}
+            if order in orders:
+                shorter[order] = begins_with
+            grams = longer.ids
+            del longer
+    nothing = np.zeros(0, np.int32)
+    return [
+        View(grams, shorter.get(order, nothing), pad, 0 if backwards else 1 - order, tables[order][backwards])
+        for order in orders
+        for backwards in (False, True)
+    ]
+
+
+def trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, Mask]:
+    """A trie's view; all nodes with one word are context 0, for nothing is known of what follows them.
+
+    What follows a node are its children, and the end of the word where words end.
+    """
+    trie = build_trie(corpus.symbols, corpus.starts, backwards)
+    shared = trie.counts > 1
+    number = np.where(shared, np.cumsum(shared, dtype=np.int32), np.int32(0))
+    inner, final = np.nonzero(trie.parents >= 0)[0], np.nonzero(trie.ends)[0]
+    inner, final = inner[shared[trie.parents[inner]]], final[shared[final]]
+    context = number[np.concatenate([trie.parents[inner], final])]
+    n_contexts = int(number.max(initial=0)) + 1
+    table = continuation_table(n_contexts, context, np.concatenate([trie.counts[inner], trie.ends[final]]))
+    is_word = np.append(False, trie.ends[shared] > 0)
+    _renumber(trie.nodes, number)
+    return View(trie.nodes, np.zeros(0, np.int32), 0, 0, table), is_word
+
+
+@njit(nogil=True)
+def _renumber(ids: Ints, number: Ints) -> None:
+    for k in range(len(ids)):
+        ids[k] = number[ids[k]]
+
+
+def collect_contexts(
+    corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]], pool: Executor
+) -> Contexts:
+    """All context views of distinct words; linear in the number of symbols.
+
+    Args:
+        corpus: distinct, non-empty words.
+        orders: context lengths, ascending.
+        tries: the forward and the backward `trie_view`.
+        pool: tables are made side by side in it.
+    """
+    (prefixes, left_is_word), (suffixes, right_is_word) = tries
+    return Contexts([prefixes, suffixes, *_gram_views(corpus, orders, pool)], (left_is_word, right_is_word))

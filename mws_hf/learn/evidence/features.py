@@ -1,0 +1,146 @@
+"""The context view's description of a junction: 50 numbers from the context tables, their squares, 9 flags. No fitting.
+
+Of each view: entropy at the junction, its rise from the previous junction (seen in the view's direction), the next
+rise, log2 support, log2 variety. Flags: left part is 1, 2, 3 symbols long, the same for the right part, the left part
+is a word, the right part is a word, constant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.interning import Ints
+from mws_hf.kernels.jit import njit
+from mws_hf.learn.evidence.contexts import Contexts, read_contexts
+
+Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
+
+PER_VIEW = 5
+N_FLAGS = 9
+
+
+@njit(nogil=True)
+def _fill_view(backwards: bool, i: int, n: int, nodes: Ints, table: Floats, row: Doubles) -> None:
+    """One view's numbers of the junction after symbol `i` of a word of `n` symbols with these contexts."""
+    if backwards:
+        here, last, following, edge = i + 1, i + 2, i, i + 2 == n
+    else:
+        here, last, following, edge = i, i - 1, i + 1, i == 0
+    node = nodes[here]
+    entropy = np.float64(table[node, 0])
+    row[0] = entropy
+    row[1] = entropy if edge else entropy - table[nodes[last], 0]
+    row[2] = table[nodes[following], 0] - entropy
+    row[3] = table[node, 1]
+    row[4] = table[node, 2]
+
+
+@njit(nogil=True)
+def _fill_flags(i: int, n: int, left_is_word: bool, right_is_word: bool, row: Doubles) -> None:
+    for k in range(3):
+        row[k] = i == k
+        row[3 + k] = n - 2 - i == k
+    row[6] = left_is_word
+    row[7] = right_is_word
+    row[8] = 1.0
+
+
+@njit(nogil=True)
+def _gather_view(
+    junctions: Longs, words: Longs, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats,
+    backwards: bool, out: Doubles,
+) -> None:  # fmt: skip
+    nodes = np.empty(_longest(starts), np.int32)
+    for k in range(len(junctions)):
+        begin, end = starts[words[k]], starts[words[k] + 1]
+        read_contexts(ids, up, pad, shift, words[k], begin, end, nodes)
+        _fill_view(backwards, junctions[k] - begin, end - begin, nodes, table, out[k])
+
+
+@njit(nogil=True)
+def _gather_flags(
+    junctions: Longs, words: Longs, starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask,
+    suffix_is_word: Mask, out: Doubles,
+) -> None:  # fmt: skip
+    for k in range(len(junctions)):
+        i, begin, end = junctions[k], starts[words[k]], starts[words[k] + 1]
+        words_beside = prefix_is_word[prefixes[i]], suffix_is_word[suffixes[i + 1]]
+        _fill_flags(i - begin, end - begin, *words_beside, out[k])
+
+
+@njit(nogil=True)
+def _longest(starts: Longs) -> int:
+    longest = 0
+    for w in range(len(starts) - 1):
+        longest = max(longest, starts[w + 1] - starts[w])
+    return longest
+
+
+@njit(nogil=True)
+def _score_view(
+    first: int, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats, backwards: bool,
+    linear: Doubles, square: Doubles, out: Doubles,
+) -> None:  # fmt: skip
+    nodes, row = np.empty(_longest(starts), np.int32), np.empty(len(linear))
+    for w in range(len(starts) - 1):
+        begin, end = starts[w], starts[w + 1]
+        read_contexts(ids, up, pad, shift, first + w, begin, end, nodes)
+        for i in range(end - begin - 1):
+            _fill_view(backwards, i, end - begin, nodes, table, row)
+            for k in range(len(row)):
+                out[begin + i] += (linear[k] + square[k] * row[k]) * row[k]
+
+
+@njit(nogil=True)
+def _score_flags(
+    starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask, suffix_is_word: Mask, linear: Doubles,
+    square: Doubles, out: Doubles,
+) -> None:  # fmt: skip
+    row = np.empty(len(linear))
+    for w in range(len(starts) - 1):
+        begin, end = starts[w], starts[w + 1]
+        for i in range(begin, end - 1):
+            words_beside = prefix_is_word[prefixes[i]], suffix_is_word[suffixes[i + 1]]
+            _fill_flags(i - begin, end - begin, *words_beside, row)
+            for k in range(len(row)):
+                out[i] += (linear[k] + square[k] * row[k]) * row[k]
+
+
+def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square: Doubles, out: Doubles) -> None:
+    """Add the log-odds of junctions to `out`: linear . row + square . row ** 2, without keeping the rows.
+
+    Args:
+        contexts: from `collect_contexts`.
+        first: number of the first word.
+        starts: its start and those of the words behind it, up to the end of the last.
+        linear: shape (5 * n_views + 9,).
+        square: the same shape.
+        out: float64, one a symbol of the whole corpus.
+    """
+    for v, view in enumerate(contexts.views):
+        part = slice(PER_VIEW * v, PER_VIEW * (v + 1))
+        _score_view(first, starts, *view, v % 2 == 1, linear[part], square[part], out)
+    prefixes, suffixes = (view.ids for view in contexts.views[:2])
+    _score_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
+
+
+def sample_rows(contexts: Contexts, starts: Longs, junctions: Longs, numbers: Doubles, flags: Doubles) -> None:
+    """Write the raw rows of the junctions after the given symbols.
+
+    Args:
+        contexts: from `collect_contexts`.
+        starts: word starts of the corpus.
+        junctions: ascending symbol indices, none of them the last of its word.
+        numbers: shape (n, 5 * n_views), for the numbers.
+        flags: shape (n, 9), for the flags.
+    """
+    words = np.searchsorted(starts, junctions, side="right") - 1
+    for v, view in enumerate(contexts.views):
+        part = numbers[:, PER_VIEW * v : PER_VIEW * (v + 1)]
+        _gather_view(junctions, words, starts, *view, v % 2 == 1, part)
+    prefixes, suffixes = (view.ids for view in contexts.views[:2])
+    _gather_flags(junctions, words, starts, prefixes, suffixes, *contexts.is_word, flags)

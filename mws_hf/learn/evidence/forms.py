@@ -1,0 +1,271 @@
+"""What of a word list can carry morphs: letters cased and folded, leading spaces, graphemes. Nothing is learnt here.
+
+A word pre-token is an optional leading character followed by letters, their combining marks and inner apostrophes
+(' and ’). Its letters, lower-cased character by character where that keeps the length, are its core; all cased and
+spaced forms share their core's evidence. A leading space is part of the form; any other leading character is cut off,
+since the junction after it is certain. Numbers, punctuation, whitespace and mixed pre-tokens are no words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.interning import intern_pairs
+from mws_hf.kernels.jit import njit
+from mws_hf.learn.spelled import N_POINTS, Spelled, cut_out, distinct, find_among, joined
+from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.pattern import compiled
+
+Longs = npt.NDArray[np.int64]
+Points = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+_CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
+
+
+def fold(text: str) -> str:
+    """Lower case, character by character, leaving alone what would change its length.
+
+    >>> fold("ЁЛКА"), fold("İğne")
+    ('ёлка', 'İğne')
+    """
+    return "".join(low if len(low := c.lower()) == 1 else c for c in text)
+
+
+class CharacterTable:
+    """Class and lower case of the code points that occur in `points`."""
+
+    def __init__(self, points: Points) -> None:
+        seen = np.zeros(N_POINTS, bool)
+        seen[points] = True
+        distinct = np.nonzero(seen)[0]
+        characters = list(map(chr, distinct.tolist()))
+        self.lower = np.arange(N_POINTS, dtype=np.int32)
+        self.lower[distinct] = [ord(fold(c)) for c in characters]
+        tables = []
+        for pattern in _CLASSES:
+            table = np.zeros(N_POINTS, bool)
+            match = compiled(pattern).match
+            table[distinct] = [match(c) is not None for c in characters]
+            tables.append(table)
+        self.letter, self.mark, self.number, self.apostrophe = tables
+
+
+@dataclass(frozen=True)
+class WordPlaces:
+    """Where the words of a list of pre-tokens lie.
+
+    Attributes:
+        text: the pre-tokens.
+        begins: int64, shape (n_pretokens,), the first letter of each pre-token's core; its end is the pre-token's.
+        is_word: bool, shape (n_pretokens,).
+        spaced: bool, shape (n_pretokens,), a word that starts with a space.
+        table: classes and lower case of the code points.
+    """
+
+    text: Spelled
+    begins: Longs
+    is_word: Mask
+    spaced: Mask
+    table: CharacterTable
+
+    def forms(self, words: Longs) -> Spelled:
+        """The given words with their leading space, without any other leading character."""
+        return cut_out(self.text.points, self.begins[words] - self.spaced[words], self.text.starts[words + 1])
+
+    def cores(self, words: Longs) -> Spelled:
+        """The folded letters of the given words."""
+        letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
+        return Spelled(self.table.lower[letters.points], letters.starts)
+
+
+def find_words(pretokens: Sequence[str] | Spelled) -> WordPlaces:
+    """Tell words from other pre-tokens; empty pre-tokens are no words.
+
+    >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
+    >>> places.is_word.tolist(), (places.begins - places.text.starts[:-1])[places.is_word].tolist()
+    ([True, False, True, False, False], [1, 1])
+    >>> places.spaced.tolist()
+    [True, False, False, False, False]
+    """
+    text = Spelled.of(pretokens)
+    table = CharacterTable(text.points)
+    begins, is_word, spaced = text.starts[:-1].copy(), np.zeros(len(text), bool), np.zeros(len(text), bool)
+    _find_words(
+        text.points, text.starts, table.letter, table.mark, table.number, table.apostrophe, begins, is_word, spaced
+    )
+    return WordPlaces(text, begins, is_word, spaced, table)
+
+
+@njit(nogil=True)
+def _find_words(
+    points: Points, starts: Longs, letter: Mask, mark: Mask, number: Mask, apostrophe: Mask,
+    begins: Longs, is_word: Mask, spaced: Mask,
+) -> None:  # fmt: skip
+    """Write where cores begin and which pre-tokens are words."""
+    for w in range(len(begins)):
+        head, end = starts[w], starts[w + 1]
+        if head == end:
+            continue
+        lead = not letter[points[head]] and not number[points[head]]
+        begins[w] = begin = head + lead
+        if begin == end or not letter[points[begin]]:
+            continue
+        good = True
+        for i in range(begin + 1, end):
+            p = points[i]
+            if not letter[p] and not mark[p]:
+                between = i + 1 < end and letter[points[i + 1]] and (letter[points[i - 1]] or mark[points[i - 1]])
+                good = good and apostrophe[p] and between
+        is_word[w] = good
+        spaced[w] = good and lead and points[head] == 32
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Distinct (spaced or bare, cased) forms of the words and the distinct cores they share.
+
+    Attributes:
+        spelled_forms: the forms, with their leading space if they have one.
+        counts: int64, shape (n_forms,), summed over the pre-tokens that hold the form.
+        core_of: int64, shape (n_forms,), index into the cores.
+        spelled_cores: the folded letters; by count, descending, then by a hash, so that the first n of a list without
+            counts are an even sample of it and not one corner of the alphabet.
+        core_counts: int64, shape (n_cores,).
+    """
+
+    spelled_forms: Spelled
+    counts: Longs
+    core_of: Longs
+    spelled_cores: Spelled
+    core_counts: Longs
+
+    @cached_property
+    def forms(self) -> list[str]:
+        """The forms as strings."""
+        return self.spelled_forms.strings()
+
+    @cached_property
+    def cores(self) -> list[str]:
+        """The cores as strings."""
+        return self.spelled_cores.strings()
+
+
+def collect_forms(pretokens: Sequence[str] | Spelled, counts: Longs) -> Forms:
+    """Group the words among the pre-tokens by form and by core.
+
+    >>> found = collect_forms([" дом", " Дом", "(дом", "12", "дом"], np.array([5, 1, 2, 9, 1]))
+    >>> found.forms, found.counts.tolist(), found.cores, found.core_counts.tolist()
+    ([' дом', ' Дом', 'дом'], [5, 1, 3], ['дом'], [9])
+    """
+    places = find_words(pretokens)
+    words = np.nonzero(places.is_word)[0]
+    cores = places.cores(words)
+    core = distinct(cores)
+    core_counts = _sums(core.ids, counts[words], len(core.first))
+    order = np.lexsort((core.hashes, -core_counts))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    spelled_cores = cores.take(core.first[order])
+    del cores
+    forms = places.forms(words)
+    del places, pretokens
+    form = distinct(forms)
+    return Forms(
+        forms.take(form.first),
+        _sums(form.ids, counts[words], len(form.first)),
+        rank[core.ids[form.first]],
+        spelled_cores,
+        core_counts[order],
+    )
+
+
+def with_lower_case(forms: Forms) -> Forms:
+    """Also the lower-case twin of every cased form, counted like that form where the text never has it.
+
+    What a dictionary, a query or a sentence puts in another case should not be cut as if it were unknown: German nouns
+    and words seen only at the start of sentences in lower case.
+
+    >>> more = with_lower_case(collect_forms([" Дом", " дома"], np.array([5, 1])))
+    >>> more.forms, more.counts.tolist()
+    ([' Дом', ' дома', ' дом'], [5, 1, 5])
+    """
+    spelled = forms.spelled_forms
+    lower = Spelled(CharacterTable(spelled.points).lower[spelled.points], spelled.starts)
+    absent = np.nonzero(find_among(lower, spelled) < 0)[0]
+    twins = lower.take(absent)
+    twin = distinct(twins)
+    added = twins.take(twin.first)
+    return replace(
+        forms,
+        spelled_forms=joined(spelled, added),
+        counts=np.concatenate([forms.counts, _sums(twin.ids, forms.counts[absent], len(twin.first))]),
+        core_of=np.concatenate([forms.core_of, forms.core_of[absent][twin.first]]),
+    )
+
+
+def _sums(ids: Points, counts: Longs, n: int) -> Longs:
+    """Exact integer sums of `counts` by id."""
+    sums = np.zeros(n, np.int64)
+    np.add.at(sums, ids, counts)
+    return sums
+
+
+@dataclass(frozen=True)
+class Graphemes:
+    """Words as sequences of graphemes, a letter with the combining marks that follow it.
+
+    Attributes:
+        corpus: the words; symbols are graphemes, numbered in order of appearance after the code points.
+        last: bool, shape (n_characters,), the character ends a grapheme.
+    """
+
+    corpus: SymbolCorpus
+    last: Mask
+
+
+def count_graphemes(words: Spelled) -> Longs:
+    """How many graphemes each word has; marks that begin a word are one of their own.
+
+    >>> count_graphemes(Spelled.of(["ते", "मन", ""])).tolist()
+    [1, 2, 0]
+    """
+    starts = np.concatenate([[0], np.cumsum(_bases(words))])[words.starts]
+    return np.diff(starts)
+
+
+def _bases(words: Spelled) -> Mask:
+    """True at the characters that begin a grapheme."""
+    base = ~CharacterTable(words.points).mark[words.points]
+    base[words.starts[:-1][np.diff(words.starts) > 0]] = True
+    return base
+
+
+def split_graphemes(words: Sequence[str] | Spelled) -> Graphemes:
+    """Cut words into graphemes, so that no evidence ever separates a mark from its letter.
+
+    >>> found = split_graphemes(["नमस्ते", "मन"])
+    >>> [len(found.corpus.word(i)) for i in range(2)], found.corpus.symbols.tolist(), found.corpus.alphabet
+    ([6, 2], [0, 1, 2, 3, 1, 0], ('न', 'म', 'स्', 'ते'))
+    """
+    words = Spelled.of(words)
+    points, base = words.points, _bases(words)
+    bases = np.nonzero(base)[0]
+    sizes = np.diff(np.append(bases, len(points)))
+    kinds = points[bases]
+    offset = np.int32(N_POINTS)
+    for depth in range(1, int(sizes.max(initial=1))):
+        more = np.nonzero(sizes > depth)[0]
+        longer = intern_pairs(kinds[more], points[bases[more] + depth])
+        kinds[more] = longer.ids + offset
+        offset += np.int32(len(longer.first))
+    symbols = intern_pairs(kinds, np.zeros(len(kinds), np.int32))
+    graphemes = cut_out(points, bases[symbols.first], bases[symbols.first] + sizes[symbols.first])
+    grapheme_starts = np.concatenate([[0], np.cumsum(base)])[words.starts]
+    corpus = SymbolCorpus(tuple(graphemes.strings()), symbols.ids, grapheme_starts, np.ones(len(words), np.int64))
+    return Graphemes(corpus, np.append(base, True)[1:])

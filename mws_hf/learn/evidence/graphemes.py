@@ -1,0 +1,90 @@
+"""Letters with their combining marks as the first merges of all, so that no token begins with a mark. No evidence here.
+
+What is guaranteed, as long as there is room: where a letter with these marks stands in a word of the training text, in
+either case and anywhere in the word, no text is ever cut between them. These merges have the lowest ranks, each adds
+one mark to the right, and no other merge begins with a mark, so nothing can come between. Not guaranteed: letters with
+marks that no word has, marks on what is no letter (the split pattern itself cuts digits from them), marks left out of
+the alphabet (they become bytes), and all but the first 15 marks of a letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.learn.evidence.forms import CharacterTable, fold, split_graphemes
+from mws_hf.learn.spelled import Spelled
+
+Longs = npt.NDArray[np.int64]
+
+LONGEST = 16
+"""Characters of the longest letter with marks that is put together; real writing has four."""
+
+
+@dataclass(frozen=True)
+class MarkedLetters:
+    """Letters with combining marks.
+
+    Attributes:
+        counts: how often each stands in words, all begun by it included.
+        initial: in how many words each is the whole first letter after the leading space.
+    """
+
+    counts: dict[str, int]
+    initial: dict[str, int]
+
+
+def find_marked_letters(words: Spelled, counts: Longs) -> MarkedLetters:
+    """The letters with marks of words; in `counts` also what they begin with, and both cases, counted as one."""
+    table = CharacterTable(words.points)
+    places = np.nonzero(table.mark[words.points])[0]
+    marked = np.unique(np.searchsorted(words.starts, places, side="right") - 1)
+    corpus = split_graphemes(words.take(marked)).corpus
+    times = np.zeros(len(corpus.alphabet), np.int64)
+    np.add.at(times, corpus.symbols, np.repeat(counts[marked], np.diff(corpus.starts)))
+    letters = {i: g for i, g in enumerate(corpus.alphabet) if len(g) > 1 and table.letter[ord(g[0])]}
+    groups: dict[str, int] = {}
+    for i, grapheme in letters.items():
+        for size in range(2, min(len(grapheme), LONGEST) + 1):
+            key = fold(grapheme[0]) + grapheme[1:size]
+            groups[key] = groups.get(key, 0) + int(times[i])
+    both = {case + key[1:]: count for key, count in groups.items() for case in (key[0], key[0].upper())}
+    heads = corpus.starts[:-1]
+    firsts = corpus.symbols[heads[[corpus.alphabet[s] == " " for s in corpus.symbols[heads].tolist()]] + 1]
+    initial = np.bincount(firsts, minlength=len(corpus.alphabet))
+    return MarkedLetters(
+        {grapheme: count for grapheme, count in both.items() if len(grapheme) <= LONGEST and len(grapheme) > 1},
+        {grapheme: int(initial[i]) for i, grapheme in letters.items() if initial[i]},
+    )
+
+
+def grapheme_merges(
+    found: MarkedLetters,
+    alphabet: Iterable[str],
+    room: int,
+    *,
+    max_token_length: int | None = None,
+    forbidden: frozenset[str] = frozenset(),
+) -> list[tuple[str, str]]:
+    """Merges that put letters with marks together, mark by mark, the most frequent first.
+
+    Ties: the shorter, then the one with lower code points.
+
+    Args:
+        found: from `find_marked_letters`.
+        alphabet: the characters that are tokens; what holds another is left out.
+        room: at most so many merges.
+        max_token_length: longest token in characters.
+        forbidden: strings that must not become tokens; what begins with one is left out as well.
+    """
+    known = set(alphabet)
+    made: list[tuple[str, str]] = []
+    for grapheme in sorted(found.counts, key=lambda g: (-found.counts[g], len(g), g)):
+        fits = max_token_length is None or len(grapheme) <= max_token_length
+        if len(made) < room and fits and grapheme not in forbidden and known.issuperset((grapheme[:-1], grapheme[-1])):
+            made.append((grapheme[:-1], grapheme[-1]))
+            known.add(grapheme)
+    return made

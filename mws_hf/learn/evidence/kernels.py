@@ -1,0 +1,202 @@
+"""Compiled inner loops of the lexicon view: expected counts, best split, pruning. Readable twins: `reference`."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.arithmetic import exp, log
+from mws_hf.kernels.jit import njit
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+Doubles = npt.NDArray[np.float64]
+
+FIXED_POINT = 2.0**32
+"""Expected counts are summed as integers of this unit, so that the sum does not depend on the number of threads."""
+
+
+@njit(nogil=True)
+def expected_counts(
+    starts: Longs, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles, start: Doubles,
+    letters: Doubles, unknown: Doubles, counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
+) -> None:  # fmt: skip
+    """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
+
+    A way's weight is the product of `start` of its first class, of the probabilities of its pieces in their classes,
+    of `step` from each class to the next and of `stop` of its last class. A stem of n symbols is either an entry,
+    with ``(1 - unknown.sum()) * p``, or spelled out, with ``unknown[n]`` times the product of its `letters`.
+
+    Args:
+        starts: words of this call; `rows` and `posterior` are indexed by symbols of the whole corpus.
+        rows: the lattice, with `entries` and `spans`.
+        entries: see `Lattice`.
+        spans: see `Lattice`.
+        p: shape (n_entries, 3), probability of each entry in each class.
+        step: shape (3, 3), probability of the next class (column) after a class (row).
+        stop: shape (3,), probability that the word ends after a class.
+        start: shape (3,), probability of the first class.
+        letters: shape (n_symbols,), probability of each symbol in a stem that is spelled out.
+        unknown: shape (longest + 1,), probability that a stem is spelled out and has this many symbols.
+        counts: int64, shape (n_entries, 3); expected uses in units of 1 / FIXED_POINT are added here.
+        moves: int64, shape (5, 3); expected steps (3 rows), stops and starts are added here, in the same unit.
+        posterior: probability of a cut after each symbol is written here.
+    """
+    longest = 0
+    for w in range(len(starts) - 1):
+        longest = max(longest, starts[w + 1] - starts[w])
+    f = np.empty((longest + 1, 3))
+    b = np.empty((longest + 1, 3))
+    enter = np.empty((longest + 1, 3))
+    spelled_out = 0.0
+    for share in unknown:  # not `unknown.sum()`, with which numba imports SciPy and numpy.f2py: 19 MB, 0.2 s
+        spelled_out += share
+    known = 1 - spelled_out
+    for w in range(len(starts) - 1):
+        s = starts[w]
+        n = starts[w + 1] - s
+        _forward(s, n, rows, entries, spans, p, step, start, letters, unknown, known, f, enter)
+        total = f[n, 0] * stop[0] + f[n, 1] * stop[1] + f[n, 2] * stop[2]
+        posterior[s : s + n] = 0.0
+        if total > 0.0:
+            _backward(
+                s, n, rows, entries, spans, p, step, stop, letters, unknown, known,
+                f, enter, b, total, counts, moves, posterior,
+            )  # fmt: skip
+
+
+@njit(nogil=True)
+def _forward(
+    s: int, n: int, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, start: Doubles,
+    letters: Doubles, unknown: Doubles, known: float, f: Doubles, enter: Doubles,
+) -> None:  # fmt: skip
+    """f[i, c]: weight of all ways to write the first i symbols that end with class c; enter: those going on with c."""
+    f[1 : n + 1] = 0.0
+    for i in range(n):
+        for c in range(3):
+            enter[i, c] = f[i, 0] * step[0, c] + f[i, 1] * step[1, c] + f[i, 2] * step[2, c] if i > 0 else start[c]
+        for e in range(rows[s + i], rows[s + i + 1]):
+            t, end = entries[e], i + spans[e]
+            f[end, 0] += enter[i, 0] * p[t, 0]
+            f[end, 1] += enter[i, 1] * known * p[t, 1]
+            f[end, 2] += enter[i, 2] * p[t, 2]
+        spelled = enter[i, 1]
+        for size in range(1, min(len(unknown), n - i + 1)):
+            spelled *= letters[s + i + size - 1]
+            f[i + size, 1] += spelled * unknown[size]
+
+
+@njit(nogil=True)
+def _backward(
+    s: int, n: int, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles,
+    letters: Doubles, unknown: Doubles, known: float, f: Doubles, enter: Doubles, b: Doubles, total: float,
+    counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
+) -> None:  # fmt: skip
+    """b[i, c]: weight of all ways to write the rest after class c ends at i; adds up what both directions tell."""
+    scale = FIXED_POINT / total
+    for c in range(3):
+        b[n, c] = stop[c]
+        moves[3, c] += np.int64(f[n, c] * stop[c] * scale + 0.5)
+    for i in range(n - 1, -1, -1):
+        x0, x1, x2 = 0.0, 0.0, 0.0
+        e0, e1, e2 = enter[i, 0] * scale, enter[i, 1] * scale, enter[i, 2] * scale
+        for e in range(rows[s + i], rows[s + i + 1]):
+            t, end = entries[e], i + spans[e]
+            y0, y1, y2 = p[t, 0] * b[end, 0], known * p[t, 1] * b[end, 1], p[t, 2] * b[end, 2]
+            x0, x1, x2 = x0 + y0, x1 + y1, x2 + y2
+            counts[t, 0] += np.int64(e0 * y0 + 0.5)
+            counts[t, 1] += np.int64(e1 * y1 + 0.5)
+            counts[t, 2] += np.int64(e2 * y2 + 0.5)
+        spelled = 1.0
+        for size in range(1, min(len(unknown), n - i + 1)):
+            spelled *= letters[s + i + size - 1]
+            x1 += spelled * unknown[size] * b[i + size, 1]
+        if i == 0:
+            moves[4, 0] += np.int64(e0 * x0 + 0.5)
+            moves[4, 1] += np.int64(e1 * x1 + 0.5)
+            moves[4, 2] += np.int64(e2 * x2 + 0.5)
+            return
+        cut = 0.0
+        for d in range(3):
+            z0, z1, z2 = step[d, 0] * x0, step[d, 1] * x1, step[d, 2] * x2
+            b[i, d] = z0 + z1 + z2
+            cut += f[i, d] * b[i, d]
+            weight = f[i, d] * scale
+            moves[d, 0] += np.int64(weight * z0 + 0.5)
+            moves[d, 1] += np.int64(weight * z1 + 0.5)
+            moves[d, 2] += np.int64(weight * z2 + 0.5)
+        posterior[s + i - 1] = cut / total
+
+
+@njit(nogil=True)
+def digamma(x: float) -> float:
+    """Derivative of the logarithm of the gamma function, for x > 0, to 1e-8 (Abramowitz and Stegun, 6.3.5, 6.3.18)."""
+    shift = 0.0
+    while x < 6.0:
+        shift -= 1.0 / x
+        x += 1.0
+    z = 1.0 / (x * x)
+    return shift + log(x) - 0.5 / x - z * (1 / 12 - z * (1 / 120 - z / 252))
+
+
+@njit(nogil=True)
+def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Doubles) -> None:
+    """M-step under a sparse prior: p proportional to exp(digamma(expected count)) in each class.
+
+    Entries expected less than a millionth of a time get 0; single symbols have at least a tenth of a use as a prefix or
+    suffix and the fixed probability `single_stem` as a stem.
+
+    Args:
+        counts: int64, shape (n_entries, 3), in units of 1 / FIXED_POINT.
+        lengths: symbols of each entry.
+        single_stem: probability of each single symbol as a stem.
+        p: shape (n_entries, 3), written here.
+    """
+    for c in range(3):
+        total = 0.0
+        for t in range(len(p)):
+            x = counts[t, c] / FIXED_POINT
+            value = exp(digamma(x)) if x >= 1e-6 else 0.0
+            p[t, c] = max(value, 0.1) if lengths[t] == 1 else value
+            total += p[t, c]
+        for t in range(len(p)):
+            p[t, c] = single_stem if c == 1 and lengths[t] == 1 else p[t, c] / total
+
+
+@njit(nogil=True)
+def best_splits(
+    first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
+) -> None:
+    """Log probability of the best segmentation of each entry into two or more others (-inf for single symbols)."""
+    best = np.empty(257)
+    for t in range(len(first)):
+        s = first[t]
+        n = np.int64(lengths[t])
+        best[0] = 0.0
+        for i in range(1, n + 1):
+            best[i] = -np.inf
+        for i in range(n):
+            for e in range(rows[s + i], rows[s + i + 1]):
+                end = i + spans[e]
+                if end > n or (i == 0 and end == n):
+                    break
+                best[end] = max(best[end], best[i] + logp[entries[e]])
+        out[t] = best[n]
+
+
+@njit(nogil=True)
+def drop_arcs(rows: Ints, entries: Ints, spans: Bytes, number: Ints) -> int:
+    """Remove in place the arcs of entries whose new `number` is negative, renumber the others; arcs left."""
+    arc = 0
+    for i in range(len(rows) - 1):
+        begin, end = rows[i], rows[i + 1]
+        rows[i] = arc
+        for e in range(begin, end):
+            new = number[entries[e]]
+            if new >= 0:
+                entries[arc] = new
+                spans[arc] = spans[e]
+                arc += 1
+    rows[len(rows) - 1] = arc
+    return arc

@@ -1,0 +1,241 @@
+"""The lexicon view: words as prefixes, stems and suffixes that pay for their spelling; yields cut probabilities only.
+
+EM of a hidden Markov model whose states are the three classes and which emits substrings, as in Morfessor FlatCat
+(Grönroos et al. 2014), with a description-length price on every entry as in Morfessor Baseline (Creutz and Lagus,
+2002), pruned step by step; the M-step is the mean-field one of a sparse Dirichlet prior. A stem may also be spelled out
+letter by letter, as by the base distribution of a Dirichlet process (Goldwater et al. 2009), so that a stem seen once
+stays whole where the rest of its word is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.arithmetic import column_sums, exps, log, logs
+from mws_hf.kernels.jit import njit
+from mws_hf.learn.evidence.kernels import (
+    FIXED_POINT,
+    best_splits,
+    drop_arcs,
+    expected_counts,
+    variational_weights,
+)
+from mws_hf.learn.evidence.positions import word_ranges
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.evidence.substrings import Lattice
+from mws_hf.learn.symbols import SymbolCorpus
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
+
+PREFIX, STEM, SUFFIX = range(3)
+
+FIRST_STEP = ((0.2, 0.8, 0.0), (0.0, 0.175, 0.525), (0.0, 0.1, 0.4))
+FIRST_STOP = (0.0, 0.3, 0.5)
+FIRST_START = (0.3, 0.7, 0.0)
+"""Transitions before the first step. Zeros stay zero: no suffix before a stem, no prefix after one, no word ends with a
+prefix. A suffix may be followed by a stem (compounds with linking elements)."""
+
+TYPICAL_STEM = 3.0
+"""Length in symbols at which a substring is half as likely a stem as a long one with the same count, at first."""
+
+_LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
+"""Each thread of an expectation step has counts of its own for all entries, 24 bytes each (up to 20 MB). There are as
+many as fit into so many bytes, and these many at least, so that memory does not grow with the number of cores."""
+
+
+@dataclass
+class _State:
+    """The entries still alive, their arcs and the model; arrays are replaced or shortened by pruning."""
+
+    rows: Ints
+    entries: Ints
+    spans: npt.NDArray[np.uint8]
+    first: Ints
+    lengths: npt.NDArray[np.uint8]
+    costs: Doubles
+    p: Doubles
+    step: Doubles
+    stop: Doubles
+    start: Doubles
+
+
+def letter_probabilities(corpus: SymbolCorpus) -> Doubles:
+    """Relative frequency of each symbol of the alphabet (all are counted once more than they occur)."""
+    frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1
+    found: Doubles = frequency / frequency.sum()
+    return found
+
+
+def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
+    """Probability that a stem is spelled out and has 0, 1, ... `longest` symbols.
+
+    They sum to `share`. Lengths follow a Poisson distribution without its first two values: no stem has one letter.
+
+    >>> unknown_stems(0.5, 5.0, 4).round(3).tolist()
+    [0.0, 0.0, 0.105, 0.175, 0.219]
+    """
+    weights = np.zeros(longest + 1)
+    weight = mean_length
+    for n in range(2, longest + 1):
+        weight *= mean_length / n
+        weights[n] = weight
+    found: Doubles = share * weights / max(math.fsum(weights), 1e-300)
+    return found
+
+
+def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -> Doubles:
+    """Nats to spell each entry: its symbols by their frequency, its length geometrically (`mean_length`)."""
+    stop = 1 / mean_length
+    upto = np.zeros(len(corpus.symbols) + 1)
+    costs = upto[1:]
+    costs[:] = (-logs(letter_probabilities(corpus)) - log(1 - stop))[corpus.symbols]
+    np.cumsum(costs, out=costs)
+    return upto[lattice.first + lattice.lengths.astype(np.int64)] - upto[lattice.first] - log(stop / (1 - stop))
+
+
+def first_weights(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings) -> Doubles:
+    """Probability of each entry in each class before the first step, shape (n_entries, 3).
+
+    Prefixes and suffixes by the words they begin or end (but are not), stems by their places, longer ones preferred.
+
+    >>> corpus = SymbolCorpus.from_words(["ab", "abc"])
+    >>> from mws_hf.learn.evidence.substrings import build_lattice
+    >>> first_weights(corpus, build_lattice(corpus, 12, 2), EvidenceSettings()).round(2).tolist()
+    [[0.67, 0.21, 0.0], [0.0, 0.21, 0.5], [0.0, 0.11, 0.5], [0.33, 0.47, 0.0]]
+    """
+    weights = np.zeros((len(lattice.first), 3))
+    _count_edges(corpus.starts, lattice.rows, lattice.entries, lattice.spans, weights)
+    weights[:, [PREFIX, SUFFIX]] += 1e-3
+    weights[:, STEM] = lattice.counts / (1 + exps(TYPICAL_STEM - np.arange(256))[lattice.lengths])
+    weights[lattice.lengths > settings.max_prefix, PREFIX] = 0
+    weights[lattice.lengths > settings.max_suffix, SUFFIX] = 0
+    weights /= column_sums(weights)
+    return weights
+
+
+@njit(nogil=True)
+def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: npt.NDArray[np.uint8], weights: Doubles) -> None:
+    """Add up how many words each entry begins, and how many it ends, without being the word."""
+    for w in range(len(starts) - 1):
+        end = starts[w + 1]
+        for i in range(starts[w], end):
+            for e in range(rows[i], rows[i + 1]):
+                opens, closes = i == starts[w], i + spans[e] == end
+                if opens and not closes:
+                    weights[entries[e], PREFIX] += 1
+                if closes and not opens:
+                    weights[entries[e], SUFFIX] += 1
+
+
+class LexiconView:
+    """EM over the lattice of one corpus.
+
+    Args:
+        corpus: distinct words.
+        lattice: candidates from `build_lattice`; used up by `posteriors`, which shortens its arrays in place.
+        settings: price ramp, steps, spelling.
+        pool: threads; the result does not depend on their number.
+        n_threads: most word ranges worked on side by side.
+    """
+
+    def __init__(
+        self,
+        corpus: SymbolCorpus,
+        lattice: Lattice,
+        settings: EvidenceSettings,
+        pool: ThreadPoolExecutor,
+        n_threads: int,
+    ) -> None:
+        self._n_symbols, self._settings, self._pool = len(corpus.symbols), settings, pool
+        self._corpus, self._n_threads = corpus, n_threads
+        self._letters = letter_probabilities(corpus)[corpus.symbols]
+        self._unknown = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
+        self._state = _State(
+            lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths,
+            spelling_costs(corpus, lattice, settings.mean_entry_length),
+            first_weights(corpus, lattice, settings),
+            np.array(FIRST_STEP), np.array(FIRST_STOP), np.array(FIRST_START),
+        )  # fmt: skip
+
+    def posteriors(self) -> Iterator[Floats]:
+        """Cut probability after each symbol, once for each end price, cheapest first; to be called once.
+
+        Yields:
+            float32, one a symbol; 0 after the last symbol of a word. The array is reused by the next step.
+        """
+        settings, state = self._settings, self._state
+        posterior = np.zeros(self._n_symbols, np.float32)
+        for price in settings.price_ramp:
+            for _ in range(settings.em_steps - 1):
+                self._maximise(state, *self._expect(state, posterior))
+            counts, moves = self._expect(state, posterior)
+            self._maximise(state, counts, moves)
+            self._prune(state, counts, price)
+            del counts
+            if price in settings.price_ends:
+                kept = state.p.copy(), state.step, state.stop, state.start
+                for _ in range(settings.em_steps - 1):
+                    self._maximise(state, *self._expect(state, posterior))
+                self._expect(state, posterior)
+                state.p, state.step, state.stop, state.start = kept
+                yield posterior
+
+    def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
+        """One expectation step: uses of the entries and moves between classes, in fixed point."""
+        shares = self._shares(len(state.p))
+        counts = [np.zeros((len(state.p), 3), np.int64) for _ in shares]
+        moves = np.zeros((len(counts), 5, 3), np.int64)
+
+        def work(starts: Longs, counted: Longs, moved: Longs) -> None:
+            expected_counts(
+                starts, state.rows, state.entries, state.spans, state.p, state.step, state.stop, state.start,
+                self._letters, self._unknown, counted, moved, posterior,
+            )  # fmt: skip
+
+        list(self._pool.map(work, shares, counts, moves))
+        for other in counts[1:]:
+            counts[0] += other
+        return counts[0], moves.sum(0)
+
+    def _shares(self, n_entries: int) -> list[Longs]:
+        """Ranges of words to work on side by side: no more than have room for counts of their own."""
+        most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, n_entries)))
+        return word_ranges(self._corpus, min(self._n_threads, most))
+
+    def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
+        """The model that explains the expected counts."""
+        settings = self._settings
+        variational_weights(counts, state.lengths, settings.single_stem, state.p)
+        step, stop, start = moves[:3] / FIXED_POINT, moves[3] / FIXED_POINT, moves[4] / FIXED_POINT
+        leave = step[:, 0] + step[:, 1] + step[:, 2] + stop + 1e-9
+        state.step, state.stop, state.start = step / leave[:, None], stop / leave, start / max(math.fsum(start), 1e-9)
+
+    def _prune(self, state: _State, counts: Longs, price: float) -> None:
+        """Drop entries that gain less over their best split, in all classes, than `price` times their spelling."""
+        totals = counts.sum(0) / FIXED_POINT
+        share = totals / max(math.fsum(totals), 1e-9)
+        p = state.p[:, PREFIX] * share[PREFIX] + state.p[:, STEM] * share[STEM] + state.p[:, SUFFIX] * share[SUFFIX]
+        logp = logs(p)
+        split = np.empty(len(logp))
+        best_splits(state.first, state.lengths, state.rows, state.entries, state.spans, logp, split)
+        single = state.lengths == 1
+        with np.errstate(invalid="ignore"):
+            gain = counts.sum(1) / FIXED_POINT * (logp - split)
+        keep = single | ((p > 0) & (gain >= price * state.costs))
+        number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+        arcs = drop_arcs(state.rows, state.entries, state.spans, number)
+        for array in (state.entries, state.spans):
+            array.resize(arcs, refcheck=False)  # what is behind the arcs left goes back to the system, without a copy
+        state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
+        state.p = state.p[keep]
+        state.p /= column_sums(state.p)
+        state.p[state.lengths == 1, STEM] = self._settings.single_stem

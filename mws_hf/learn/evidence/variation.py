@@ -1,0 +1,83 @@
+"""The third view: normalised variation of branching entropy, after Magistry and Sagot (2012). Nothing is fitted.
+
+Where a morph ends the next symbol becomes less certain. The rise of entropy from one junction to the next, in the trie
+of whole prefixes and in that of whole suffixes, is compared with the rises at the same distance from the word's edge,
+since tries thin out with depth.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.interning import Ints, Longs
+from mws_hf.kernels.jit import njit
+from mws_hf.learn.evidence.contexts import Contexts
+from mws_hf.learn.symbols import SymbolCorpus
+
+Doubles = npt.NDArray[np.float64]
+
+LONGEST = 25
+"""Longer prefixes and suffixes are compared with each other: there are too few of each length."""
+
+
+@njit(nogil=True)
+def _rises(
+    starts: Longs, nodes: Ints, table: npt.NDArray[np.float32], backwards: bool, rise: Doubles,
+    group: npt.NDArray[np.uint8],
+) -> None:  # fmt: skip
+    """Rise of a trie's entropy at each inner junction, seen in its direction, and its distance from the word's edge."""
+    k = 0
+    for w in range(len(starts) - 1):
+        for i in range(starts[w], starts[w + 1] - 1):
+            here, distance = (i + 1, starts[w + 1] - 2 - i) if backwards else (i, i - starts[w])
+            last = here + 1 if backwards else here - 1
+            rise[k] = np.float64(table[nodes[here], 0])
+            if distance > 0:
+                rise[k] -= np.float64(table[nodes[last], 0])
+            group[k] = min(distance, LONGEST)
+            k += 1
+
+
+@njit(nogil=True)
+def add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], scores: Doubles) -> None:
+    """Add (value - mean) / standard deviation within each group to `scores`.
+
+    >>> scores = np.zeros(3)
+    >>> add_standard_scores(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 2], np.uint8), scores)
+    >>> scores.round(2).tolist()
+    [-1.0, 1.0, 0.0]
+    """
+    size, total, squares = np.zeros(LONGEST + 1), np.zeros(LONGEST + 1), np.zeros(LONGEST + 1)
+    for k in range(len(values)):
+        g = groups[k]
+        size[g] += 1
+        total[g] += values[k]
+        squares[g] += values[k] * values[k]
+    mean, deviation = np.zeros(LONGEST + 1), np.zeros(LONGEST + 1)
+    for g in range(LONGEST + 1):
+        n = max(size[g], 1.0)
+        mean[g] = total[g] / n
+        deviation[g] = math.sqrt(max(squares[g] / n - mean[g] * mean[g], 0.0)) + 1e-3
+    for k in range(len(values)):
+        scores[k] += (values[k] - mean[groups[k]]) / deviation[groups[k]]
+
+
+def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
+    """Sum of the standardised rises of forward and backward branching entropy at each junction inside a word.
+
+    Args:
+        corpus: distinct words.
+        contexts: their contexts; the first two views, the tries, are used.
+
+    Returns:
+        float64, one for each true value of ``inner_junctions(corpus)``, in order.
+    """
+    n = len(corpus.symbols) - len(corpus)
+    scores, rise, group = np.zeros(n), np.empty(n), np.empty(n, np.uint8)
+    for backwards, trie in enumerate(contexts.views[:2]):
+        _rises(corpus.starts, trie.ids, trie.table, bool(backwards), rise, group)
+        add_standard_scores(rise, group, scores)
+    return scores

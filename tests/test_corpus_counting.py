@@ -1,0 +1,287 @@
+"""Counts of text equal those of `split` on the whole text, however it is stored, cut up, shared out or spilled."""
+
+import gzip
+import io
+import json
+import random
+import sys
+import unicodedata
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mws_hf.corpus import blocks
+from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.counts import flat_utf8
+from mws_hf.corpus.parallel import share_out
+from mws_hf.corpus.spill import Shards
+from mws_hf.corpus.token_table import TokenTable, merge_tables
+from mws_hf.corpus.token_table_kernels import hash_words
+from mws_hf.errors import MwSError
+from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
+
+OTHER_PATTERN = r"\w+| ?\W"
+SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
+ALPHABET = SPACES + "  \n\n\r'’´ёяДa1½!.漢字\u0301\u0306😀\ufeff"
+texts = st.text(st.sampled_from(ALPHABET), max_size=40)
+
+
+def counted(pieces):
+    return dict(Counter(pieces))
+
+
+def random_text(seed, size):
+    choose = random.Random(seed)
+    words = ["".join(choose.choices("абвгдеёжз'’", k=choose.randint(1, 9))) for _ in range(8000)]
+    gaps = [" "] * 20 + list(ALPHABET) + ["\r\n", "\n\n  ", ". ", ", "]
+    return "".join(choose.choice(words) + choose.choice(gaps) for _ in range(size))
+
+
+def hash_twin(word):
+    """What `kernels.byte_table` computes, with Python's integers."""
+    a, b, c, d = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
+    blocks64 = [int.from_bytes(word[k : k + 8], "little") for k in range(0, len(word) - 7, 8)]
+    if len(word) < 24:
+        whole = int.from_bytes(word, "little") | len(word) << 184
+        key = [whole >> shift & (1 << 64) - 1 for shift in (0, 64, 128)]
+    else:
+        mixed = len(word)
+        for block in blocks64:
+            mixed = (mixed ^ block) * a & (1 << 64) - 1
+            mixed ^= mixed >> 32
+        last = int.from_bytes(word[-8:], "little")
+        key = [(mixed ^ last) * b & (1 << 64) - 1, 0, 0xFF << 56 | len(word)]
+    mixed = sum(x * y for x, y in zip(key, (a, b, c), strict=True)) & (1 << 64) - 1
+    mixed = (mixed ^ mixed >> 32) * d & (1 << 64) - 1
+    return mixed ^ mixed >> 29
+
+
+class TestCuts:
+    @given(texts)
+    @settings(max_examples=2000, deadline=None)
+    @pytest.mark.parametrize("pattern", [GPT4_PATTERN, WORD_PATTERN], ids=["gpt4", "word"])
+    def test_nothing_reaches_across_a_cut(self, pattern, text):
+        raw = (text + "....").encode()  # the last four bytes are never cut
+        cut = blocks.last_cut(raw)
+        left, right = raw[:cut].decode(), raw[cut:].decode()
+        assert split(left, pattern) + split(right, pattern) == split(left + right, pattern)
+        for form in ("NFC", "NFD", "NFKC", "NFKD"):
+            parts = [unicodedata.normalize(form, part) for part in (left, right)]
+            assert "".join(parts) == unicodedata.normalize(form, left + right)
+            assert [p for part in parts for p in split(part, pattern)] == split("".join(parts), pattern)
+
+    def test_every_byte_position_of_a_character_is_safe(self):
+        raw = "слово\u2028 слово\n\u3000слово 😀 слово".encode()
+        for end in range(len(raw)):
+            cut = blocks.last_cut(raw[:end])
+            raw[:cut].decode()
+            assert split(raw[:cut].decode()) + split(raw[cut:].decode()) == split(raw.decode())
+
+    def test_no_other_character_normalizes_to_a_final_space_or_a_line_end(self):
+        for point in [*range(0xD800), *range(0xE000, 0x110000)]:
+            character = chr(point)
+            if character not in SPACES and not character.isspace():
+                for form in ("NFKC", "NFKD"):
+                    changed = unicodedata.normalize(form, character)
+                    assert not changed[-1].isspace() and "\n" not in changed and "\r" not in changed
+
+    @pytest.mark.parametrize("size", [1, 3, 7, 64, 1000])
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-8-sig"])
+    def test_blocks_join_to_the_file(self, tmp_path, size, encoding):
+        text = random_text(size, 300)
+        (tmp_path / "x").write_bytes(text.encode(encoding))
+        for lines in False, True:
+            parts = list(blocks.text_blocks(tmp_path / "x", lines=lines, encoding=encoding, size=size))
+            assert b"".join(part.data.tobytes() for part in parts).decode() == text
+        assert len(parts) > 1 and all(part.data.tobytes().endswith(b"\n") for part in parts[:-1])
+
+    def test_text_without_a_cut_is_one_block(self, tmp_path):
+        (tmp_path / "x").write_bytes(b"  \n" * 5000)
+        assert len(list(blocks.text_blocks(tmp_path / "x", lines=False, size=64))) == 1
+
+
+@pytest.mark.parametrize("pattern", [GPT4_PATTERN, WORD_PATTERN], ids=["gpt4", "word"])
+class TestFiles:
+    @pytest.mark.parametrize(("workers", "memory_cap"), [(1, 1), (2, 1), (3, 1), (2, 1 << 21), (2, 1 << 30)])
+    def test_any_number_of_workers_and_any_cap(self, tmp_path, monkeypatch, pattern, workers, memory_cap):
+        monkeypatch.setitem(blocks.text_blocks.__kwdefaults__, "size", 5000)
+        whole = [random_text(1, 20_000), random_text(2, 9000)]
+        (tmp_path / "a.txt").write_bytes(whole[0].encode())
+        (tmp_path / "b.txt.gz").write_bytes(gzip.compress(whole[1].encode()))
+        counts = count_files(str(tmp_path / "*.txt*"), pattern=pattern, workers=workers, memory_cap=memory_cap)
+        assert dict(counts.items()) == counted(p for text in whole for p in split(text, pattern))
+        assert counts == count_files(str(tmp_path / "*.txt*"), pattern=pattern, workers=1)
+
+    @pytest.mark.parametrize("normalization", [None, "nfc", "nfd", "nfkc", "nfkd"])
+    def test_normalization_before_splitting(self, tmp_path, monkeypatch, pattern, normalization):
+        monkeypatch.setitem(blocks.text_blocks.__kwdefaults__, "size", 999)
+        text = random_text(3, 3000)
+        (tmp_path / "a.txt").write_bytes(text.encode())
+        counts = count_files(tmp_path / "a.txt", pattern=pattern, normalization=normalization)
+        normal = unicodedata.normalize(normalization.upper(), text) if normalization else text
+        assert dict(counts.items()) == counted(split(normal, pattern))
+        assert counts == count_documents([text], pattern=pattern, normalization=normalization)
+
+    def test_records_are_documents(self, tmp_path, pattern):
+        records = [random_text(k, 20) for k in range(50)] + [""]
+        (tmp_path / "x.jsonl").write_text("".join(json.dumps({"t": r}) + "\n" for r in records), encoding="utf-8")
+        pq.write_table(pa.table({"t": [*records, None]}), tmp_path / "x.parquet")
+        expected = counted(p for record in records for p in split(record, pattern))
+        for name in "x.jsonl", "x.parquet":
+            assert dict(count_files(tmp_path / name, field="t", column="t", pattern=pattern).items()) == expected
+        batches = [records[:9], *records[9:20], records[20:]]
+        assert dict(count_documents(batches, pattern=pattern, workers=2).items()) == expected
+
+
+def test_unknown_patterns_count_line_by_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(blocks.text_blocks.__kwdefaults__, "size", 777)
+    text = random_text(5, 2000)
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    lines = io.StringIO(text, newline="\n")
+    expected = counted(p for line in lines for p in split(line, OTHER_PATTERN))
+    for cap in 1, 1 << 30:
+        counts = count_files(tmp_path / "a.txt", pattern=OTHER_PATTERN, workers=2, memory_cap=cap)
+        assert dict(counts.items()) == expected and counts.pattern == OTHER_PATTERN
+
+
+def test_encodings_and_bad_bytes(tmp_path, monkeypatch):
+    monkeypatch.setitem(blocks.text_blocks.__kwdefaults__, "size", 500)
+    path = tmp_path / "x.txt"
+    text = "кот и пёс\n" * 200
+    for encoding in "cp1251", "utf-16", "utf-8":
+        path.write_bytes(text.encode(encoding))
+        assert count_files(path, encoding=encoding) == count_documents([text])
+    path.write_bytes(text.encode() + b"\xd0 \n" + text.encode())
+    at = len(text.encode())
+    for workers in 1, 2:
+        with pytest.raises(MwSError, match=f"x.txt:201: byte {at} is not utf-8 .*--errors"):
+            count_files(path, workers=workers)
+    assert dict(count_files(path, errors="replace").items())["\ufffd"] == 1
+    assert dict(count_files(path, errors="ignore").items())["\n \n"] == 1
+    path.write_bytes(text.encode("utf-16") + b"\x00\xd8\n\x00")
+    with pytest.raises(MwSError, match="x.txt:201: byte 4002 is not utf-16"):
+        count_files(path, encoding="utf-16")
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("кот и кот".encode())))
+    assert count_files("-").words == [" и", " кот", "кот"]
+
+
+def test_nothing_to_count(tmp_path):
+    (tmp_path / "x.txt").write_bytes(b"")
+    assert len(count_files(tmp_path / "x.txt")) == 0 and len(count_documents([])) == 0
+
+
+def test_lone_surrogates(tmp_path):
+    with pytest.raises(MwSError, match=r"document 2: .*lone surrogate '\\ud800' at character 2"):
+        count_documents(["ok", "a \ud800"])
+    (tmp_path / "x.jsonl").write_text('{"t": "\\ud800"}\n')
+    with pytest.raises(MwSError, match="x.jsonl:1: field 't': the lone surrogate"):
+        count_files(tmp_path / "x.jsonl", field="t")
+
+
+def test_bad_settings(tmp_path):
+    with pytest.raises(MwSError, match="does not compile"):
+        count_documents(["a"], pattern="(")
+    with pytest.raises(MwSError, match="at least 1"):
+        count_documents(["a"], workers=0)
+
+
+def test_spilling_leaves_no_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    words = [" " + "".join(letters) for letters in product("абвгдежзик", repeat=5)]
+    documents = ["".join(words[start : start + 3000]) for start in range(0, len(words), 1000)]
+    small = count_documents(documents, memory_cap=1 << 20, workers=2)
+    assert small == count_documents(documents) and len(small) == 100_000
+    assert list(tmp_path.iterdir()) == []
+
+
+def merged(contents: list[dict[bytes, int]]) -> dict[bytes, int]:
+    """What `merge_tables` finds in tables filled with these words."""
+    tables = [TokenTable() for _ in contents]
+    for table, words in zip(tables, contents, strict=True):
+        offsets = np.cumsum([0, *map(len, words)])
+        table.count_words(np.frombuffer(b"".join(words), np.uint8), offsets, np.array(list(words.values()), np.int64))
+    strings, counts = merge_tables(tables)
+    return dict(zip(strings.cast(pa.large_binary()).to_pylist(), counts.tolist(), strict=True))
+
+
+class TestTable:
+    @given(st.lists(st.tuples(st.binary(min_size=1, max_size=40), st.integers(1, 9)), max_size=200))
+    @settings(max_examples=100, deadline=None)
+    def test_is_a_dictionary_of_bytes(self, pairs):
+        table, expected = TokenTable(), Counter()
+        for word, amount in pairs:
+            expected[word] += amount
+        data = np.frombuffer(b"".join(w for w, _ in pairs), np.uint8)
+        offsets = np.cumsum([0, *(len(w) for w, _ in pairs)])
+        table.count_words(data, offsets, np.array([a for _, a in pairs], np.int64))
+        strings, counts = table.entries()
+        assert dict(zip(strings.cast(pa.large_binary()).to_pylist(), counts.tolist(), strict=True)) == expected
+
+    @given(st.lists(st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 9)), min_size=1, max_size=5))
+    @settings(max_examples=100, deadline=None)
+    def test_merging_adds_up(self, contents):
+        assert merged(contents) == dict(sum(map(Counter, contents), Counter()))
+
+    def test_merging_tables_that_must_grow(self):
+        contents = [{b"%d" % (k * (n + 1)) * (1 + k % 9): k + 1 for k in range(20_000)} for n in range(3)]
+        assert merged(contents) == dict(sum(map(Counter, contents), Counter()))
+
+    def test_merging_loses_nothing_to_spilling(self):
+        spilled = []
+        tables = [TokenTable(1 << 19, spilled.append) for _ in range(2)]
+        for n, table in enumerate(tables):
+            words = b"".join(b"%07d" % (2 * k + n) for k in range(2500))
+            table.count_words(np.frombuffer(words, np.uint8), np.arange(0, len(words) + 1, 7), np.ones(2500, np.int64))
+        strings, _ = merge_tables(tables)
+        assert (len(set(strings.to_pylist())), spilled) == (5000, [])
+
+    @pytest.mark.parametrize("cap", [1 << 19, 1 << 22, 1 << 26])
+    def test_room_made_beforehand_stays_below_the_cap(self, cap):
+        assert TokenTable(cap, lambda table: None, text_bytes=1 << 40).nbytes <= cap
+
+    @given(st.binary(min_size=1, max_size=40), st.binary(max_size=20))
+    @settings(max_examples=100, deadline=None)
+    def test_hash_does_not_see_the_surroundings(self, word, after):
+        alone = hash_words(np.frombuffer(word, np.uint8), np.array([0, len(word)]))
+        assert hash_words(np.frombuffer(b"xyz" + word + after, np.uint8), np.array([3, 3 + len(word)])) == alone
+
+    @given(st.binary(min_size=1, max_size=60))
+    @settings(max_examples=200, deadline=None)
+    def test_hash_is_the_same_on_every_machine(self, word):
+        assert hash_words(np.frombuffer(word, np.uint8), np.array([0, len(word)])).tolist() == [hash_twin(word)]
+
+    def test_very_long_words(self):
+        text = "я" * 3_000_000 + " " + "a" * 100_000
+        assert dict(count_documents([text, text]).items()) == {"я" * 3_000_000: 2, " " + "a" * 100_000: 2}
+
+
+def test_shards_merge_equal_words(tmp_path):
+    with Shards() as shards:
+        for shift in range(4):
+            table = TokenTable()
+            words = pa.array([f"w{k}" for k in range(shift * 100, shift * 100 + 300)], pa.large_string())
+            table.count_words(*flat_utf8(words), np.full(300, 1 + shift, np.int64))
+            shards.add(table)
+        strings, counts = shards.merged(step_bytes=500)
+    got = dict(zip(strings.to_pylist(), counts.tolist(), strict=True))
+    assert len(strings) == 600
+    assert got == {f"w{k}": sum(1 + s for s in range(4) if s * 100 <= k < s * 100 + 300) for k in range(600)}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_an_error_in_one_thread_ends_the_work(workers):
+    def fail(item):
+        if item == 50:
+            raise MwSError("fifty")
+
+    with pytest.raises(MwSError, match="fifty"):
+        share_out([iter(range(10**9)), iter(range(5))], [fail] * workers)

@@ -1,0 +1,84 @@
+"""The house: which room may look into which. Read from the imports, also those inside functions."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "mws_hf"
+MODULES = {
+    ".".join(["mws_hf", *file.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__"): file
+    for file in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def imported(name: str) -> set[str]:
+    """The modules of the package that a module imports, at its top or within functions; not for type checkers alone."""
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {each for each in found if each in MODULES and each != name}
+
+
+def room(name: str) -> str:
+    """The first part below the package."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def test_no_module_imports_itself_by_a_detour():
+    graph = {name: imported(name) - {"mws_hf"} for name in MODULES}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        if name in done:
+            return
+        for other in sorted(graph[name]):
+            visit(other, (*path, name))
+        done.add(name)
+
+    for name in MODULES:
+        visit(name, ())
+
+
+@pytest.mark.parametrize(
+    ("below", "above"),
+    [
+        ("kernels", {"corpus", "learn", "trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands"}),
+        ("corpus", {"learn", "trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands"}),
+        ("learn", {"trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands"}),
+        ("encode", {"learn", "trainer", "evaluate", "baselines", "compare", "lm", "commands"}),
+        ("evaluate", {"learn", "trainer", "baselines", "compare", "lm", "commands"}),
+    ],
+)
+def test_data_flows_one_way(below, above):
+    inside = [name for name in MODULES if room(name) == below]
+    assert not {(name, other) for name in inside for other in imported(name) if room(other) in above}
+
+
+def test_hash_tables_and_heaps_stand_in_one_room():
+    """An open-addressing probe is a loop that adds one to a slot under a mask; a heap sifts by `2 * at + 1`."""
+    signs = ("+ 1) & mask", "_U(1)) & mask", "2 * at + 1", "- 1) >> 1")
+    found = {
+        (name, sign)
+        for name, file in MODULES.items()
+        for sign in signs
+        if sign in file.read_text(encoding="utf-8") and room(name) != "kernels"
+    }
+    assert not found
+
+
+def test_no_module_is_longer_than_a_reader_bears():
+    long = {
+        name: lines for name, file in MODULES.items() if (lines := file.read_text(encoding="utf-8").count("\n")) > 350
+    }
+    assert not long

@@ -57,9 +57,10 @@ def install(extra: str) -> None:
 
 
 def demo() -> None:
-    """Train on the 3.06 million Russian forms of pymorphy3's dictionary and show segmentations."""
+    """Train on the 3.05 million Russian forms of pymorphy3's dictionary and show segmentations."""
     install("")
-    run(BIN / "mws", "train", "--lexicon", "ru", "--vocab-size", "8000", "--output", "out/russian-mws")
+    options = ("--lexicon", "ru", "--vocab-size", "8000", "--composition", "0")  # a lexicon has no counts to compose by
+    run(BIN / "mws", "train", *options, "--output", "out/russian-mws")
     run(BIN / "python", "-c", DEMO)
 
 

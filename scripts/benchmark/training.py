@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
+import json
 import os
 from collections import Counter
 from functools import partial
@@ -17,21 +20,24 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def mws(job: Job, **options: Any) -> Run:
-    """MwSTrainer with all imports done beforehand, as a process that has used the library already."""
-    import mws_hf.corpus.counting  # noqa: F401
-    from mws_hf import MwSTrainer
+def mws(job: Job, options: tuple[str, ...] = ()) -> Run:
+    """`mws train`, the command itself; imports done beforehand are those it makes while it works."""
+    import mws_hf.commands.train
+    import mws_hf.corpus.counting
+    import mws_hf.learn.classic.learner
+    import mws_hf.learn.composition
+    import mws_hf.learn.contextual
+    import mws_hf.trainer  # noqa: F401
+    from mws_hf.commands.app import app
+
+    command = ["train", job.text, "--vocab-size", str(job.vocab_size), "--output", job.output, "--quiet", "--json"]
 
     def run() -> dict[str, Any]:
-        trainer = MwSTrainer(vocab_size=job.vocab_size, show_progress=False, **options)
-        tokenizer = trainer.train(job.text)
-        tokenizer.save_pretrained(job.output)
-        morphs = trainer.report.n_morphs if trainer.report is not None else 0
-        return {
-            "entries": len(tokenizer),
-            "morphs": morphs,
-            "digest": digest(Path(job.output) / "tokenizer.json"),
-        }
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            app([*command, *options], prog_name="mws", standalone_mode=False)
+        told = json.loads(printed.getvalue())
+        made = digest(Path(job.output) / "tokenizer.json")
+        return {"entries": told["vocab_size"], "morphs": told["morph_merges"], "digest": made}
 
     return run
 
@@ -122,7 +128,7 @@ def count_regex(job: Job) -> Run:
 
 
 TASKS = {
-    "train/mws-classic": Task(partial(mws, criterion="classic", composition="fill"), ours=True),
+    "train/mws-classic": Task(partial(mws, options=("--criterion", "classic", "--composition", "fill")), ours=True),
     "train/mws-contextual": Task(mws, ours=True),
     "train/tokenizers-bpe": Task(partial(rust, kind="bpe")),
     "train/tokenizers-wordpiece": Task(partial(rust, kind="wordpiece")),

@@ -99,7 +99,7 @@ BAD = [b"\xff", b"ab\xd0", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"
 def test_bytes_that_are_not_utf8_are_named(bad):
     encoder = BlockEncoder(make_backend(random_merges(1)))
     for before in (b"", "абв ".encode()):
-        with pytest.raises(MwSError, match="doc 1: not valid UTF-8"):
+        with pytest.raises(MwSError, match="doc 1: the text is not utf-8"):
             encoder.encode(joined([b"ab", before + bad, b"\x80\x80 cd"], "doc {}".format))
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -89,6 +87,7 @@ def evaluate(
         refuse_overwriting([output], gold, text, bits, list(named.values()), tokenizers)
         check_output(output, folder=False)
     from mws_hf.evaluate.report import evaluate as run_evaluation
+    from mws_hf.evaluate.report import json_text
 
     report = run_evaluation(named, gold or [], text, bits=bits, isolated=cast("Isolated", isolated))
     if not quiet:
@@ -97,7 +96,7 @@ def evaluate(
                 _logger.warning("%s: %d of %s left out", entry.name, len(entry.problems), counted(entry.lines, "line"))
             for problem in entry.problems[:5]:
                 _logger.warning("left out: %s", problem)
-    result = _json(report.to_dict()) if as_json else report.to_markdown()
+    result = json_text(report.to_dict(), indent=2) if as_json else report.to_markdown()
     if output is None:
         typer.echo(result, nl=False)
     else:
@@ -116,16 +115,3 @@ def _named(directories: list[str]) -> dict[str, str]:
             raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
         named[name] = directory
     return named
-
-
-def _json(value: dict[str, Any]) -> str:
-    """JSON with null for NaN, since NaN is not JSON."""
-    return json.dumps(_without_nan(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value

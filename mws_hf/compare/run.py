@@ -13,8 +13,7 @@ from tqdm import tqdm
 
 from mws_hf.compare.cache import TRAINING, Cache, counts_digest, text_record
 from mws_hf.compare.plan import Job, SystemSpec, default_systems, plan
-from mws_hf.compare.results import Comparison, Example, Row, Tokenizer
-from mws_hf.compare.tables import write_tables
+from mws_hf.compare.results import Comparison, Example, Row, Tokenizer, write_tables
 from mws_hf.compare.training import Training, open_job
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError

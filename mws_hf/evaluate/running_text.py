@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -67,7 +67,7 @@ class TextScores:
 
     def to_dict(self) -> dict[str, float | int]:
         """Name -> value, in the order of the attributes."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return asdict(self)
 
 
 @dataclass

@@ -44,7 +44,8 @@ class System:
 
     Attributes:
         description: one line.
-        build: counts, vocabulary size and keyword options -> a trained model.
+        build: (counts, vocab_size, *, special_tokens, show_progress, **options) -> a trained model. `counts` are
+            pre-tokens and how often each counts; `vocab_size` includes special tokens, which get the first ids.
         reserved: special tokens it adds to those asked for.
         sized: False when the vocabulary size has no effect.
     """

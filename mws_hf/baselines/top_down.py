@@ -206,12 +206,8 @@ def build_top_down(
 ) -> Tokenizer:
     """WordPiece top-down; ``[START]`` and ``[END]`` stand around an encoded text when special tokens are asked for.
 
-    Args:
-        counts: pre-tokens; white space and punctuation divide them further, as in BERT.
-        vocab_size: most entries, the special tokens and `RESERVED` included.
-        special_tokens: get the first ids, then those of `RESERVED` that are not among them.
-        show_progress: a progress bar.
-        iterations: passes a threshold.
+    Entries: at most `vocab_size`, the special tokens and those of `RESERVED` not among them first. A threshold is tried
+    in `iterations` passes.
     """
     reserved = list(dict.fromkeys((*special_tokens, *RESERVED)))
     wanted = vocab_size - len(reserved)

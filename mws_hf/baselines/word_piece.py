@@ -1,7 +1,8 @@
 """WordPiece, by the published likelihood score and by the library's trainer (frequency); top-down: `top_down`.
 
 All three share the format: ``##`` before a piece inside a word, greedy longest match, the whole word ``[UNK]`` when
-stuck. Spaces are not tokens, so decoding joins words by one space.
+stuck. White space and punctuation divide pre-tokens further, as in BERT. Spaces are not tokens, so
+decoding joins words by one space.
 """
 
 from __future__ import annotations
@@ -21,14 +22,7 @@ _BERT = pre_tokenizers.BertPreTokenizer()
 def build_likelihood(
     counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
 ) -> Tokenizer:
-    """WordPiece that merges the pair with the highest b / (u_l * u_r).
-
-    Args:
-        counts: pre-tokens; white space and punctuation divide them further, as in BERT.
-        vocab_size: entries: special tokens, ``[UNK]``, characters, merges.
-        special_tokens: get the first ids.
-        show_progress: a progress bar.
-    """
+    """Merge the pair with the highest b / (u_l * u_r); entries: special tokens, ``[UNK]``, characters, merges."""
     words = bert_words(counts)
     reserved = list(dict.fromkeys((*special_tokens, UNKNOWN)))
     alphabet = sorted({piece for word in words for piece in characters(word)})
@@ -39,7 +33,7 @@ def build_likelihood(
 def build_library(
     counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
 ) -> Tokenizer:
-    """WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``; arguments as `build_likelihood`."""
+    """WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``."""
     reserved = list(dict.fromkeys((*special_tokens, UNKNOWN)))
     words = bert_words(counts)
     learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN))

@@ -13,9 +13,9 @@ from typing import Any
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import BoundaryScores, Emma2, WordTable, emma2, summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.evaluate.gold import Gold, read_gold
+from mws_hf.evaluate.gold import Gold, read_golds
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
-from mws_hf.evaluate.running_text import TextScores, read_lines, score_text
+from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
 from mws_hf.evaluate.segment import Isolated, every_character, is_plain_function, no_cut, segment_words
 from mws_hf.evaluate.significance import Difference, PairedDifference, bootstrap_f1, difference, interval
 
@@ -169,26 +169,20 @@ def evaluate(
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):
         raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
-    golds = tuple(read_gold(path) for path in gold_files)
-    if len({gold.name for gold in golds}) < len(golds):
-        raise MwSError(f"two gold files share a name: {[gold.name for gold in golds]}; rename one")
+    golds = tuple(read_golds(gold_files))
     sources = {name: source if is_plain_function(source) else load_encoder(source) for name, source in named.items()}
     rows = [row for gold in golds for row in _gold_rows(sources, gold, isolated, baselines, resamples)]
     encoders = {name: source for name, source in sources.items() if not is_plain_function(source)}
     text_scores: dict[str, TextScores] = {}
     measured: dict[str, NgramBits] = {}
     if text is not None:
-        lines = _lines(text)
+        lines = lines_of(text)
         text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items()}
         if bits is not None:
-            train, held_out = _lines(bits), [line for line in lines if line]
+            train, held_out = lines_of(bits), [line for line in lines if line]
             measured = {name: ngram_bits(encoder, train, held_out) for name, encoder in encoders.items()}
     differences = bits_differences(measured, resamples=resamples)
     return EvaluationReport(isolated, golds, tuple(rows), text_scores, measured, differences)
-
-
-def _lines(text: str | os.PathLike[str] | Iterable[str]) -> list[str]:
-    return list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
 
 
 def _named(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Path]:

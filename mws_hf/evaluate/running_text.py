@@ -124,6 +124,11 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
     )
 
 
+def lines_of(text: str | os.PathLike[str] | Iterable[str]) -> list[str]:
+    """`read_lines` of a file, or lines given as they are."""
+    return list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
+
+
 def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Lines of a UTF-8 text file (compressed or not) without their line breaks, empty ones left out.
 

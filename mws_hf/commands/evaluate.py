@@ -20,37 +20,42 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
+Directories = Annotated[
+    list[str], typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them in the table.")
+]
+GoldFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files [default: none]."),
+]
+Text = Annotated[
+    Path | None,
+    typer.Option("--text", metavar="FILE", help="Running text, UTF-8, .gz allowed; encoded by line [default: none]."),
+]
+BitsText = Annotated[
+    Path | None,
+    typer.Option(
+        "--bits", metavar="TRAIN", help="Also n-gram bits per byte of --text, by models of this text [default: none]."
+    ),
+]
+IsolatedWords = Annotated[
+    str, typer.Option("--isolated", metavar="space|none", help="Give gold words as after a space, or bare.")
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON with every figure instead of Markdown.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="The file to write [default: standard output].")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No notes on standard error.")]
+
+
 def evaluate(
-    directories: Annotated[
-        list[str],
-        typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them in the table."),
-    ],
-    gold: Annotated[
-        list[Path] | None,
-        typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files [default: none]."),
-    ] = None,
-    text: Annotated[
-        Path | None,
-        typer.Option(
-            "--text", metavar="FILE", help="Running text, UTF-8, .gz allowed; encoded by line [default: none]."
-        ),
-    ] = None,
-    bits: Annotated[
-        Path | None,
-        typer.Option(
-            "--bits",
-            metavar="TRAIN",
-            help="Also n-gram bits per byte of --text, by models of this text [default: none].",
-        ),
-    ] = None,
-    isolated: Annotated[
-        str, typer.Option("--isolated", metavar="space|none", help="Give gold words as after a space, or bare.")
-    ] = "space",
-    as_json: Annotated[bool, typer.Option("--json", help="JSON with every figure instead of Markdown.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="The file to write [default: standard output].")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No notes on standard error.")] = False,
+    directories: Directories,
+    gold: GoldFiles = None,
+    text: Text = None,
+    bits: BitsText = None,
+    isolated: IsolatedWords = "space",
+    as_json: Json = False,
+    output: Output = None,
+    quiet: Quiet = False,
 ) -> None:
     """Score tokenizers against gold morpheme segmentations, and on running text.
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from mws_hf.atomic import atomic_path, write_text
-from mws_hf.evaluate.paired import PairedDifference, paired_bootstrap
-from mws_hf.lm.word_groups import KNOWN_LEMMA, NEW_LEMMA, SEEN
+from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
+from mws_hf.lm.scoring import KNOWN_LEMMA, NEW_LEMMA, SEEN
 
 
 @dataclass(frozen=True)

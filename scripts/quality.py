@@ -4,7 +4,8 @@
 
 Text is split by line: every 50th line is held out for fertility, the rest trains. Gold is read to score alone. A second
 run trains only what changed. Writes scripts/results/quality.json and quality.md; what a run does not measure again
-(other languages, `--systems`, `--sizes`) stays as it was, and so do the plots unless all systems are compared.
+(other languages, `--systems`, `--sizes`) stays as it was. The pictures are drawn anew from all results; `--plots-only`
+does nothing else.
 Morfessor learns from 30,000 words of each list at most: those with the smallest hashes, or the most frequent ones.
 """
 
@@ -15,15 +16,15 @@ import glob
 import gzip
 import json
 import platform
-import shutil
 from pathlib import Path
 from typing import Any
 
 from mws_hf import WordCounts
 from mws_hf.compare import compare, parse_systems
+from mws_hf.compare.plots import fertility_figure, save
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import lexicon_counts
-from mws_hf.evaluate.tables import markdown_table
+from mws_hf.evaluate.report import markdown_table
 from mws_hf.pattern import WORD_PATTERN, split
 
 GOLD = {
@@ -35,6 +36,11 @@ GOLD = {
     "ces": ["ces.sigmorphon2022"],
     "eng": ["eng.morphochallenge2010"],
     "lat": ["lat.sigmorphon2022"],
+}
+PICTURES = {
+    ("rus", "rus.tikhonov"): "Russian: Tikhonov's dictionary of morphemes",
+    ("fin", "fin.morphochallenge2010"): "Finnish: Morpho Challenge 2010",
+    ("tur", "tur.morphochallenge2010"): "Turkish: Morpho Challenge 2010",
 }
 RIVALS = (
     "bpe:types,bpe:text,bpe-byte:text,wordpiece:types,unigram:types,unigram:text,"
@@ -80,12 +86,17 @@ def run(language: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         arguments.output / language,
         systems=parse_systems([arguments.systems]),
         text=held_out,
+        plots=False,
         show_progress=True,
     )
-    if arguments.systems == SYSTEMS:  # a plot of some would replace that of all
-        for plot in (arguments.output / language).glob("f1-by-fertility.*.png"):
-            shutil.copy(plot, arguments.results.parent / plot.name)
     return [{"language": language, **row} for row in result.to_dict()["rows"]]
+
+
+def draw(rows: list[dict[str, Any]], folder: Path) -> None:
+    """The pictures of scripts/results, from its rows."""
+    for (language, gold), about in PICTURES.items():
+        if here := [row for row in rows if (row["language"], row["gold"]) == (language, gold)]:
+            save(fertility_figure(here, about), folder / f"f1-by-fertility.{gold}.png")
 
 
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -145,16 +156,17 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[8000, 32000])
     parser.add_argument("--systems", default=SYSTEMS)
     parser.add_argument("--results", type=Path, default=Path("scripts/results/quality.json"))
+    parser.add_argument("--plots-only", action="store_true", help="draw the pictures from the stored results")
     arguments = parser.parse_args()
-    old = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
-    rows = old
-    for language in arguments.languages:
+    rows = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
+    for language in [] if arguments.plots_only else arguments.languages:
         new = run(language, arguments)
         measured = {key(row) for row in new}
         rows = [row for row in rows if key(row) not in measured] + new
         arguments.results.parent.mkdir(parents=True, exist_ok=True)
         facts = {"python": platform.python_version(), "rows": rows}
         arguments.results.write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    draw(rows, arguments.results.parent)
     sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]})
     text = "\n\n".join(
         f"## Vocabulary {size:,}\n\n{best_rivals(rows, size)}\n\n{lengths(rows, size)}" for size in sizes

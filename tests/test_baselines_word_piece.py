@@ -6,8 +6,16 @@ import pytest
 from tokenizers import pre_tokenizers
 
 from mws_hf.baselines import load, train
-from mws_hf.baselines.top_down import RESERVED, Substrings, learn_top_down
-from mws_hf.baselines.word_piece import bert_words, characters, detokenize, learn_likelihood, longest_match
+from mws_hf.baselines.word_piece import (
+    RESERVED,
+    Substrings,
+    bert_words,
+    characters,
+    detokenize,
+    learn_likelihood,
+    learn_top_down,
+    longest_match,
+)
 from mws_hf.corpus.counts import WordCounts
 from tests.small_corpus import small_counts
 

@@ -65,15 +65,9 @@ def test_scores_are_those_of_the_saved_directories(compared, gold):
         assert score(words, cuts) == row.scores, row.tokenizer.system
 
 
-def test_shared_evidence_changes_no_tokenizer_and_is_computed_once(gold, tmp_path, monkeypatch):
-    from mws_hf.learn import contextual as learner
-
-    real, calls = learner.collect_evidence, []
-    monkeypatch.setattr(learner, "collect_evidence", lambda *given, **named: calls.append(1) or real(*given, **named))
+def test_a_tokenizer_trained_beside_others_is_the_one_trained_alone(gold, tmp_path):
     systems, sizes = parse_systems(["mws,mws-composed,mws:text"]), [330, 360, 420, 600]
     comparison = compare(small_counts(), [gold], sizes, tmp_path, systems=systems, plots=False, resamples=10)
-    assert len(calls) == 1
-    monkeypatch.undo()
     for found in comparison.tokenizers:
         name, _, words = found.system.partition(":")
         trainer = MwSTrainer(
@@ -109,45 +103,45 @@ def test_tables_and_plots(compared):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_second_run_trains_nothing_and_agrees(compared, gold, monkeypatch):
+def written(folder):
+    """When each file of the cache was written."""
+    return {path: path.stat().st_mtime_ns for path in (folder / "cache").rglob("*") if path.is_file()}
+
+
+def test_second_run_trains_nothing_and_agrees(compared, gold):
     folder, first = compared
-
-    def never(*args, **kwargs):
-        raise AssertionError("trained again")
-
-    monkeypatch.setattr(MwSTrainer, "learn", never)
-    monkeypatch.setattr("mws_hf.baselines.train", never)
-    started = time.perf_counter()
-    again = compare(
-        small_counts(),
-        [gold],
-        SIZES,
-        folder,
-        systems=parse_systems([SYSTEMS]),
-        text=running_text(),
-        resamples=50,
-        plots=False,
-    )
-    assert again == first
-    assert time.perf_counter() - started < 10
+    before = written(folder)
+    options = {"systems": parse_systems([SYSTEMS]), "text": running_text(), "resamples": 50, "plots": False}
+    assert compare(small_counts(), [gold], SIZES, folder, **options) == first
+    assert written(folder) == before
+    assert len(before) > len(first.tokenizers)
 
 
-def test_interrupted_run_resumes(compared, gold, monkeypatch, tmp_path):
-    systems = parse_systems(["bpe:types,wordpiece:types"])
-    real = __import__("mws_hf.baselines").baselines.train
-    seen = []
+KILLED = """
+import sys
+from mws_hf.compare import compare, parse_systems
+from tests.small_corpus import small_counts
+compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=parse_systems(["bpe"]), plots=False)
+"""
 
-    def breaks_off(name, *args, **kwargs):
-        seen.append(name)
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-        return real(name, *args, **kwargs)
 
-    monkeypatch.setattr("mws_hf.baselines.train", breaks_off)
-    with pytest.raises(KeyboardInterrupt):
-        compare(small_counts(), [gold], [400], tmp_path, systems=systems, plots=False, resamples=10)
-    compare(small_counts(), [gold], [400], tmp_path, systems=systems, plots=False, resamples=10)
-    assert seen == ["bpe", "wordpiece", "wordpiece"]
+def test_killed_run_resumes(gold, tmp_path):
+    root = Path(mws_hf.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    child = subprocess.Popen([sys.executable, "-c", KILLED, str(gold), str(tmp_path)], env=environment, cwd=root)
+    try:
+        while child.poll() is None and not list(tmp_path.glob("cache/*.training.json")):
+            time.sleep(0.002)
+    finally:
+        child.kill()
+        child.wait()
+    before = {path: when for path, when in written(tmp_path).items() if path.name.endswith(".training.json")}
+    assert 0 < len(before) < 60
+    options = {"systems": parse_systems(["bpe"]), "plots": False, "resamples": 10}
+    resumed = compare(small_counts(), [gold], range(300, 360), tmp_path / ".", **options)
+    assert {path: written(tmp_path)[path] for path in before} == before
+    whole = compare(small_counts(), [gold], range(300, 360), tmp_path / "whole", **options)
+    assert [row.scores for row in resumed.rows] == [row.scores for row in whole.rows]
 
 
 def test_cache_depends_on_words_and_settings(tmp_path):

@@ -1,12 +1,17 @@
 """Boundary evidence: finds the morphs of a made-up language, does not depend on threads, survives tiny inputs."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from mws_hf.errors import MwSError
+from mws_hf.learn.contextual import collect_evidence
+from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.mixture import boundary_probabilities
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.symbols import SymbolCorpus
+from tests import evidence_twin
 from tests.agglutinative import make_language
 
 
@@ -67,3 +72,22 @@ def test_tiny_inputs(words):
 def test_settings_out_of_range_say_which(argument, value):
     with pytest.raises(MwSError, match=argument):
         EvidenceSettings(**{argument: value})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        EvidenceSettings(cut_rate=0.3),
+        EvidenceSettings(cut_rate=0.2, price_ramp=(0.2, 1.0), price_ends=(0.2,), context_weight=0.5, em_steps=1),
+    ],
+    ids=["defaults", "others"],
+)
+def test_evidence_equals_the_readable_twin_from_end_to_end(settings):
+    endings = {a + b for a, b in product(("ev", "kuş", "at", "dere"), ("", "i", "de", "ler"))}
+    words = sorted(word for word in endings | {"el", "eli", "atık", "kol", "deli"} if len(word) < 7)
+    expected = evidence_twin.boundary_probabilities(words, settings)
+    evidence = collect_evidence(collect_forms([" " + word for word in words], np.ones(len(words), np.int64)), settings)
+    found = {word: evidence.word(" " + word) for word in words}
+    assert 0.2 < np.mean([x > 0.01 for row in expected.values() for x in row]) < 1
+    for word in words:  # the package keeps features and the lexicon's posteriors in single precision
+        assert found[word] == pytest.approx([0.0, *expected[word], 0.0], abs=2e-4), word

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import best_alternative, score, word_table
-from mws_hf.evaluate.consistency import emma2
+from mws_hf.evaluate.boundaries import best_alternative, emma2, score, word_table
 from mws_hf.evaluate.gold import GoldWord
 from mws_hf.evaluate.segment import every_character, no_cut, pieces_of
 

@@ -13,10 +13,18 @@ torch = pytest.importorskip("torch")
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.paired import paired_bootstrap
+from mws_hf.evaluate.significance import paired_bootstrap
 from mws_hf.lm.codec import Codec
-from mws_hf.lm.scoring import bits_per_byte, windows_of
-from mws_hf.lm.word_groups import KNOWN_LEMMA, NEW_LEMMA, SEEN, group_of_forms, score_groups, word_forms
+from mws_hf.lm.scoring import (
+    KNOWN_LEMMA,
+    NEW_LEMMA,
+    SEEN,
+    bits_per_byte,
+    group_of_forms,
+    score_groups,
+    windows_of,
+    word_forms,
+)
 from tests.small_language import sentences, tokenizer_dir
 
 

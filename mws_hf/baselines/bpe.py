@@ -50,14 +50,7 @@ def build_words(
 def build_byte_bpe(
     counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
 ) -> Tokenizer:
-    """BPE over the 256 bytes (Radford et al. 2019, GPT-2) within the pre-tokens of the counts.
-
-    Args:
-        counts: pre-tokens and how often each counts.
-        vocab_size: entries, special tokens and the 256 bytes included.
-        special_tokens: get the first ids.
-        show_progress: the library's own progress bars.
-    """
+    """BPE over the 256 bytes (Radford et al. 2019, GPT-2) within the pre-tokens of the counts."""
     learner = Tokenizer(models.BPE())
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     trainer = trainers.BpeTrainer(
@@ -73,14 +66,7 @@ def build_byte_bpe(
 def build_character_bpe(
     counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
 ) -> Tokenizer:
-    """BPE over characters with byte fallback: MwS in everything but the choice of merges.
-
-    Args:
-        counts: pre-tokens and how often each counts.
-        vocab_size: entries: special tokens, 256 byte tokens, alphabet, merges.
-        special_tokens: get the first ids.
-        show_progress: the library's own progress bars.
-    """
+    """BPE over characters with byte fallback: MwS in everything but the choice of merges."""
     learner = Tokenizer(models.BPE())
     room = vocab_size - len(special_tokens) - len(BYTE_TOKENS)
     trainer = trainers.BpeTrainer(vocab_size=max(0, room), show_progress=show_progress)
@@ -114,14 +100,7 @@ def learn_end_of_word(
 def build_end_of_word(
     counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
 ) -> Tokenizer:
-    """BPE with ``</w>``.
-
-    Args:
-        counts: pre-tokens; they are cut into words, spaces are dropped.
-        vocab_size: entries: special tokens, ``[UNK]``, characters, the mark, merges.
-        special_tokens: get the first ids.
-        show_progress: a progress bar.
-    """
+    """BPE with ``</w>``; entries: special tokens, ``[UNK]``, characters, the mark, merges. Spaces are dropped."""
     words = rewritten(counts, _WORD.findall)
     return _marked(words, counts.normalization, [], SUFFIX, vocab_size, special_tokens, show_progress)
 

@@ -80,13 +80,8 @@ def build_morfessor(
 ) -> MorfessorModel:
     """Morfessor Baseline with its default settings; it finds its own lexicon size, so `vocab_size` does not matter.
 
-    Args:
-        counts: pre-tokens; they are cut into words as for WordPiece.
-        vocab_size: has no effect.
-        special_tokens: have no effect.
-        show_progress: nothing is shown.
-        max_types: at most this many words are learnt from, a `sample` of longer lists. Words of more than `MAX_LENGTH`
-            characters are left out before.
+    Pre-tokens are cut into words as for WordPiece; those of more than `MAX_LENGTH` characters are left out, and of
+    longer lists than `max_types` a `sample` is learnt from.
 
     Raises:
         MwSError: the library is absent, or there are no words.

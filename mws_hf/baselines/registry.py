@@ -24,9 +24,8 @@ from mws_hf.baselines.bpe import (
 from mws_hf.baselines.feed import UNKNOWN
 from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor
 from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
-from mws_hf.baselines.top_down import RESERVED, build_top_down
 from mws_hf.baselines.unigram import build_unigram
-from mws_hf.baselines.word_piece import build_library, build_likelihood
+from mws_hf.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
@@ -44,7 +43,8 @@ class System:
 
     Attributes:
         description: one line.
-        build: counts, vocabulary size and keyword options -> a trained model.
+        build: (counts, vocab_size, *, special_tokens, show_progress, **options) -> a trained model. `counts` are
+            pre-tokens and how often each counts; `vocab_size` includes special tokens, which get the first ids.
         reserved: special tokens it adds to those asked for.
         sized: False when the vocabulary size has no effect.
     """

@@ -31,12 +31,7 @@ def build_unigram(
 
     The library adds floats in an order that changes from run to run: pieces agree between runs but for near ties, and
     scores to about 1e-10. `settled` removes what of this can be removed.
-
-    Args:
-        counts: pre-tokens and how often each counts.
-        vocab_size: entries: special tokens, ``<unk>``, 256 byte tokens, pieces (all characters among them).
-        special_tokens: get the first ids.
-        show_progress: the library's own progress bars.
+    Entries: special tokens, ``<unk>``, 256 byte tokens, pieces (all characters among them).
     """
     reserved = list(dict.fromkeys((*special_tokens, UNKNOWN_PIECE)))
     # the trainer refuses sizes below the number of characters, and counts an <unk> of its own

@@ -1,34 +1,41 @@
-"""WordPiece, by the published likelihood score and by the library's trainer (frequency); top-down: `top_down`.
+"""WordPiece, by the published likelihood score, by the library's trainer (frequency), and learnt from the top.
 
 All three share the format: ``##`` before a piece inside a word, greedy longest match, the whole word ``[UNK]`` when
-stuck. Spaces are not tokens, so decoding joins words by one space.
+stuck. White space and punctuation divide pre-tokens further, as in BERT. Spaces are not tokens, so decoding joins words
+by one space.
+
+From the top (as TensorFlow Text does): long substrings first, their count taken off their prefixes. Substrings of all
+words stand in one trie, kept as arrays a level, so that a pass over the corpus is a few numpy calls and the threshold
+can be searched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tqdm import tqdm
 
 from mws_hf.baselines.feed import UNKNOWN, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, likelihood
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.errors import MwSError
 
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 PREFIX = "##"
+RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
+MAX_LENGTH = 50
 _BERT = pre_tokenizers.BertPreTokenizer()
 
 
 def build_likelihood(
     counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
 ) -> Tokenizer:
-    """WordPiece that merges the pair with the highest b / (u_l * u_r).
-
-    Args:
-        counts: pre-tokens; white space and punctuation divide them further, as in BERT.
-        vocab_size: entries: special tokens, ``[UNK]``, characters, merges.
-        special_tokens: get the first ids.
-        show_progress: a progress bar.
-    """
+    """Merge the pair with the highest b / (u_l * u_r); entries: special tokens, ``[UNK]``, characters, merges."""
     words = bert_words(counts)
     reserved = list(dict.fromkeys((*special_tokens, UNKNOWN)))
     alphabet = sorted({piece for word in words for piece in characters(word)})
@@ -39,7 +46,7 @@ def build_likelihood(
 def build_library(
     counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
 ) -> Tokenizer:
-    """WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``; arguments as `build_likelihood`."""
+    """WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``."""
     reserved = list(dict.fromkeys((*special_tokens, UNKNOWN)))
     words = bert_words(counts)
     learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
@@ -134,3 +141,207 @@ def word_piece_tokenizer(tokens: Sequence[str], counts: WordCounts, special_toke
     """The tokenizer of a piece list; ids are the places in it."""
     model = models.WordPiece(vocab=numbered(tokens), unk_token=UNKNOWN)
     return tokenizer_like(counts, model, decoders.WordPiece(prefix=PREFIX, cleanup=False), special_tokens, _BERT)
+
+
+class _Level(NamedTuple):
+    """Substrings of one length: the distinct ones are nodes, numbered from 0.
+
+    Attributes:
+        places: flat character index where each occurrence starts.
+        nodes: the node of each occurrence.
+        parent: the node of each node's longest proper prefix, in the level above.
+        example: one place of each node.
+    """
+
+    places: Integers
+    nodes: Integers
+    parent: Integers
+    example: Integers
+
+
+class Substrings:
+    """All substrings of weighted words; word-initial ones and inner ones (``##``) are kept apart.
+
+    Args:
+        words: word -> count.
+        floor: substrings counted less are left out, but for single characters.
+        max_length: longest substring in characters.
+
+    >>> Substrings({"human": 113, "humas": 3}).counts()["huma"]
+    116
+    """
+
+    def __init__(self, words: Mapping[str, int], floor: int = 1, max_length: int = MAX_LENGTH) -> None:
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
+        self._text = "".join(words)
+        points = np.frombuffer(self._text.encode("utf-32-le"), np.uint32).astype(np.int64)
+        ends = np.cumsum(lengths)
+        self.starts = ends - lengths
+        self.end = np.repeat(ends, lengths)
+        self.weight = np.repeat(np.fromiter(words.values(), np.int64, len(words)), lengths)
+        self.levels: list[_Level] = []
+        inner = np.ones(len(points), np.int64)
+        inner[self.starts] = 0
+        places, above = np.arange(len(points)), inner
+        for length in range(1, max_length + 1):
+            key = (above << 21) | points[places + length - 1]
+            distinct, example, nodes = np.unique(key, return_index=True, return_inverse=True)
+            level = _Level(places, nodes, distinct >> 21, places[example])
+            self.levels.append(level)
+            often = self._count(level)[nodes] >= floor
+            going = often & (places + length < self.end[places])
+            places, above = places[going], nodes[going]
+            if not len(places):
+                break
+
+    def _count(self, level: _Level, active: Flags | None = None) -> Integers:
+        weight = self.weight[level.places]
+        if active is not None:
+            weight = weight * active[level.places]
+        # sums of integers below 2^53 are exact in the float64 that bincount adds in
+        return np.bincount(level.nodes, weight, len(level.parent)).astype(np.int64)
+
+    def counts(self, threshold: int | None = None) -> dict[str, int]:
+        """Count of every substring; with a threshold, less the counts of the kept pieces that begin with it.
+
+        >>> Substrings({"human": 113, "humas": 3}).counts(threshold=100)["huma"]
+        3
+        """
+        counts = [self._count(level) for level in self.levels]
+        return {
+            self._spell(level, length, node): int(count)
+            for length, (level, of_level) in enumerate(
+                zip(self.levels, counts if threshold is None else self._effective(counts, threshold), strict=True), 1
+            )
+            for node, count in enumerate(of_level)
+        }
+
+    def learn(self, threshold: int, iterations: int = 4) -> list[tuple[int, Integers, Integers]]:
+        """Choose the pieces at one threshold.
+
+        Returns:
+            For each length, ascending: (length, kept nodes, their effective counts). Single characters are all kept.
+        """
+        active = None
+        for _ in range(iterations):
+            effective = self._effective([self._count(level, active) for level in self.levels], threshold)
+            kept = [count >= threshold for count in effective]
+            kept[0][:] = True
+            active = self._split_points(kept)
+        return [
+            (length, np.nonzero(keep)[0], count[keep])
+            for length, (keep, count) in enumerate(zip(kept, effective, strict=True), 1)
+        ]
+
+    def spell(self, learnt: Sequence[tuple[int, Integers, Integers]]) -> list[str]:
+        """The strings of chosen pieces: effective count descending, then by code point."""
+        counted = [
+            (-int(count), self._spell(self.levels[length - 1], length, node))
+            for length, nodes, counts in learnt
+            for node, count in zip(nodes.tolist(), counts, strict=True)
+        ]
+        return [token for _, token in sorted(counted)]
+
+    def _effective(self, counts: list[Integers], threshold: int) -> list[Integers]:
+        """Counts less those of kept longer pieces with this prefix, longest first."""
+        effective = [np.empty(0, np.int64)] * len(counts)
+        taken = np.zeros(len(counts[-1]), np.int64)
+        for index in range(len(counts) - 1, -1, -1):
+            effective[index] = counts[index] - taken
+            if index:
+                given = taken + np.where(effective[index] >= threshold, effective[index], 0)
+                taken = np.zeros(len(counts[index - 1]), np.int64)
+                np.add.at(taken, self.levels[index].parent, given)
+        return effective
+
+    def _split_points(self, kept: list[Flags]) -> Flags:
+        """Where pieces start when every word is cut by greedy longest match with the kept ones."""
+        longest = np.ones(len(self.end), np.int64)
+        for length, (level, keep) in enumerate(zip(self.levels, kept, strict=True), 1):
+            longest[level.places[keep[level.nodes]]] = length
+        reached = np.zeros(len(self.end), bool)
+        at = self.starts[self.starts < len(self.end)]
+        while len(at):
+            reached[at] = True
+            following = at + longest[at]
+            at = following[following < self.end[at]]
+        return reached
+
+    def _spell(self, level: _Level, length: int, node: int) -> str:
+        place = int(level.example[node])
+        inner = place > 0 and self.end[place - 1] == self.end[place]
+        return (PREFIX if inner else "") + self._text[place : place + length]
+
+
+def learn_top_down(
+    words: Mapping[str, int], n_tokens: int, *, iterations: int = 4, show_progress: bool = False
+) -> list[str]:
+    """The pieces at the smallest threshold that gives at most `n_tokens`; only characters when even they are more.
+
+    The number of pieces falls in steps as the threshold rises, so fewer than `n_tokens` may come out: with counts of 1
+    (types) thresholds are small integers and the steps are wide.
+
+    Args:
+        words: word -> count.
+        n_tokens: most pieces wanted, characters included.
+        iterations: passes; from the second on, only substrings that start where the last vocabulary cuts are counted.
+        show_progress: a progress bar over the binary search.
+
+    Raises:
+        MwSError: there are no words.
+
+    >>> learn_top_down({"human": 113, "humas": 3}, 13)[:2]
+    ['human', '##a']
+    """
+    if not words:
+        raise MwSError("WordPiece top-down: no words to learn from; give counts with at least one word")
+    ranked = sorted((count for word, count in words.items() if len(word) <= MAX_LENGTH), reverse=True)
+    # every word whose count reaches the threshold is kept whole, so lower thresholds cannot fit
+    low = ranked[n_tokens] + 1 if 0 <= n_tokens < len(ranked) else 1
+    substrings = Substrings(words, low)
+    missing = _missing_characters(substrings, words)
+    high = max(low, sum(words.values()) + 1)
+    best = substrings.learn(high, iterations)
+    with tqdm(desc="threshold", disable=None if show_progress else True) as bar:
+        while low < high:
+            middle = (low + high) // 2
+            learnt = substrings.learn(middle, iterations)
+            if sum(len(nodes) for _, nodes, _ in learnt) + len(missing) <= n_tokens:
+                high, best = middle, learnt
+            else:
+                low = middle + 1
+            bar.update()
+    return [*substrings.spell(best), *missing]
+
+
+def build_top_down(
+    counts: WordCounts,
+    vocab_size: int,
+    *,
+    special_tokens: Sequence[str] = (),
+    show_progress: bool = False,
+    iterations: int = 4,
+) -> Tokenizer:
+    """WordPiece top-down; ``[START]`` and ``[END]`` stand around an encoded text when special tokens are asked for.
+
+    Entries: at most `vocab_size`, the special tokens and those of `RESERVED` not among them first. A threshold is tried
+    in `iterations` passes.
+    """
+    reserved = list(dict.fromkeys((*special_tokens, *RESERVED)))
+    wanted = vocab_size - len(reserved)
+    learnt = learn_top_down(bert_words(counts), wanted, iterations=iterations, show_progress=show_progress)
+    tokenizer = word_piece_tokenizer([*reserved, *learnt], counts, reserved)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[START] $A [END]",
+        pair="[START] $A [END] $B:1 [END]:1",
+        special_tokens=[(token, reserved.index(token)) for token in ("[START]", "[END]")],
+    )
+    return tokenizer
+
+
+def _missing_characters(substrings: Substrings, words: Mapping[str, int]) -> list[str]:
+    """The forms of each character, first or inner, that no word shows: any word of known characters can be spelled."""
+    level = substrings.levels[0]
+    present = {substrings._spell(level, 1, node) for node in range(len(level.parent))}
+    characters = sorted(set().union(*words))
+    return [t for c in characters for t in (c, PREFIX + c) if t not in present]

@@ -31,31 +31,36 @@ from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
 from mws_hf.pattern import WORD_PATTERN
 
+Results = Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")]
+GoldFiles = Annotated[list[Path], typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for more.")]
+Sizes = Annotated[
+    list[str], typer.Option("--vocab-size", help="Sizes: 1000,2000 or repeated; further bare numbers are sizes too.")
+]
+Corpus = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.", show_default=False),
+]
+Systems = Annotated[
+    list[str] | None,
+    typer.Option("--systems", help="Systems, comma-separated: mws, bpe:text, unigram:types, ... [default: all]."),
+]
+Text = Annotated[
+    Path | None,
+    typer.Option("--text", metavar="FILE", help="Held-out running text for fertility, .gz allowed [default: none]."),
+]
+NoPlots = Annotated[bool, typer.Option("--no-plots", help="Tables only.")]
+
 
 def compare(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")],
-    gold: Annotated[list[Path], typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for more.")],
-    vocab_size: Annotated[
-        list[str],
-        typer.Option("--vocab-size", help="Sizes: 1000,2000 or repeated; further bare numbers are sizes too."),
-    ],
-    corpus: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.", show_default=False),
-    ] = None,
-    systems: Annotated[
-        list[str] | None,
-        typer.Option("--systems", help="Systems, comma-separated: mws, bpe:text, unigram:types, ... [default: all]."),
-    ] = None,
-    text: Annotated[
-        Path | None,
-        typer.Option(
-            "--text", metavar="FILE", help="Held-out running text for fertility, .gz allowed [default: none]."
-        ),
-    ] = None,
+    output: Results,
+    gold: GoldFiles,
+    vocab_size: Sizes,
+    corpus: Corpus = None,
+    systems: Systems = None,
+    text: Text = None,
     lexicon: Lexicon = None,
     word_list: WordList = None,
-    no_plots: Annotated[bool, typer.Option("--no-plots", help="Tables only.")] = False,
+    no_plots: NoPlots = False,
     field: Field = None,
     column: Column = None,
     encoding: Encoding = "utf-8",
@@ -102,12 +107,9 @@ def compare(
             plots=not no_plots,
             show_progress=not quiet,
         )
-    if as_json:
-        typer.echo(json.dumps({"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}))
-    else:
-        typer.echo(
-            f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
-        )
+    told = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
+    record = {"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}
+    typer.echo(json.dumps(record) if as_json else told)
 
 
 def _sizes_apart(words: list[str]) -> tuple[list[str], list[str]]:

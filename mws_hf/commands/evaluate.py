@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -22,37 +20,42 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
+Directories = Annotated[
+    list[str], typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them in the table.")
+]
+GoldFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files [default: none]."),
+]
+Text = Annotated[
+    Path | None,
+    typer.Option("--text", metavar="FILE", help="Running text, UTF-8, .gz allowed; encoded by line [default: none]."),
+]
+BitsText = Annotated[
+    Path | None,
+    typer.Option(
+        "--bits", metavar="TRAIN", help="Also n-gram bits per byte of --text, by models of this text [default: none]."
+    ),
+]
+IsolatedWords = Annotated[
+    str, typer.Option("--isolated", metavar="space|none", help="Give gold words as after a space, or bare.")
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON with every figure instead of Markdown.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="The file to write [default: standard output].")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No notes on standard error.")]
+
+
 def evaluate(
-    directories: Annotated[
-        list[str],
-        typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them in the table."),
-    ],
-    gold: Annotated[
-        list[Path] | None,
-        typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files [default: none]."),
-    ] = None,
-    text: Annotated[
-        Path | None,
-        typer.Option(
-            "--text", metavar="FILE", help="Running text, UTF-8, .gz allowed; encoded by line [default: none]."
-        ),
-    ] = None,
-    bits: Annotated[
-        Path | None,
-        typer.Option(
-            "--bits",
-            metavar="TRAIN",
-            help="Also n-gram bits per byte of --text, by models of this text [default: none].",
-        ),
-    ] = None,
-    isolated: Annotated[
-        str, typer.Option("--isolated", metavar="space|none", help="Give gold words as after a space, or bare.")
-    ] = "space",
-    as_json: Annotated[bool, typer.Option("--json", help="JSON with every figure instead of Markdown.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="The file to write [default: standard output].")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No notes on standard error.")] = False,
+    directories: Directories,
+    gold: GoldFiles = None,
+    text: Text = None,
+    bits: BitsText = None,
+    isolated: IsolatedWords = "space",
+    as_json: Json = False,
+    output: Output = None,
+    quiet: Quiet = False,
 ) -> None:
     """Score tokenizers against gold morpheme segmentations, and on running text.
 
@@ -89,6 +92,7 @@ def evaluate(
         refuse_overwriting([output], gold, text, bits, list(named.values()), tokenizers)
         check_output(output, folder=False)
     from mws_hf.evaluate.report import evaluate as run_evaluation
+    from mws_hf.evaluate.report import json_text
 
     report = run_evaluation(named, gold or [], text, bits=bits, isolated=cast("Isolated", isolated))
     if not quiet:
@@ -97,7 +101,7 @@ def evaluate(
                 _logger.warning("%s: %d of %s left out", entry.name, len(entry.problems), counted(entry.lines, "line"))
             for problem in entry.problems[:5]:
                 _logger.warning("left out: %s", problem)
-    result = _json(report.to_dict()) if as_json else report.to_markdown()
+    result = json_text(report.to_dict(), indent=2) if as_json else report.to_markdown()
     if output is None:
         typer.echo(result, nl=False)
     else:
@@ -116,16 +120,3 @@ def _named(directories: list[str]) -> dict[str, str]:
             raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
         named[name] = directory
     return named
-
-
-def _json(value: dict[str, Any]) -> str:
-    """JSON with null for NaN, since NaN is not JSON."""
-    return json.dumps(_without_nan(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value

@@ -14,7 +14,7 @@ import logging
 import math
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,7 +33,7 @@ Work = Literal["mws", "rival", "evaluation"]
 _LIBRARIES = ("numpy", "numba", "tokenizers", "transformers", "regex", "sentencepiece", "morfessor")
 # what decides how ours and theirs are trained and saved, and how any of them is scored on text
 _SOURCES: dict[Work, tuple[str, ...]] = {
-    "mws": ("learn", "corpus", "kernels", "*.py"),
+    "mws": ("learn", "corpus", "kernels", "*.py", "trainer.py"),
     "rival": ("baselines", "corpus", "kernels", "*.py"),
     "evaluation": ("evaluate", "baselines/registry.py", "*.py"),
 }
@@ -146,7 +146,11 @@ def program_digest(work: Work) -> str:
 
 
 def _tree(root: Path, name: str) -> bytes:
-    files: Sequence[Path] = sorted((root / name).rglob("*.py")) if (root / name).is_dir() else sorted(root.glob(name))
+    """Hash of a folder's code, of one file's, or of what is left at the top without the trainer ("*.py")."""
+    if (root / name).is_dir():
+        files = sorted((root / name).rglob("*.py"))
+    else:
+        files = sorted(file for file in root.glob(name) if name != "*.py" or file.name != "trainer.py")
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).digest()
 
 

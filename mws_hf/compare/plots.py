@@ -1,112 +1,220 @@
-"""The plots of a comparison (matplotlib, extra ``plot``); figures come from `results`, none is computed here."""
+"""The pictures of a comparison (matplotlib, extra ``plot``): F1 by vocabulary size, F1 by length of text, examples."""
 
 from __future__ import annotations
 
 import logging
+import math
+from collections.abc import Mapping, Sequence
+from operator import mul
 from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path
-from mws_hf.compare.results import Comparison, Example, Row, is_trivial
+from mws_hf.compare.results import Comparison, Example, is_trivial
 
 logger = logging.getLogger(__name__)
 
-_RIVALS = (
-    "#1f77b4 #2ca02c #9467bd #8c564b #7f7f7f #bcbd22 #17becf #98df8a "
-    "#c5b0d5 #c49c94 #555500 #006666 #aec7e8 #e377c2 #000000 #4b0082"
-).split()
-_GAP = 0.6  # between pieces, in characters
+# told apart by people of every colour vision (Okabe and Ito; Tol); the warm ones are kept for MwS
+_OURS = ("#d55e00", "#7f4a1e", "#e6a000")
+_RIVALS = "#332288 #117733 #44aa99 #0072b2 #999933 #aa4499 #777777 #6699cc #000000 #c2a500 #5a3e85 #2f6f6f".split()
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
 _MARKERS = "osD^vP*X<>hp"
+_GAP = 0.6  # between pieces, in characters
 
 
 def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
-    """Draw, for each gold file, F1 against vocabulary size, F1 against fertility (with text), and examples.
+    """Draw, for each gold file, F1 by vocabulary size, F1 by length of text (where there is text), and examples.
 
     Returns:
         The files written; none, with a warning, when matplotlib is not installed.
     """
     try:
-        from matplotlib.figure import Figure
+        import matplotlib  # noqa: F401
     except ImportError:
         logger.warning("no plots: matplotlib is not installed; pip install 'mws-hf[plot]'")
         return []
-    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     written = []
     for gold in (str(gold["name"]) for gold in comparison.golds):
-        rows = comparison.rows_of(gold)
-        written.append(_save(_by_size(Figure, comparison, rows, gold), folder / f"f1-by-size.{gold}.png"))
-        if any(row.tokenizer.fertility is not None for row in rows):
-            written.append(_save(_by_fertility(Figure, comparison, rows, gold), folder / f"f1-by-fertility.{gold}.png"))
-    for example in comparison.examples:
-        written.append(_save(_examples(Figure, example), folder / f"examples.{example.gold}.png"))
+        rows = [row.to_dict() for row in comparison.rows_of(gold)]
+        written.append(save(size_figure(rows, gold), folder / f"f1-by-size.{gold}.png"))
+        if any(row.get("text_fertility") for row in rows):
+            written.append(save(fertility_figure(rows, gold), folder / f"f1-by-fertility.{gold}.png"))
+    written += [save(_examples(each), folder / f"examples.{each.gold}.png") for each in comparison.examples]
     return written
 
 
-def _style(comparison: Comparison, system: str) -> dict[str, Any]:
-    """MwS in strong red, rivals in the colours far from red, everything with its own mark."""
-    systems = comparison.systems
-    number = systems.index(system)
-    mark = _MARKERS[number % len(_MARKERS)]
-    if system.startswith("mws"):
-        return {"color": ("#c00000", "#e06000", "#a06090")[number % 3], "marker": mark, "linewidth": 2.4, "zorder": 3}
-    return {"color": _RIVALS[number % len(_RIVALS)], "marker": mark, "linewidth": 1.1}
+def size_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
+    """F1 over the vocabulary sizes, a line a system; a dotted line for one on which the size has no effect.
 
-
-def _axes(figure_class: Any, title: str) -> tuple[Any, Any]:
-    figure = figure_class(figsize=(9, 5), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_title(title)
-    axes.set_ylabel("boundary F1 (micro)")
-    axes.grid(alpha=0.3)
-    return figure, axes
-
-
-def _by_size(figure_class: Any, comparison: Comparison, rows: list[Row], gold: str) -> Any:
-    figure, axes = _axes(figure_class, f"{gold}: F1 against vocabulary size")
-    for system in comparison.systems:
-        own = [row for row in rows if row.tokenizer.system == system]
-        style = _style(comparison, system)
-        if own[0].tokenizer.vocab_size is None:
-            axes.axhline(own[0].scores.f1, color=style["color"], linestyle=":", label=system)
-            continue
-        sizes = [row.tokenizer.vocab_size for row in own]
-        axes.plot(sizes, [row.scores.f1 for row in own], label=system, **style)
-        if system.startswith("mws"):
-            axes.fill_between(
-                sizes, [row.low for row in own], [row.high for row in own], color=style["color"], alpha=0.12
-            )
+    Args:
+        rows: as `Row.to_dict` gives them, of one gold.
+        about: what the gold is, for the title.
+    """
+    axes = _axes(f"Morpheme boundaries found at each vocabulary size\n{about}", "vocabulary entries (log scale)")
+    sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]}) or [1]
+    right = sizes[-1] * (sizes[-1] / sizes[0] * 2) ** 0.5  # room for names
+    curves, styles = {}, _styles(rows)
+    for system, style in styles.items():
+        own = sorted((row["vocab_size"] or 0, row["f1"]) for row in rows if row["system"] == system)
+        if own[0][0] == 0:
+            axes.axhline(own[0][1], color=style["color"], linestyle=":")
+            curves[system] = [(sizes[0], own[0][1]), (right, own[0][1]), (sizes[-1], own[0][1])]  # named at the last
+        else:
+            axes.plot(*zip(*own, strict=True), **style)
+            curves[system] = own
     axes.set_xscale("log", base=2)
-    axes.set_xticks(comparison.sizes, [f"{size:,}" for size in comparison.sizes])
+    axes.set_xlim(sizes[0] / 1.1, right)
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
-    axes.set_xlabel("vocabulary size")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
-    return figure
+    _finish(axes, curves, styles, "↑ better")
+    return axes.figure
 
 
-def _by_fertility(figure_class: Any, comparison: Comparison, rows: list[Row], gold: str) -> Any:
-    figure, axes = _axes(figure_class, f"{gold}: F1 against length, a point for each vocabulary size")
-    for system in (each for each in comparison.systems if not is_trivial(each)):  # they would squeeze the others
-        own = [row for row in rows if row.tokenizer.system == system and row.tokenizer.fertility is not None]
-        if own:
-            points = [(row.tokenizer.fertility, row.scores.f1) for row in own]
-            axes.plot(*zip(*points, strict=True), label=system, **_style(comparison, system))
-    axes.set_xlabel("tokens per word of held-out text")
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
-    return figure
+def fertility_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
+    """F1 over tokens per word of held-out text, one line a system through its vocabulary sizes, ever larger marks.
+
+    Args:
+        rows: as `Row.to_dict` gives them, of one gold; those without text, and the trivial systems, are left out.
+        about: what the gold is, for the title.
+    """
+    drawn = [row for row in rows if row.get("text_fertility") and not is_trivial(row["system"])]
+    sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})
+    note = f"; mark size: {' < '.join(f'{size:,}' for size in sizes)} entries" if len(sizes) > 1 else ""
+    axes = _axes(f"Morpheme boundaries found, and length of the text\n{about}{note}", "tokens per word of new text")
+    curves, styles = {}, _styles(drawn)
+    for system, style in styles.items():
+        own = sorted((r["vocab_size"] or 0, r["text_fertility"], r["f1"]) for r in drawn if r["system"] == system)
+        curves[system] = [(x, y) for _, x, y in own]
+        axes.plot(*zip(*curves[system], strict=True), **{**style, "marker": ""})
+        for size, x, y in own:
+            larger = sizes.index(size) if size in sizes else 0
+            axes.plot(x, y, **{**style, "markersize": 5.5 + 3 * larger})
+    _finish(axes, curves, styles, "↖ better: truer boundaries, fewer tokens")
+    return axes.figure
 
 
-def _examples(figure_class: Any, example: Example) -> Any:
+def _axes(title: str, x_title: str) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+    figure = Figure(figsize=(9, 6), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_title(title, fontsize=11, loc="left")
+    axes.set_xlabel(x_title)
+    axes.set_ylabel("F1 of morpheme boundaries")
+    axes.grid(alpha=0.25)
+    axes.margins(0.12)
+    return axes
+
+
+def _styles(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """How each system is drawn: ours thick, in warm colours and on top."""
+    styles: dict[str, dict[str, Any]] = {}
+    systems = sorted({str(row["system"]) for row in rows})
+    for ours in (True, False):
+        for number, system in enumerate(each for each in systems if each.startswith("mws") == ours):
+            colours = _OURS if ours else _RIVALS
+            styles[system] = {
+                "color": colours[number % len(colours)],
+                "marker": _MARKERS[(number + 4 * (not ours)) % len(_MARKERS)],
+                "linewidth": 2.6 if ours else 1.2,
+                "zorder": 3 if ours else 2,
+            }
+    return styles
+
+
+def _finish(
+    axes: Any, curves: Mapping[str, Sequence[Point]], styles: Mapping[str, Mapping[str, Any]], better: str
+) -> None:
+    """Say in a free corner which way is better, and name each system beside its line, in its colour."""
+    axes.figure.draw_without_rendering()  # fixes the places of the axes, in pixels
+    lines = {name: [(x, y) for x, y in axes.transData.transform(points)] for name, points in curves.items()}
+    taken = [_box(*at, 12, 12) for points in lines.values() for at in _along(points)]
+    renderer = axes.figure.canvas.get_renderer()
+    frame = axes.get_window_extent(renderer)
+
+    def size_of(text: Any) -> tuple[float, float]:
+        box = text.get_window_extent(renderer)
+        return box.width + 4, box.height + 2
+
+    note = axes.text(0, 0, better, fontsize=10, style="italic", ha="center", va="center", transform=None)
+    width, height = size_of(note)
+    left, right = frame.x0 + width / 2 + 8, frame.x1 - width / 2 - 8
+    low, high = frame.y0 + height, frame.y1 - height
+    corners: list[Point] = [(left, high), (right, high), (right, low), (left, low)]
+    at = min(corners, key=lambda corner: _covered(_box(corner[0], corner[1], width, height), taken))
+    note.set_position(at)
+    taken.append(_box(*at, width, height))
+    for name in lines:
+        ours = name.startswith("mws")
+        text = axes.text(0, 0, name, fontsize=10 if ours else 8.5, ha="center", va="center", transform=None)
+        text.set(color=styles[name]["color"], weight="bold" if ours else "normal", zorder=4)
+        width, height = size_of(text)
+        anchor, place = _free_place(lines[name], width, height, taken, frame)
+        text.set_position(place)
+        taken.append(box := _box(*place, width, height))
+        edge = min(max(anchor[0], box[0]), box[2]), min(max(anchor[1], box[1]), box[3])
+        if math.dist(anchor, edge) > 40:
+            line = {"color": styles[name]["color"], "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0, "arrowstyle": "-"}
+            axes.annotate("", edge, anchor, xycoords="figure pixels", textcoords="figure pixels", arrowprops=line)
+
+
+def _free_place(
+    points: Sequence[Point], width: float, height: float, taken: Sequence[Box], frame: Any
+) -> tuple[Point, Point]:
+    """The point of a line to name it at and the nearest place for its name that covers least; right is tried first."""
+    tried: list[tuple[float, int, Point, Point]] = []
+    for far in range(0, 200, 10):
+        for anchor in reversed(points):
+            for turn in (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8):
+                along, up = math.cos(turn * math.pi / 8), math.sin(turn * math.pi / 8)
+                place = anchor[0] + along * (width / 2 + 9 + far), anchor[1] + up * (height / 2 + 9 + far)
+                box = _box(*place, width, height)
+                inside = frame.x0 < box[0] and box[2] < frame.x1 and frame.y0 < box[1] and box[3] < frame.y1
+                if inside:
+                    tried.append((_covered(box, taken), len(tried), anchor, place))
+                    if tried[-1][0] == 0:
+                        return anchor, place
+    return min(tried)[2:] if tried else (points[-1], points[-1])
+
+
+def _along(points: Sequence[Point]) -> list[Point]:
+    """The points of a line and others between them, ten pixels apart."""
+    found = list(points)
+    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+        steps = int(math.dist((x0, y0), (x1, y1)) / 10)
+        found += [(x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps) for k in range(1, steps)]
+    return found
+
+
+def _box(x: float, y: float, width: float, height: float) -> Box:
+    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+
+
+def _covered(box: Box, taken: Sequence[Box]) -> float:
+    """How much of the boxes taken lies under a box."""
+    widths = (max(0.0, min(box[2], other[2]) - max(box[0], other[0])) for other in taken)
+    heights = (max(0.0, min(box[3], other[3]) - max(box[1], other[1])) for other in taken)
+    return sum(map(mul, widths, heights))
+
+
+def _examples(example: Example) -> Any:
     """Systems down, words across; the pieces of a word are set apart by alternating colour."""
+    from matplotlib.figure import Figure
+
     lines = [("gold", example.morphs), *example.cuts.items()]
     width = max(len("".join(pieces)) + _GAP * len(pieces) for _, cuts in lines for pieces in cuts) + 2
     columns = len(example.morphs)
     # one unit across is one character of 8-point monospace
-    figure = figure_class(figsize=((26 + columns * width) * 0.075, 0.6 + 0.25 * len(lines)), layout="constrained")
+    figure = Figure(figsize=((26 + columns * width) * 0.075, 0.6 + 0.25 * len(lines)), dpi=130, layout="constrained")
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_xlim(-26, columns * width)
     axes.set_ylim(-len(lines), 1)
-    axes.set_title(f"{example.gold}: cuts at vocabulary {example.vocab_size:,}", fontsize=10)
+    axes.set_title(f"Words of {example.gold} as cut with {example.vocab_size:,} entries", fontsize=10)
     for down, (name, cuts) in enumerate(lines):
         weight = "bold" if name == "gold" or name.startswith("mws") else "normal"
         axes.text(-26, -down, name, fontsize=8, va="center", weight=weight)
@@ -119,7 +227,8 @@ def _examples(figure_class: Any, example: Example) -> Any:
     return figure
 
 
-def _save(figure: Any, path: Path) -> Path:
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure as PNG, atomically; the same figure gives the same bytes."""
     with atomic_path(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=130, metadata={"Software": None})
+        figure.savefig(temporary, format="png", metadata={"Software": None})
     return path

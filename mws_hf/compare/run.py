@@ -13,14 +13,13 @@ from tqdm import tqdm
 
 from mws_hf.compare.cache import TRAINING, Cache, counts_digest, text_record
 from mws_hf.compare.plan import Job, SystemSpec, default_systems, plan
-from mws_hf.compare.results import Comparison, Example, Row, Tokenizer
-from mws_hf.compare.tables import write_tables
+from mws_hf.compare.results import Comparison, Example, Row, Tokenizer, write_tables
 from mws_hf.compare.training import Training, open_job
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import summarize, word_table
-from mws_hf.evaluate.gold import Gold, read_gold
-from mws_hf.evaluate.running_text import read_lines, score_text
+from mws_hf.evaluate.gold import Gold, read_golds
+from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.segment import is_plain_function, segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
@@ -68,18 +67,15 @@ def compare(
     """
     if not sizes or not gold_files:
         raise MwSError("nothing to compare; give at least one vocabulary size and one gold file")
-    golds = _golds(gold_files)
-    lines = None if text is None else list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
+    golds = read_golds(gold_files)
+    lines = None if text is None else lines_of(text)
     jobs = plan(_installed(systems), sorted(set(sizes)))
     folder = Path(output)
     cache = Cache(folder / "cache", counts_digest(counts), tuple(special_tokens))
     training = Training(counts, cache, fallback_size=max(sizes))
-    tokenizers: list[Tokenizer] = []
-    cuts: list[dict[str, Cuts]] = []
-    for job in _trained(jobs, training, show_progress):
-        pieces, text_scores = _measure(job, cache, golds, lines)
-        cuts.append(pieces)
-        tokenizers.append(_record(job, cache, folder, text_scores))
+    measured = [(job, *_measure(job, cache, golds, lines)) for job in _trained(jobs, training, show_progress)]
+    tokenizers = [_record(job, cache, folder, scores) for job, _, scores in measured]
+    cuts = [pieces for _, pieces, _ in measured]
     if not tokenizers:
         raise MwSError("no system could be trained; the warnings say why")
     comparison = Comparison(
@@ -96,13 +92,6 @@ def compare(
 
         write_plots(comparison, folder)
     return comparison
-
-
-def _golds(files: Sequence[str | os.PathLike[str]]) -> list[Gold]:
-    golds = [read_gold(path) for path in files]
-    if len({gold.name for gold in golds}) < len(golds):
-        raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
-    return golds
 
 
 def _trained(jobs: Sequence[Job], training: Training, show_progress: bool) -> Iterator[Job]:

@@ -1,8 +1,7 @@
-"""How well a tokenizer cuts: boundary scores against gold, and measures on running text. It trains no tokenizer.
+"""How well a tokenizer cuts: boundary scores against gold, and measures on running text.
 
-`evaluate` does it all for any Hugging Face tokenizer directory; the parts are importable on their own:
-`gold` (readers), `encoder` and `segment` (any tokenizer), `boundaries`, `consistency`, `running_text`, `significance`,
-`ngram_bits` (bits per byte under n-gram models, `kneser_ney`, with `paired` intervals).
+`evaluate` does it all for any Hugging Face tokenizer directory; the parts: `gold` (readers), `encoder` and `segment`
+(any tokenizer), `boundaries`, `running_text`, `significance`, `ngram_bits` (bits per byte, by `kneser_ney`).
 """
 
 from __future__ import annotations

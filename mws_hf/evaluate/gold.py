@@ -17,7 +17,7 @@ import gzip
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -113,6 +113,18 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
     words = tuple(GoldWord(word, tuple(alternatives)) for word, alternatives in segmentations.items())
     partial = format == "morphscore" or (format == "morphynet" and rows[0][1].count("\t") == 5)
     return Gold(_short_name(file), format, words, tuple(problems), len(rows), partial)
+
+
+def read_golds(paths: Iterable[str | os.PathLike[str]]) -> list[Gold]:
+    """`read_gold` of several files.
+
+    Raises:
+        MwSError: one cannot be read, or two share a name.
+    """
+    golds = [read_gold(path) for path in paths]
+    if len({gold.name for gold in golds}) < len(golds):
+        raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
+    return golds
 
 
 def detect_format(lines: list[str]) -> str:

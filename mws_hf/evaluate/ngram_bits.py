@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.kneser_ney import Discounts, Floats, Longs, score, stream_of
-from mws_hf.evaluate.paired import PairedDifference, paired_bootstrap
+from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
 
 ORDERS = (2, 3, 4, 5)
 ASIDE = 10

@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -67,7 +67,7 @@ class TextScores:
 
     def to_dict(self) -> dict[str, float | int]:
         """Name -> value, in the order of the attributes."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return asdict(self)
 
 
 @dataclass
@@ -122,6 +122,11 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
         context_agreement=_agreement(encoder, tally.cut_words) / words,
         unaligned_lines=tally.unaligned,
     )
+
+
+def lines_of(text: str | os.PathLike[str] | Iterable[str]) -> list[str]:
+    """`read_lines` of a file, or lines given as they are."""
+    return list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:

@@ -20,9 +20,8 @@ from mws_hf.lm.config import RunConfig
 from mws_hf.lm.data import read_documents, split_documents
 from mws_hf.lm.decoding import acceptance, generate
 from mws_hf.lm.model import MultiTokenModel
-from mws_hf.lm.scoring import bits_per_byte
+from mws_hf.lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms
 from mws_hf.lm.training import CONFIG_FILE, MODEL
-from mws_hf.lm.word_groups import group_of_forms, russian_lemmas, score_groups, word_forms
 
 _DRAFTED = 32
 """Held-out documents whose second half a multi-token model drafts."""

@@ -1,0 +1,160 @@
+"""Boundary evidence from end to end in plain Python: the steps of `mws_hf.learn.evidence`, on its readable reference.
+
+It goes through all ways to write each word, so words must be few and short.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mws_hf.learn.evidence import reference
+from mws_hf.learn.evidence.settings import EvidenceSettings
+
+PREFIX, STEM, SUFFIX = range(3)
+Weights = dict[str, list[float]]
+
+
+def boundary_probabilities(words: Sequence[str], settings: EvidenceSettings) -> dict[str, list[float]]:
+    """Probability of a boundary after each letter but the last of every word."""
+    posteriors = list(lexicon_posteriors(words, settings))
+    targets = np.mean(posteriors, axis=0)
+    lexicon = np.mean([np.log(p / (1 - p)) for p in np.clip(posteriors, 1e-3, 1 - 1e-3)], axis=0)
+    mixed = (1 - settings.context_weight) * lexicon + settings.context_weight * context_view(words, targets, settings)
+    size = min(max(len(words), settings.short_list), settings.full_list)
+    mixed += settings.variation_weight * settings.full_list / size * variation(words)
+    threshold = np.sort(mixed)[round((1 - settings.cut_rate) * (len(mixed) - 1))]
+    j = iter((1 / (1 + np.exp(-settings.sharpness / mixed.std() * (mixed - threshold)))).tolist())
+    return {word: [next(j) for _ in word[1:]] for word in words}
+
+
+def lexicon_posteriors(words: Sequence[str], settings: EvidenceSettings) -> Iterator[list[float]]:
+    """EM with rising prices; cut probabilities at all places inside words, once for each end price."""
+    counted = reference.substring_counts(words, settings.max_substring, settings.min_substring_count)
+    text = "".join(words)
+    letters = {c: (text.count(c) + 1) / (len(text) + len(set(text))) for c in sorted(set(text))}
+    poisson = [settings.unknown_stem_length**n / math.factorial(n) for n in range(settings.max_substring + 1)]
+    poisson[0] = poisson[1] = 0.0
+    unknown = [settings.unknown_stems * x / sum(poisson) for x in poisson]
+    p = first_weights(words, counted, settings)
+    moves = [[0.2, 0.8, 0.0], [0.0, 0.175, 0.525], [0.0, 0.1, 0.4]], [0.0, 0.3, 0.5], [0.3, 0.7, 0.0]
+
+    def expect(p, moves):
+        step, stop, start = moves
+        uses, moved, cuts = reference.expected_counts(words, p, step, stop, start, letters, unknown)
+        counts = {entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p}
+        return counts, moved, [x for row in cuts for x in row[:-1]]
+
+    for price in settings.price_ramp:
+        for _ in range(settings.em_steps):
+            counts, moved, _ = expect(p, moves)
+            p, moves = new_weights(counts, settings), new_moves(moved)
+        p = pruned(p, counts, price, letters, settings)
+        if price in settings.price_ends:
+            aside = p, moves
+            for _ in range(settings.em_steps - 1):
+                counts, moved, _ = expect(*aside)
+                aside = new_weights(counts, settings), new_moves(moved)
+            yield expect(*aside)[2]
+
+
+def first_weights(words: Sequence[str], counted: Mapping[str, int], settings: EvidenceSettings) -> Weights:
+    weights = {}
+    for entry, count in counted.items():
+        opens = sum(word.startswith(entry) and word != entry for word in words) + 1e-3
+        closes = sum(word.endswith(entry) and word != entry for word in words) + 1e-3
+        stem = count / (1 + math.exp(3 - len(entry)))
+        n = len(entry)
+        weights[entry] = [opens * (n <= settings.max_prefix), stem, closes * (n <= settings.max_suffix)]
+    return shares(weights)
+
+
+def shares(weights: Weights) -> Weights:
+    totals = [math.fsum(row[c] for row in weights.values()) for c in range(3)]
+    return {entry: [x / total for x, total in zip(row, totals, strict=True)] for entry, row in weights.items()}
+
+
+def digamma(x: float) -> float:
+    h = 1e-4
+    return (math.lgamma(x + 20 + h) - math.lgamma(x + 20 - h)) / (2 * h) - math.fsum(1 / (x + k) for k in range(20))
+
+
+def new_weights(counts: Weights, settings: EvidenceSettings) -> Weights:
+    """Mean-field M-step: exp(digamma(count)); single letters are never lost."""
+    raw = {entry: [math.exp(digamma(x)) if x >= 1e-6 else 0.0 for x in row] for entry, row in counts.items()}
+    p = shares({entry: [max(x, 0.1) for x in row] if len(entry) == 1 else row for entry, row in raw.items()})
+    return with_single_stems(p, settings)
+
+
+def with_single_stems(p: Weights, settings: EvidenceSettings) -> Weights:
+    return {
+        entry: [row[PREFIX], settings.single_stem, row[SUFFIX]] if len(entry) == 1 else row for entry, row in p.items()
+    }
+
+
+def new_moves(moved: Sequence[Sequence[float]]) -> tuple[list[list[float]], list[float], list[float]]:
+    leave = [math.fsum(moved[c]) + moved[3][c] + 1e-9 for c in range(3)]
+    step = [[x / leave[c] for x in moved[c]] for c in range(3)]
+    return step, [moved[3][c] / leave[c] for c in range(3)], [x / math.fsum(moved[4]) for x in moved[4]]
+
+
+def pruned(
+    p: Weights, counts: Weights, price: float, letters: Mapping[str, float], settings: EvidenceSettings
+) -> Weights:
+    """Without the entries that gain less over their best split than `price` times what it takes to spell them."""
+    totals = [math.fsum(row[c] for row in counts.values()) for c in range(3)]
+    mean = {entry: math.fsum(x * t for x, t in zip(row, totals, strict=True)) / sum(totals) for entry, row in p.items()}
+    logp = {entry: math.log(x) if x > 0 else -math.inf for entry, x in mean.items()}
+    stop = 1 / settings.mean_entry_length
+    kept = {}
+    for entry, row in p.items():
+        cost = -math.fsum(math.log(letters[c] * (1 - stop)) for c in entry) - math.log(stop / (1 - stop))
+        gain = sum(counts[entry]) * (logp[entry] - reference.best_split(entry, logp)) if mean[entry] > 0 else -math.inf
+        if len(entry) == 1 or gain >= price * cost:
+            kept[entry] = row
+    return with_single_stems(shares(kept), settings)
+
+
+def context_view(words: Sequence[str], targets: np.ndarray, settings: EvidenceSettings) -> np.ndarray:
+    """Log-odds of a ridge logistic regression from branching statistics to the lexicon's probabilities."""
+    views = []
+    for order in (None, *settings.orders):
+        forward, backward = (reference.branching(words, order, backwards=b) for b in (False, True))
+        views.append([numbers(f, i) for f in forward for i in range(len(f) - 1)])
+        views.append([numbers(b[::-1], len(b) - 2 - i) for b in backward for i in range(len(b) - 1)])
+    raw = np.concatenate([np.array(view) for view in views], axis=1)
+    flags = [
+        [i == 0, i == 1, i == 2, *(len(w) - 2 - i == k for k in range(3)), w[: i + 1] in words, w[i + 1 :] in words, 1]
+        for w in words
+        for i in range(len(w) - 1)
+    ]
+    standard = (raw - raw.mean(0)) / (raw.std(0) + 1e-6)
+    rows = np.concatenate([standard, standard**2, np.array(flags, float)], axis=1)
+    weights = np.zeros(rows.shape[1])
+    for _ in range(30):  # Newton
+        q = 1 / (1 + np.exp(-rows @ weights))
+        curvature = (rows * (q * (1 - q))[:, None]).T @ rows + settings.ridge * np.eye(len(weights))
+        weights += np.linalg.solve(curvature, rows.T @ (targets - q) - settings.ridge * weights)
+    return rows @ weights
+
+
+def numbers(row: Sequence[Sequence[float]], i: int) -> list[float]:
+    """Entropy at a place, its rise from the one before, the next rise, support and variety; in reading direction."""
+    here, before = row[i][0], row[i - 1][0] if i else 0.0
+    return [here, here - before, row[i + 1][0] - here, *row[i][1:]]
+
+
+def variation(words: Sequence[str]) -> np.ndarray:
+    """Sum over both directions of the rise of whole prefixes' entropy, standardised at each distance from the edge."""
+    scores = np.zeros(sum(len(word) - 1 for word in words))
+    for backwards in (False, True):
+        rises, distances = [], []
+        for row in reference.branching(words, None, backwards=backwards):
+            seen = [entropy for entropy, *_ in (row[::-1] if backwards else row)]
+            found = [(x - (seen[i - 1] if i else 0.0), i) for i, x in enumerate(seen[:-1])]
+            for rise, distance in found[::-1] if backwards else found:
+                rises.append(rise)
+                distances.append(distance)
+        groups = {d: [r for r, other in zip(rises, distances, strict=True) if other == d] for d in set(distances)}
+        scores += [(r - np.mean(groups[d])) / (np.std(groups[d]) + 1e-3) for r, d in zip(rises, distances, strict=True)]
+    return scores

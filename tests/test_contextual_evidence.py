@@ -6,7 +6,7 @@ import pytest
 from mws_hf.errors import MwSError
 from mws_hf.learn.evidence.mixture import boundary_probabilities
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 from tests.agglutinative import make_language
 
 
@@ -58,7 +58,6 @@ def test_tiny_inputs(words):
     [
         ("cut_rate", 0.0),
         ("cut_rate", 1.0),
-        ("crossing_penalty", 0.0),
         ("max_types", 0),
         ("em_types", 0),
         ("price_ends", (0.4,)),

@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -60,8 +61,12 @@ def train(
         ),
     ] = None,
     burial_cost: Annotated[
-        float, typer.Option(help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency "
+            "[default: 1.0; not with --criterion classic]."
+        ),
+    ] = None,
     running_text: Annotated[
         bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
     ] = False,
@@ -135,21 +140,18 @@ def _train_and_save(
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints."""
     from mws_hf.model_card import model_card, write_model_card
     from mws_hf.saving import save_backend
-    from mws_hf.training_record import settings_of
 
     started = time.perf_counter()
-    counts = sources.gather(pattern, normalization, default_pattern=str(trainer.pattern))
-    trainer.pattern, trainer.normalization = counts.pattern, counts.normalization
-    backend, roles = trainer.backend_from_counts(counts)
-    report = trainer.report
-    if report is None:
-        raise RuntimeError("training left no report")
-    save_backend(output, backend, roles, settings_of(trainer))
+    counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)
+    trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
+    learned = trainer.learn(counts)
+    backend, roles = trainer.backend(learned)
+    save_backend(output, backend, roles, trainer.record)
     card = model_card(
         output.name,
         backend.get_vocab_size(),
-        report,
-        criterion=trainer.criterion,
+        learned,
+        criterion=str(trainer.criterion),
         source=sources.describe(),
         command=shlex.join(["mws", *sys.argv[1:]]),
         examples=[(word, backend.encode(" " + word).tokens) for word in sample_words(counts.words)],
@@ -159,10 +161,10 @@ def _train_and_save(
     return {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),
-        "alphabet": len(report.alphabet),
-        "morph_merges": report.n_morphs,
-        "composition_merges": report.n_compositions,
-        "word_types": report.n_types,
+        "alphabet": len(learned.alphabet),
+        "morph_merges": learned.n_morphs,
+        "composition_merges": learned.n_compositions,
+        "word_types": learned.n_types,
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
     }

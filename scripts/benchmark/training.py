@@ -19,17 +19,17 @@ def digest(path: Path) -> str:
 
 def mws(job: Job, **options: Any) -> Run:
     """MwSTrainer with all imports done beforehand, as a process that has used the library already."""
-    import mws_hf.corpus.counting  # noqa: F401
     from mws_hf import MwSTrainer
+    from mws_hf.corpus.counting import count_files
 
     def run() -> dict[str, Any]:
         trainer = MwSTrainer(vocab_size=job.vocab_size, show_progress=False, **options)
-        tokenizer = trainer.train(job.text)
+        learned = trainer.learn(count_files(job.text, pattern=trainer.split_pattern, show_progress=False))
+        tokenizer = trainer.tokenizer(learned)
         tokenizer.save_pretrained(job.output)
-        morphs = trainer.report.n_morphs if trainer.report is not None else 0
         return {
             "entries": len(tokenizer),
-            "morphs": morphs,
+            "morphs": learned.n_morphs,
             "digest": digest(Path(job.output) / "tokenizer.json"),
         }
 

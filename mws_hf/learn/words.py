@@ -132,7 +132,9 @@ def find_among(words: CodePoints, known: CodePoints) -> Ints:
     >>> find_among(CodePoints.of(["b", "c", "a"]), CodePoints.of(["a", "b"])).tolist()
     [1, -1, 0]
     """
-    return _numbers(pc.index_in(_arrow(words), _arrow(known)).fill_null(-1))
+    absent = pa.py_buffer(np.full(len(words), -1, np.int32))  # as an array: a scalar would import pandas
+    found = pc.index_in(_arrow(words), _arrow(known))
+    return _numbers(pc.coalesce(found, pa.Int32Array.from_buffers(pa.int32(), len(words), [None, absent])))
 
 
 def _arrow(words: CodePoints) -> pa.LargeBinaryArray:

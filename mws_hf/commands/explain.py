@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.commands import sources as options
 from mws_hf.commands.figures import aligned
 from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.commands.sources import (
-    Column,
-    Encoding,
-    Errors,
-    Field,
-    Json,
-    Lemmas,
-    Lexicon,
-    Quiet,
-    Reading,
-    Sources,
-    WordList,
-)
+from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
 
@@ -62,18 +51,18 @@ def explain(
         ),
     ] = None,
     source: From = None,
-    lexicon: Lexicon = None,
-    word_list: WordList = None,
-    lemmas: Lemmas = None,
+    lexicon: options.Lexicon = None,
+    word_list: options.WordList = None,
+    lemmas: options.Lemmas = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf) [default: none].")
     ] = None,
-    field: Field = None,
-    column: Column = None,
-    encoding: Encoding = "utf-8",
-    errors: Errors = "strict",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    field: options.Field = None,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Show the merges that cut a word, the boundary evidence under its letters, or the terms of a classic merge.
 

@@ -14,26 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted
 from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
 from mws_hf.commands.process import return_freed_memory
-from mws_hf.commands.sources import (
-    Column,
-    Encoding,
-    Errors,
-    Field,
-    Files,
-    Json,
-    Lemmas,
-    Lexicon,
-    Normalization,
-    Pattern,
-    Quiet,
-    Reading,
-    Sources,
-    WordList,
-    Workers,
-)
+from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
@@ -44,10 +29,10 @@ if TYPE_CHECKING:
 
 def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
-    files: Files = None,
-    lexicon: Lexicon = None,
-    word_list: WordList = None,
-    lemmas: Lemmas = None,
+    files: options.Files = None,
+    lexicon: options.Lexicon = None,
+    word_list: options.WordList = None,
+    lemmas: options.Lemmas = None,
     vocab_size: Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")] = None,
     n_merges: Annotated[
         int | None, typer.Option("--n-merges", help="Number of merges instead [default: what --vocab-size leaves].")
@@ -84,15 +69,15 @@ def train(
     max_token_length: Annotated[
         int | None, typer.Option(help="Longest token in characters [default: no limit].")
     ] = None,
-    normalization: Normalization = None,
-    pattern: Pattern = None,
-    field: Field = None,
-    column: Column = None,
-    encoding: Encoding = "utf-8",
-    errors: Errors = "strict",
-    workers: Workers = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    normalization: options.Normalization = None,
+    pattern: options.Pattern = None,
+    field: options.Field = None,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
+    workers: options.Workers = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Learn a tokenizer without labels and save it as a stock Hugging Face directory.
 

@@ -26,20 +26,12 @@ _SCALE = 256
 
 
 def learn_compositions(
-    words: Sequence[str] | CodePoints,
-    counts: npt.NDArray[np.int64],
-    alphabet: Sequence[str],
-    morphs: Sequence[tuple[str, str]],
-    n_merges: int,
-    *,
-    known: Segmentation | None = None,
-    boundaries: Callable[[], npt.NDArray[np.float64]] | None = None,
-    burial_cost: float = DEFAULT_BURIAL_COST,
-    min_frequency: int = 0,
-    max_token_length: int | None = None,
-    forbidden: frozenset[str] = frozenset(),
+    words: Sequence[str] | CodePoints, counts: npt.NDArray[np.int64], alphabet: Sequence[str],
+    morphs: Sequence[tuple[str, str]], n_merges: int, *, known: Segmentation | None = None,
+    boundaries: Callable[[], npt.NDArray[np.float64]] | None = None, burial_cost: float = DEFAULT_BURIAL_COST,
+    min_frequency: int = 0, max_token_length: int | None = None, forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
-) -> LearnedMerges:
+) -> LearnedMerges:  # fmt: skip
     """Merge frequent neighbours on top of the morph merges.
 
     A pair's score is the sum over its occurrences of ``count(word) - burial_cost * mean_count * P(boundary)``. When no
@@ -70,12 +62,10 @@ def learn_compositions(
     words = CodePoints.of(words)
     corpus, kept = SymbolCorpus.from_words(words, counts, alphabet), numbering(alphabet)[1][words.points] >= 0
     del words
+    segmentation = Segmentation(corpus) if known is None else Segmentation.continued(corpus, known, morphs)
     if known is None:
-        segmentation = Segmentation(corpus)
         segmentation.apply(morphs)
-    else:
-        segmentation = Segmentation.continued(corpus, known, morphs)
-        corpus = segmentation.corpus
+    corpus = segmentation.corpus
     give_back()  # what the first phase and the words took
     plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its junctions
     found = LearnedMerges([])

@@ -170,19 +170,11 @@ def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_t
 
 
 def learn_contextual(
-    forms: Forms,
-    alphabet: Sequence[str],
-    n_merges: int,
-    evidence: Evidence,
-    *,
-    crossing_penalty: float = DEFAULT_CROSSING_PENALTY,
-    types: bool = True,
-    min_occurrences: int = 2,
-    min_frequency: int = 0,
-    max_token_length: int | None = None,
-    forbidden: frozenset[str] = frozenset(),
+    forms: Forms, alphabet: Sequence[str], n_merges: int, evidence: Evidence, *,
+    crossing_penalty: float = DEFAULT_CROSSING_PENALTY, types: bool = True, min_occurrences: int = 2,
+    min_frequency: int = 0, max_token_length: int | None = None, forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
-) -> tuple[LearnedMerges, Segmentation]:
+) -> tuple[LearnedMerges, Segmentation]:  # fmt: skip
     """Learn morph merges from words that have evidence; also the words cut by them, to build on.
 
     First come letters with their combining marks, also those seen once and in words without evidence, up to half of the

@@ -28,9 +28,9 @@ def save_backend(
 
     Args:
         directory: made if absent.
-        backend: from `MwSTrainer.backend_from_counts`.
+        backend: from `MwSTrainer.backend`.
         roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
-        settings: of the training (`training_record.settings_of`); None leaves no record.
+        settings: of the training (`MwSTrainer.record`); None leaves no record.
 
     Raises:
         MwSError: the directory cannot be written, or another run is writing it.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
-from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of, tables_of
+from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of
 from mws_hf.errors import MwSError
 from mws_hf.portable import PortableMixin, load_json, refuse_empty, surrogate_error
 from mws_hf.training_record import write_record
@@ -121,25 +121,28 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             length: number of items, for the progress display.
             new_special_tokens: more special tokens.
             special_tokens_map: renames special tokens, old -> new.
-            **kwargs: those of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...).
+            **kwargs: those of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...) but `pattern` and
+                `normalization`.
 
         Raises:
-            MwSError: the pre-tokenizer is not a split by a pattern, or the trainer refuses an argument.
+            MwSError: the pre-tokenizer is not a split by a pattern, or an argument is unknown or out of range.
         """
-        from mws_hf.trainer import MwSTrainer  # inference must not load the learner
+        from mws_hf.corpus.counting import count_documents  # inference must not load the learner
+        from mws_hf.learn.settings import read_settings, to_record
+        from mws_hf.learn.vocabulary import learn
 
+        show_progress = kwargs.pop("show_progress", True)
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
         found = new.backend_tokenizer.get_vocab(with_added_tokens=True)
         special = sorted(found, key=lambda token: found[token])
-        trainer = MwSTrainer(
-            vocab_size=vocab_size, special_tokens=special, pattern=pattern_of(self.backend_tokenizer), **kwargs
-        )
-        learnt = trainer.train_from_iterator(_normalized(text_iterator, self.backend_tokenizer), length=length)
-        vocab, merges = tables_of(learnt.backend_tokenizer)
-        alphabet = [token for token in vocab if len(token) == 1 and token not in found]
-        new.backend_tokenizer.model = bpe_model(base_vocab(special, alphabet, merges), merges)
+        settings, vocabulary = read_settings({**kwargs, "vocab_size": vocab_size, "special_tokens": special})
+        texts, pattern = _normalized(text_iterator, self.backend_tokenizer), pattern_of(self.backend_tokenizer)
+        counts = count_documents(texts, pattern=pattern, length=length, show_progress=show_progress)
+        learned = learn(counts, settings, vocabulary, show_progress=show_progress)
+        vocab = base_vocab(special, learned.alphabet, learned.merges)
+        new.backend_tokenizer.model = bpe_model(vocab, learned.merges)
         self._restore_settings(new)
-        new.training_settings = learnt.training_settings
+        new.training_settings = to_record(settings, vocabulary, pattern, None)
         return new
 
     def _save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:

@@ -17,17 +17,6 @@ from mws_hf.backend import tables_of
 from mws_hf.portable import load_json
 
 FILE = "mws_training.json"
-SETTINGS = (
-    *("criterion", "vocab_size", "n_merges", "min_frequency", "min_count", "limit_alphabet", "max_token_length"),
-    *("types", "pattern", "normalization", "composition", "len_norm_factor", "log_base", "max_merge_len"),
-    *("max_len_delta", "stop_threshold", "crossing_penalty", "max_types", "burial_cost"),
-)
-"""Arguments of `mws_hf.MwSTrainer` that decide about merges."""
-
-
-def settings_of(trainer: object) -> dict[str, Any]:
-    """The `SETTINGS` of a trainer."""
-    return {name: getattr(trainer, name) for name in SETTINGS}
 
 
 def write_record(directory: Path, settings: dict[str, Any], backend: Tokenizer) -> Path:
@@ -49,7 +38,7 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
     settings = record.get("settings") if isinstance(record, dict) else None
     if not isinstance(settings, dict) or record.get("merges") != _merges_digest(backend):
         return None
-    return {name: value for name, value in settings.items() if name in SETTINGS}
+    return settings
 
 
 def _merges_digest(backend: Tokenizer) -> str:

@@ -14,10 +14,11 @@ from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.saving import save_backend
-from mws_hf.training_record import settings_of
 from tests.test_cli import TEXT, mws
 
 NAN = float("nan")
+CLASSIC = ("len_norm_factor", "log_base", "max_merge_len", "max_len_delta", "stop_threshold")
+CONTEXTUAL = ("crossing_penalty", "burial_cost", "max_types")
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,7 @@ NAN = float("nan")
         ("max_merge_len", 4.5),
         ("max_types", 0),
         ("max_types", 10.5),
+        ("crossing_penalty", 0.0),
         ("crossing_penalty", -1.0),
         ("crossing_penalty", NAN),
         ("crossing_penalty", float("inf")),
@@ -60,15 +62,33 @@ NAN = float("nan")
 )
 def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, value: Any):
     with pytest.raises(MwSError) as caught:
-        MwSTrainer(**{argument: value})
+        MwSTrainer(**{argument: value}, criterion="classic" if argument in CLASSIC else "contextual")
     assert argument.split("_")[0] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "other", "argument"),
+    [("classic", "contextual", name) for name in CONTEXTUAL] + [("contextual", "classic", name) for name in CLASSIC],
+)
+def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion: Any, other: Any, argument: str):
+    assert MwSTrainer(**{argument: 2}, criterion=other)
+    with pytest.raises(MwSError, match=f"{argument}=2 .*{other}"):
+        MwSTrainer(**{argument: 2}, criterion=criterion)
+    tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
+    with pytest.raises(MwSError, match=f"{argument}=2 .*{other}"):
+        tokenizer.train_new_from_iterator([TEXT], 300, **{argument: 2}, criterion=criterion)
+
+
+def test_a_trainer_cannot_be_changed():
+    trainer = MwSTrainer()
+    with pytest.raises(AttributeError):
+        trainer.pattern = "a"  # type: ignore[misc]
 
 
 def test_a_special_token_that_is_a_character_is_refused_before_learning():
     trainer = MwSTrainer(vocab_size=400, special_tokens=["ч"], show_progress=False)
     with pytest.raises(MwSError, match="'ч'"):
         trainer.learn(count_documents([TEXT]))
-    assert trainer.evidence is None
 
 
 @pytest.mark.parametrize("given", ["NFC", "Nfc", "nfc"])
@@ -124,6 +144,7 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["train", "CORPUS", "--workers", "-1", "--output", "OUT"], "--workers"),
         (["train", "CORPUS", "--max-token-length", "0", "--output", "OUT"], "max_token_length"),
         (["train", "CORPUS", "--burial-cost", "nan", "--output", "OUT"], "burial_cost"),
+        (["train", "CORPUS", "--criterion", "classic", "--burial-cost", ".3", "--output", "OUT"], "burial_cost=0.3"),
         (["train", "absent.txt", "--lexicon", "ru", "--output", "OUT"], "absent.txt"),
         (["train", "CORPUS", "--lexicon", "xx", "--output", "OUT"], "'xx'"),
         (["train", "CORPUS", "--errors", "ignor", "--output", "OUT"], "ignor"),
@@ -166,7 +187,7 @@ def test_a_plot_without_matplotlib_is_refused_before_counting(tmp_path: Path):
 def test_what_is_saved_without_transformers_is_what_transformers_saves(special: list[str], tmp_path: Path):
     trainer = MwSTrainer(n_merges=30, special_tokens=special, show_progress=False)
     counts = count_documents([TEXT])
-    save_backend(tmp_path / "ours", *trainer.backend_from_counts(counts), settings_of(trainer))
+    save_backend(tmp_path / "ours", *trainer.backend(trainer.learn(counts)), trainer.record)
     trainer.train_from_counts(counts).save_pretrained(tmp_path / "theirs")
     ours, theirs = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("ours", "theirs"))
     assert ours == theirs
@@ -177,7 +198,7 @@ def test_what_is_saved_without_transformers_removes_what_an_older_tokenizer_left
     for name in (*stale, "mine.txt"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
     trainer = MwSTrainer(n_merges=3, show_progress=False)
-    save_backend(tmp_path, *trainer.backend_from_counts(count_documents([TEXT])), settings_of(trainer))
+    save_backend(tmp_path, *trainer.backend(trainer.learn(count_documents([TEXT]))), trainer.record)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "mine.txt", "mws_training.json", "stock_tokenizer.py", "tokenizer.json", "tokenizer_config.json",
     ]  # fmt: skip

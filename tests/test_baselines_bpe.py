@@ -16,7 +16,7 @@ from mws_hf.baselines.feed import repeated, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, frequency
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 from mws_hf.pattern import WORD_PATTERN, split
 from tests.small_corpus import running_text, small_counts
 

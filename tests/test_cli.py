@@ -16,6 +16,8 @@ from transformers import AutoTokenizer
 
 import mws_hf
 from mws_hf import MwSTrainer
+from mws_hf.corpus.counting import count_files
+from mws_hf.pattern import GPT4_PATTERN
 
 STEMS = ["чит", "пис", "рис", "каш", "вод", "лес", "дом", "стол", "рук", "ног", "слов", "дел", "игр", "свет", "мор"]
 ENDINGS = ["а", "у", "ой", "ы", "ам", "ами", "ах", "ать", "ал", "ала", "али", "ает", "ают", "ник", "ника", "ники"]
@@ -170,12 +172,13 @@ def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normaliza
 
 def test_explain_shows_the_evidence_of_the_models_own_settings(corpus: Path, tmp_path: Path):
     trainer = MwSTrainer(vocab_size=400, max_types=30, show_progress=False)
-    trainer.train(str(corpus)).save_pretrained(tmp_path / "m")
-    assert trainer.evidence is not None
-    word = trainer.evidence.cores[0]
+    learned = trainer.learn(count_files(corpus))
+    trainer.tokenizer(learned).save_pretrained(tmp_path / "m")
+    assert learned.evidence is not None
+    word = learned.evidence.types[0]
     arguments = ("explain", word, "--model", tmp_path / "m", "--from", corpus)
     done = mws(*arguments, "--json")
-    result, own = json.loads(done.stdout), trainer.evidence.word(" " + word)
+    result, own = json.loads(done.stdout), learned.evidence.word(" " + word)
     assert own is not None
     assert result["boundaries"] == [round(value, 4) for value in own[1:]]
     assert result["settings"]["max_types"] == 30 and "max_types=30" in done.stderr
@@ -196,9 +199,9 @@ def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: P
 
 def test_explain_gives_the_classic_terms_of_the_models_own_settings(corpus: Path, tmp_path: Path):
     trainer = MwSTrainer(criterion="classic", vocab_size=400, len_norm_factor=0.0, show_progress=False)
-    trainer.train(str(corpus)).save_pretrained(tmp_path / "m")
-    assert trainer.report is not None
-    merges = trainer.report.merges[:10]
+    learned = trainer.learn(count_files(corpus, pattern=GPT4_PATTERN))
+    trainer.tokenizer(learned).save_pretrained(tmp_path / "m")
+    merges = learned.merges[:10]
     rows = json.loads(mws("explain", "--merges", 10, "--model", tmp_path / "m", "--from", corpus, "--json").stdout)
     assert [(row["left"], row["right"]) for row in rows] == merges
 

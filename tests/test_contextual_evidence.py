@@ -10,7 +10,7 @@ from mws_hf.learn.contextual import collect_evidence
 from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.mixture import boundary_probabilities
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 from tests import evidence_twin
 from tests.agglutinative import make_language
 
@@ -63,7 +63,6 @@ def test_tiny_inputs(words):
     [
         ("cut_rate", 0.0),
         ("cut_rate", 1.0),
-        ("crossing_penalty", 0.0),
         ("max_types", 0),
         ("em_types", 0),
         ("price_ends", (0.4,)),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.learn.evidence.graphemes import MarkedLetters, find_marked_letters, grapheme_merges
-from mws_hf.learn.spelled import Spelled
+from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import WORD_PATTERN
 from tests.agglutinative import make_language
 
@@ -57,7 +57,7 @@ TEXTS = st.text("akotie " + ACUTE + DOTS + HOOK, max_size=12)
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.integers(0, 5))
 def test_no_merge_of_marks_comes_between(texts, more):
     """Encoding by the merges alone, in rank order: whatever marked letter the words hold stays whole in any text."""
-    words = Spelled.of([text for text in texts if text.strip()] or ["a"])
+    words = CodePoints.of([text for text in texts if text.strip()] or ["a"])
     merges = grapheme_merges(
         find_marked_letters(words, np.ones(len(words), np.int64)), "akotie" + ACUTE + DOTS + HOOK, 999
     )

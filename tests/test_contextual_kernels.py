@@ -22,7 +22,7 @@ from mws_hf.learn.evidence.logistic import (
 from mws_hf.learn.evidence.positions import inner_junctions
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.evidence.variation import normalised_variation
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 ORDERS = (2, 3, 5)
 

@@ -10,7 +10,8 @@ from mws_hf.learn.contextual import collect_evidence, learn_contextual
 from mws_hf.learn.engine.segmentation import learn_by_junction_value
 from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.settings import ContextualSettings
+from mws_hf.learn.words import SymbolCorpus
 from tests.agglutinative import boundary_f1, encoder, make_language
 
 
@@ -42,8 +43,7 @@ def test_a_small_regular_paradigm_is_cut_before_its_endings():
 
 
 def test_the_trainer_and_the_evidence_have_the_same_defaults():
-    trainer, settings = MwSTrainer(), EvidenceSettings()
-    assert (trainer.crossing_penalty, trainer.max_types) == (settings.crossing_penalty, settings.max_types)
+    assert MwSTrainer().settings == ContextualSettings(evidence=EvidenceSettings())
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_merges_do_not_depend_on_the_order_of_the_words_nor_on_threads(pretokens
 
 def test_cased_forms_and_punctuation_share_the_evidence_of_the_letters(trained):
     _, evidence = trained
-    core = evidence.cores[0]
+    core = evidence.types[0]
     values = evidence.word(core)
     assert len(values) == len(core)
     assert values[-1] == 0
@@ -122,8 +122,8 @@ def test_inside_words_without_evidence_nothing_is_known(trained):
 def test_types_are_the_most_frequent_cores_of_fitting_length():
     words = [" aa", " bb", " Bb", " cc", " d", " " + "e" * 30, " " + "f" * 29]
     _, evidence = train(words, 5, counts=[2, 1, 2, 2, 9, 9, 9], settings=EvidenceSettings(max_types=3))
-    assert evidence.cores[:2] == ["f" * 29, "bb"]
-    assert evidence.cores[2:] in (["aa"], ["cc"])
+    assert evidence.types[:2] == ["f" * 29, "bb"]
+    assert evidence.types[2:] in (["aa"], ["cc"])
 
 
 def test_limits(pretokens):
@@ -143,10 +143,12 @@ def test_seeds_take_at_most_an_eighth_of_the_merges_the_frequent_ones():
 
 
 def test_weights_by_running_text_instead_of_types():
-    words, counts = [" koda", " kosi", " kola", " reda", " resi", " rela"], [1000, 1, 1, 1, 1, 1]
+    words, counts = [" koda", " kosi", " kola", " reda", " resi", " rela"], [1, 1, 1, 1000, 1, 1]
     by_types = train(words, 20, counts)[0]
-    by_tokens = train(words, 20, counts, types=False)[0]
-    assert by_types.scores != by_tokens.scores
+    by_counts = train(words, 20, counts, types=False)[0]
+    assert by_types.merges[2:4] == [(" k", "o"), (" r", "e")]  # a tie: three forms each
+    assert by_counts.merges[2:4] == [(" r", "e"), (" k", "o")]
+    assert by_counts.scores[2] / by_types.scores[3] == pytest.approx(1002 / 3)
 
 
 SCRIPTS = {
@@ -168,7 +170,7 @@ def test_marks_stay_with_their_letters_in_every_script(script):
     pretokens = [" " + w for w in words] + words
     learnt, evidence = train(pretokens, 400, min_occurrences=1)
     tokenizer = encoder(learnt.merges, alphabet_of(pretokens))
-    assert sorted(evidence.cores) == sorted({w for w in words if len(w) > 1})
+    assert sorted(evidence.types) == sorted({w for w in words if len(w) > 1})
     for word in pretokens:
         tokens = tokenizer.encode(word).tokens
         assert "".join(tokens) == word

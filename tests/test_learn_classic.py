@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.classic.coefficient import ClassicScore, Counts, coefficient, terms
+from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, coefficient, terms
 from mws_hf.learn.classic.explain import explain_merges, explain_pair
 from mws_hf.learn.classic.learner import learn_classic
 from mws_hf.learn.classic.reference import learn_classic_reference
 from mws_hf.learn.engine.segmentation import Segmentation, learn_by_junction_value
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 FACTS = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
 
@@ -63,7 +63,7 @@ def test_published_segmentations(published_run):
 
 
 SCORES = st.builds(
-    lambda base, share, longest, delta, threshold: ClassicScore(base * share, base, longest, delta, threshold),
+    lambda base, share, longest, delta, threshold: ClassicSettings(base * share, base, longest, delta, threshold),
     st.sampled_from([2.0, 2.0, 1.3, math.e, 10.0]),
     st.sampled_from([1.0, 1.0, 0.5, 0.0]),
     st.integers(2, 9),
@@ -80,7 +80,7 @@ def corpora(draw, alphabet=" абв"):
 
 
 @settings(max_examples=300, deadline=None)
-@given(corpora(), st.just(ClassicScore()) | SCORES, st.data())
+@given(corpora(), st.just(ClassicSettings()) | SCORES, st.data())
 def test_engine_equals_reference(corpus, score, data):
     options = {
         "forbidden": data.draw(st.frozensets(st.sampled_from(["аб", "аа", " а", "бва"]))),
@@ -94,14 +94,14 @@ def test_engine_equals_reference(corpus, score, data):
 
 
 @settings(max_examples=30, deadline=None)
-@given(corpora(" абвгдежзикй"), st.just(ClassicScore()) | SCORES)
+@given(corpora(" абвгдежзикй"), st.just(ClassicSettings()) | SCORES)
 def test_engine_equals_reference_to_the_end(corpus, score):
     assert learn_classic(corpus, 10**9, score) == learn_classic_reference(corpus, 10**9, score)
 
 
 def test_longer_products_become_possible_as_tokens_grow():
     # 3 characters need a mean token length of (3 - 1.75) ** 2 = 1.5625, which only merges bring about
-    score = ClassicScore(max_len_delta=1.75)
+    score = ClassicSettings(max_len_delta=1.75)
     corpus = SymbolCorpus.from_words(["абвгд", "абвге", "жзвгд", "жзвге", "абклд", "жзкле"])
     learnt = learn_classic(corpus, 9, score)
     assert learnt == learn_classic_reference(corpus, 9, score)
@@ -179,7 +179,7 @@ def test_lengths_decide_who_is_a_candidate():
     assert coefficient(short) > 0
     assert coefficient(short._replace(left_size=2)) == 0  # 4 is more than 2 above the root of the mean length 1
     assert coefficient(short._replace(left_size=2, n_characters=400)) > 0
-    assert coefficient(short, ClassicScore(max_merge_len=2)) == 0
+    assert coefficient(short, ClassicSettings(max_merge_len=2)) == 0
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_lengths_decide_who_is_a_candidate():
 )
 def test_hyper_parameters_out_of_range_are_refused(arguments, message):
     with pytest.raises(MwSError, match=message):
-        ClassicScore(**arguments)
+        ClassicSettings(**arguments)
 
 
 @settings(max_examples=50, deadline=None)

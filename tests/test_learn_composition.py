@@ -8,7 +8,7 @@ import pytest
 from mws_hf import MwSError
 from mws_hf.learn.composition import learn_compositions
 from mws_hf.learn.engine.segmentation import learn_by_junction_value
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
 COUNTS = np.array([90, 20, 10, 50, 9, 5, 40, 3])

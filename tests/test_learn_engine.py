@@ -13,7 +13,7 @@ from mws_hf.learn.engine import tables
 from mws_hf.learn.engine.pairs import ARENA, PAIRS, take, tidy
 from mws_hf.learn.engine.reference import learn_by_junction_value_reference
 from mws_hf.learn.engine.segmentation import Segmentation, learn_by_junction_value
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 import logging
-from itertools import pairwise
+from itertools import accumulate, pairwise, product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
+from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import good_dataset_text
+from mws_hf.learn.classic.coefficient import ClassicSettings
+from mws_hf.learn.contextual import find_evidence
+from mws_hf.learn.engine.segmentation import learn_by_junction_value
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_record
+from mws_hf.learn.vocabulary import learn
+from mws_hf.learn.words import SymbolCorpus
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 from mws_hf.tokenization_mws import merge_word
 from tests.small_corpus import small_counts
-from tests.test_cli import TEXT
+from tests.test_cli import ENDINGS, PREFIXES, STEMS, TEXT
 
 KNOWN = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
 
@@ -99,25 +108,63 @@ def test_limit_alphabet_sends_rare_characters_to_bytes():
 
 def test_composition_zero_learns_morphs_only_and_one_learns_none():
     for share in (0, 1):
-        trainer = quiet(vocab_size=500, composition=share)
-        trainer.train_from_iterator([TEXT])
-        assert trainer.report is not None
-        assert (trainer.report.n_compositions == 0) == (share == 0)
-        assert (trainer.report.n_morphs == 0) == (share == 1)
+        learned = quiet(vocab_size=500, composition=share).learn(count_documents([TEXT]))
+        assert (learned.n_compositions == 0) == (share == 0)
+        assert (learned.n_morphs == 0) == (share == 1)
+        assert (learned.evidence is None) == (share == 1)
 
 
 def test_composition_one_is_frequency_bpe():
-    from mws_hf.corpus.counting import count_documents
-    from mws_hf.learn.engine.segmentation import learn_by_junction_value
-    from mws_hf.learn.symbols import SymbolCorpus
-
-    trainer = quiet(vocab_size=500, composition=1)
-    trainer.train_from_iterator([TEXT])
     counts = count_documents([TEXT])
-    assert trainer.report is not None
-    merges = trainer.report.merges
+    merges = quiet(vocab_size=500, composition=1).learn(counts).merges
+    assert len(merges) > 50
     corpus = SymbolCorpus.from_words(counts.words, counts.counts)
     assert merges == learn_by_junction_value(corpus, None, len(merges)).merges
+
+
+@pytest.mark.parametrize("vocabulary", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 3}])
+def test_evidence_computed_before_changes_nothing(vocabulary: dict[str, Any]):
+    counts, asked = small_counts(), VocabularySettings(**{"vocab_size": 400, **vocabulary})
+    evidence = find_evidence(counts)
+    given, alone = learn(counts, vocabulary=asked, evidence=evidence), learn(counts, vocabulary=asked)
+    assert given == alone
+    assert (given.evidence is None) == (alone.evidence is None)
+    assert given.evidence in (None, evidence)
+
+
+@pytest.mark.parametrize("settings", [ClassicSettings(), ContextualSettings(evidence=EvidenceSettings(max_types=9))])
+def test_evidence_of_other_settings_is_refused(settings: ClassicSettings | ContextualSettings):
+    with pytest.raises(MwSError, match="evidence"):
+        learn(small_counts(), settings, evidence=find_evidence(small_counts()))
+
+
+def test_a_criterion_is_also_given_as_its_settings():
+    counts = small_counts()
+    settings = ContextualSettings(burial_cost=0.3, evidence=EvidenceSettings(cut_rate=0.2))
+    assert quiet(n_merges=90, criterion=settings).learn(counts) == learn(
+        counts, settings, VocabularySettings(n_merges=90)
+    )
+    assert learn(counts, settings, VocabularySettings(n_merges=90)).merges != quiet(n_merges=90).learn(counts).merges
+    with pytest.raises(MwSError, match="burial_cost"):
+        quiet(criterion=settings, burial_cost=1.0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ContextualSettings(crossing_penalty=8.0, evidence=EvidenceSettings(max_types=7, orders=(2, 3))),
+        ClassicSettings(log_base=3.0, stop_threshold=0.5),
+    ],
+)
+def test_a_record_gives_the_settings_back(settings: ClassicSettings | ContextualSettings):
+    trainer = quiet(criterion=settings, vocab_size=300, min_count=2, types=False, composition="fill")
+    read = from_record(json.loads(json.dumps(trainer.record)))
+    assert read == (settings, VocabularySettings(vocab_size=300, min_count=2, types=False, composition="fill"))
+
+
+def test_a_record_of_an_older_version_holds_arguments_of_both_criteria():
+    old = {"criterion": "classic", "log_base": 3.0, "burial_cost": 1.0, "max_types": 400_000, "pattern": "a", "new": 1}
+    assert from_record(old) == (ClassicSettings(log_base=3.0), VocabularySettings())
 
 
 def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: bool) -> list[int]:
@@ -137,16 +184,16 @@ def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: boo
     ("classic", True, 12), ("classic", False, 12), ("contextual", True, 12), ("contextual", False, 40),
 ])  # fmt: skip
 def test_min_frequency_is_the_least_frequency_of_a_pair(criterion: str, types: bool, least: int):
-    def learn(minimum: int) -> tuple[list[tuple[str, str]], list[int]]:
+    def learn_from(minimum: int) -> tuple[list[tuple[str, str]], list[int]]:
         trainer = quiet(criterion=criterion, n_merges=100, composition=0, types=types, min_frequency=minimum)
         counts = small_counts(str(trainer.pattern))
         merges = trainer.learn(counts).merges
         seeds = sum(left == " " and len(right) == 1 for left, right in merges) if criterion == "contextual" else 0
         return merges, frequencies(dict(counts.items()), merges, types)[seeds:]
 
-    merges, found = learn(0)
-    assert min(found) < least <= min(learn(least)[1])
-    assert learn(min(found))[0] == merges  # a limit that all of them reach changes nothing
+    merges, found = learn_from(0)
+    assert min(found) < least <= min(learn_from(least)[1])
+    assert learn_from(min(found))[0] == merges  # a limit that all of them reach changes nothing
 
 
 def test_min_frequency_holds_for_compositions_by_counts():
@@ -161,8 +208,16 @@ def test_min_frequency_holds_for_compositions_by_counts():
 
 def test_contextual_cuts_where_the_paradigm_does():
     tokenizer = quiet(vocab_size=460, composition=0).train_from_iterator([TEXT])
-    assert tokenizer.tokenize(" перечитали")[-1] in ("али", "ли", "и")
-    assert " " not in tokenizer.tokenize(" перечитали почитает насветами")
+    before_endings, stems_cut, words = 0, 0, list(product(PREFIXES, STEMS, ENDINGS))
+    for prefix, stem, ending in words:
+        tokens = tokenizer.tokenize(f" {prefix}{stem}{ending}")
+        assert tokens[0] != " "
+        cuts = set(accumulate(map(len, tokens)))
+        begin = 1 + len(prefix)
+        before_endings += begin + len(stem) in cuts
+        stems_cut += any(begin < cut < begin + len(stem) for cut in cuts)
+    assert before_endings > 0.99 * len(words)  # plain frequency: .95
+    assert stems_cut < 0.02 * len(words)  # plain frequency: .04; single characters: 1
 
 
 def test_longest_token_and_special_names_are_kept_out():

@@ -9,51 +9,36 @@ from typing import Annotated
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted, parse_bytes
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.process import return_freed_memory
-from mws_hf.commands.sources import (
-    Column,
-    Encoding,
-    Errors,
-    Field,
-    Files,
-    Json,
-    Lemmas,
-    Lexicon,
-    Normalization,
-    Pattern,
-    Quiet,
-    Reading,
-    Sources,
-    WordList,
-    Workers,
-)
+from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
 
 
 def count(
     output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="The counts file to write (Parquet).")],
-    files: Files = None,
-    lexicon: Lexicon = None,
-    word_list: WordList = None,
-    lemmas: Lemmas = None,
+    files: options.Files = None,
+    lexicon: options.Lexicon = None,
+    word_list: options.WordList = None,
+    lemmas: options.Lemmas = None,
     classic: Annotated[
         bool, typer.Option("--classic", help="Split by GPT-4's pattern, as --criterion classic does.")
     ] = False,
-    pattern: Pattern = None,
-    normalization: Normalization = None,
-    field: Field = None,
-    column: Column = None,
-    encoding: Encoding = "utf-8",
-    errors: Errors = "strict",
-    workers: Workers = None,
+    pattern: options.Pattern = None,
+    normalization: options.Normalization = None,
+    field: options.Field = None,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
+    workers: options.Workers = None,
     memory_cap: Annotated[
         str, typer.Option(metavar="BYTES", help="Spill to disk above this many bytes, such as 500M or 2G.")
     ] = "2G",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Count pre-tokens of text, or merge counts made before; train from the result with `mws train COUNTS`.
 

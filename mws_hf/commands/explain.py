@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,21 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.commands import sources as options
 from mws_hf.commands.figures import aligned
 from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.commands.sources import (
-    Column,
-    Encoding,
-    Errors,
-    Field,
-    Json,
-    Lemmas,
-    Lexicon,
-    Quiet,
-    Reading,
-    Sources,
-    WordList,
-)
+from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
 
@@ -36,7 +25,7 @@ if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.explain import Traced
     from mws_hf.learn.contextual import Evidence
-    from mws_hf.trainer import MwSTrainer
+    from mws_hf.learn.settings import CriterionSettings, VocabularySettings
 
 From = Annotated[
     list[str] | None,
@@ -62,18 +51,18 @@ def explain(
         ),
     ] = None,
     source: From = None,
-    lexicon: Lexicon = None,
-    word_list: WordList = None,
-    lemmas: Lemmas = None,
+    lexicon: options.Lexicon = None,
+    word_list: options.WordList = None,
+    lemmas: options.Lemmas = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf) [default: none].")
     ] = None,
-    field: Field = None,
-    column: Column = None,
-    encoding: Encoding = "utf-8",
-    errors: Errors = "strict",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    field: options.Field = None,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Show the merges that cut a word, the boundary evidence under its letters, or the terms of a classic merge.
 
@@ -126,26 +115,26 @@ def _check(words: list[str] | None, model: Path | None, plot: Path | None, sourc
 
 @dataclass(frozen=True)
 class _Model:
-    """The tokenizer to explain, if any, and what `MwSTrainer` learnt it with (None: not known)."""
+    """The tokenizer to explain, if any, and the record of its training (None: not known)."""
 
     backend: Tokenizer | None = None
-    settings: dict[str, Any] | None = None
+    record: dict[str, Any] | None = None
 
     @cached_property
-    def trainer(self) -> MwSTrainer:
-        """A trainer with the model's settings, or with the default ones."""
-        from mws_hf.trainer import MwSTrainer
+    def settings(self) -> tuple[CriterionSettings, VocabularySettings]:
+        """What it was learned with, or the default settings."""
+        from mws_hf.learn.settings import from_record
 
         try:
-            return MwSTrainer(**{**(self.settings or {}), "show_progress": False})
+            return from_record(self.record or {})
         except TypeError as error:
             raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
 
     def describe(self) -> str:
         """The settings in a line."""
-        if self.settings is None:
+        if self.record is None:
             return "settings unknown, defaults assumed"
-        shown = {name: value for name, value in self.settings.items() if value is not None and name != "pattern"}
+        shown = {name: value for name, value in self.record.items() if value is not None and name != "pattern"}
         return "learnt with " + ", ".join(f"{name}={value}" for name, value in shown.items())
 
     def gather(self, sources: Sources, default_pattern: str = WORD_PATTERN) -> WordCounts:
@@ -154,7 +143,7 @@ class _Model:
 
         pattern = None if self.backend is None else pattern_of(self.backend)
         counts = sources.gather(pattern, self.normalization, default_pattern)
-        return counts.at_least(self.trainer.min_count)
+        return counts.at_least(self.settings[1].min_count)
 
     @property
     def normalization(self) -> str | None:
@@ -175,7 +164,7 @@ def _explain_words(words: list[str], known: _Model, sources: Sources, plot: Path
     from mws_hf.explain import Traced, Tracer, evidence_lines, plot_evidence
 
     counts = None if sources.is_empty else known.gather(sources)
-    evidence = None if counts is None else _evidence(counts, known.trainer)
+    evidence = None if counts is None else _evidence(counts, known)
     tracer = None if known.backend is None else Tracer(known.backend)
     drawn: list[tuple[str, list[float], list[str]]] = []
     for word in words:
@@ -224,7 +213,7 @@ def _result(
         result["pretokens"] = [each.text for each in traced]
         result["tokens"] = [token for each in traced for token in each.tokens]
         result["merges"] = [asdict(step) for each in traced for step in each.steps]
-        result["settings"] = known.settings
+        result["settings"] = known.record
     if with_evidence:
         values: list[float | None] = []
         for each, own in zip(traced, found, strict=True):
@@ -233,31 +222,31 @@ def _result(
     return result
 
 
-def _evidence(counts: WordCounts, trainer: MwSTrainer) -> Evidence:
-    from mws_hf.learn.contextual import collect_evidence
-    from mws_hf.learn.evidence.forms import collect_forms
-    from mws_hf.learn.evidence.settings import EvidenceSettings
+def _evidence(counts: WordCounts, known: _Model) -> Evidence:
+    from mws_hf.learn.contextual import find_evidence
+    from mws_hf.learn.settings import ContextualSettings
 
-    settings = EvidenceSettings(max_types=trainer.max_types, crossing_penalty=trainer.crossing_penalty)
-    return collect_evidence(collect_forms(counts.words, counts.counts), settings)
+    settings = known.settings[0]
+    return find_evidence(counts, settings.evidence if isinstance(settings, ContextualSettings) else None)
 
 
 def _classic_rows(
     sources: Sources, pair: tuple[str, str] | None, merges: int | None, known: _Model
 ) -> list[dict[str, Any]]:
-    from mws_hf.learn.classic.coefficient import ClassicScore
+    from mws_hf.learn.classic.coefficient import ClassicSettings
     from mws_hf.learn.classic.explain import explain_merges, explain_pair
-    from mws_hf.learn.symbols import SymbolCorpus
+    from mws_hf.learn.words import CodePoints, SymbolCorpus
 
-    trainer = known.trainer
-    if known.settings is not None and trainer.criterion != "classic":
+    settings, vocabulary = known.settings
+    if known.record is None:
+        settings = ClassicSettings()
+    if not isinstance(settings, ClassicSettings):
         raise MwSError("the model was learnt by the contextual criterion; --pair and --merges explain the classic one")
-    score = ClassicScore(**{field.name: getattr(trainer, field.name) for field in fields(ClassicScore)})
     counts = known.gather(sources, GPT4_PATTERN)
-    corpus = SymbolCorpus.from_words(counts.words, None if trainer.types else counts.counts.tolist())
+    corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if vocabulary.types else counts.counts)
     if pair is not None:
-        return [explain_pair(corpus, *pair, score, show_progress=sources.show_progress).to_dict()]
-    found = explain_merges(corpus, merges or 0, score, show_progress=sources.show_progress)
+        return [explain_pair(corpus, *pair, settings, show_progress=sources.show_progress).to_dict()]
+    found = explain_merges(corpus, merges or 0, settings, show_progress=sources.show_progress)
     return [row.to_dict() for row in found]
 
 

@@ -7,32 +7,18 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted
 from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
 from mws_hf.commands.process import return_freed_memory
-from mws_hf.commands.sources import (
-    Column,
-    Encoding,
-    Errors,
-    Field,
-    Files,
-    Json,
-    Lemmas,
-    Lexicon,
-    Normalization,
-    Pattern,
-    Quiet,
-    Reading,
-    Sources,
-    WordList,
-    Workers,
-)
+from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
@@ -43,10 +29,10 @@ if TYPE_CHECKING:
 
 def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
-    files: Files = None,
-    lexicon: Lexicon = None,
-    word_list: WordList = None,
-    lemmas: Lemmas = None,
+    files: options.Files = None,
+    lexicon: options.Lexicon = None,
+    word_list: options.WordList = None,
+    lemmas: options.Lemmas = None,
     vocab_size: Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")] = None,
     n_merges: Annotated[
         int | None, typer.Option("--n-merges", help="Number of merges instead [default: what --vocab-size leaves].")
@@ -60,8 +46,12 @@ def train(
         ),
     ] = None,
     burial_cost: Annotated[
-        float, typer.Option(help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency "
+            "[default: 1.0; not with --criterion classic]."
+        ),
+    ] = None,
     running_text: Annotated[
         bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
     ] = False,
@@ -79,15 +69,15 @@ def train(
     max_token_length: Annotated[
         int | None, typer.Option(help="Longest token in characters [default: no limit].")
     ] = None,
-    normalization: Normalization = None,
-    pattern: Pattern = None,
-    field: Field = None,
-    column: Column = None,
-    encoding: Encoding = "utf-8",
-    errors: Errors = "strict",
-    workers: Workers = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    normalization: options.Normalization = None,
+    pattern: options.Pattern = None,
+    field: options.Field = None,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
+    workers: options.Workers = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Learn a tokenizer without labels and save it as a stock Hugging Face directory.
 
@@ -135,21 +125,18 @@ def _train_and_save(
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints."""
     from mws_hf.model_card import model_card, write_model_card
     from mws_hf.saving import save_backend
-    from mws_hf.training_record import settings_of
 
     started = time.perf_counter()
-    counts = sources.gather(pattern, normalization, default_pattern=str(trainer.pattern))
-    trainer.pattern, trainer.normalization = counts.pattern, counts.normalization
-    backend, roles = trainer.backend_from_counts(counts)
-    report = trainer.report
-    if report is None:
-        raise RuntimeError("training left no report")
-    save_backend(output, backend, roles, settings_of(trainer))
+    counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)
+    trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
+    learned = trainer.learn(counts)
+    backend, roles = trainer.backend(learned)
+    save_backend(output, backend, roles, trainer.record)
     card = model_card(
         output.name,
         backend.get_vocab_size(),
-        report,
-        criterion=trainer.criterion,
+        learned,
+        criterion=str(trainer.criterion),
         source=sources.describe(),
         command=shlex.join(["mws", *sys.argv[1:]]),
         examples=[(word, backend.encode(" " + word).tokens) for word in sample_words(counts.words)],
@@ -159,10 +146,10 @@ def _train_and_save(
     return {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),
-        "alphabet": len(report.alphabet),
-        "morph_merges": report.n_morphs,
-        "composition_merges": report.n_compositions,
-        "word_types": report.n_types,
+        "alphabet": len(learned.alphabet),
+        "morph_merges": learned.n_morphs,
+        "composition_merges": learned.n_compositions,
+        "word_types": learned.n_types,
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
     }

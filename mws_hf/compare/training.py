@@ -13,44 +13,11 @@ from mws_hf.compare.cache import TRAINING, Cache
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.encoder import Encoder, load_encoder
+from mws_hf.learn.settings import ContextualSettings, CriterionSettings
 from mws_hf.trainer import MwSTrainer
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence
-    from mws_hf.learn.evidence.settings import EvidenceSettings
-
-
-@dataclass
-class KnownEvidence:
-    """Contextual evidence of one word list, kept: it depends neither on the vocabulary size nor on the composition.
-
-    Attributes:
-        found: the evidence, once there is some.
-        seconds: what it took.
-    """
-
-    found: Evidence | None = None
-    seconds: float = 0.0
-
-
-@dataclass(kw_only=True)
-class _SharingTrainer(MwSTrainer):
-    """MwSTrainer that keeps its contextual evidence in `known`, or takes it from there; its merges are the same.
-
-    All trainers that share a `known` must be given the same counts. Tests hold their tokenizers to those of MwSTrainer.
-    """
-
-    known: KnownEvidence
-    saved_seconds: float = field(default=0.0, init=False)
-
-    def _collect(self, counts: WordCounts, settings: EvidenceSettings) -> Evidence:
-        if self.known.found is not None and self.known.found.settings == settings:
-            self.saved_seconds = self.known.seconds
-            return self.known.found
-        started = time.perf_counter()
-        self.known.found = super()._collect(counts, settings)
-        self.known.seconds = time.perf_counter() - started
-        return self.known.found
 
 
 @dataclass
@@ -66,7 +33,8 @@ class Training:
     counts: WordCounts
     cache: Cache
     fallback_size: int
-    _known: KnownEvidence = field(default_factory=KnownEvidence, init=False, repr=False)
+    _evidence: Evidence | None = field(default=None, init=False, repr=False)
+    _evidence_seconds: float = field(default=0.0, init=False, repr=False)
 
     def train(self, job: Job) -> None:
         """Train and save, unless the cache has it; the seconds kept are those it takes when trained alone.
@@ -77,14 +45,11 @@ class Training:
         if self.cache.read(job, TRAINING) is not None:
             return
         directory = self.cache.directory(job)
-        started = time.perf_counter()
-        n_tokens, saved = self._train_mws(job, directory) if job.spec.is_mws else self._train_rival(job, directory)
-        seconds = round(time.perf_counter() - started + saved, 2)
-        self.cache.write(job, TRAINING, {"seconds": seconds, "n_tokens": n_tokens})
+        n_tokens, seconds = self._train_mws(job, directory) if job.spec.is_mws else self._train_rival(job, directory)
+        self.cache.write(job, TRAINING, {"seconds": round(seconds, 2), "n_tokens": n_tokens})
 
     def _train_mws(self, job: Job, directory: Path) -> tuple[int, float]:
-        """Entries of the vocabulary, and seconds that were saved by evidence that was known."""
-        trainer = _SharingTrainer(
+        trainer = MwSTrainer(
             **MWS_SYSTEMS[job.spec.name],
             vocab_size=job.vocab_size,
             special_tokens=list(self.cache.special_tokens),
@@ -92,13 +57,29 @@ class Training:
             normalization=self.counts.normalization,
             types=job.spec.words == "types",
             show_progress=False,
-            known=self._known,
         )
-        tokenizer = trainer.train_from_counts(self.counts)
+        evidence = self._evidence_for(trainer.settings)
+        started = time.perf_counter()
+        learned = trainer.learn(self.counts, evidence=evidence)
+        tokenizer = trainer.tokenizer(learned)
         tokenizer.save_pretrained(str(directory))
-        return len(tokenizer), trainer.saved_seconds
+        seconds = time.perf_counter() - started
+        return len(tokenizer), seconds if learned.evidence is None else seconds + self._evidence_seconds
+
+    def _evidence_for(self, settings: CriterionSettings) -> Evidence | None:
+        """Found once for the whole run: it depends neither on the vocabulary size nor on the composition."""
+        if not isinstance(settings, ContextualSettings):
+            return None
+        if self._evidence is None:
+            from mws_hf.learn.contextual import find_evidence
+
+            started = time.perf_counter()
+            self._evidence = find_evidence(self.counts, settings.evidence)
+            self._evidence_seconds = time.perf_counter() - started
+        return self._evidence
 
     def _train_rival(self, job: Job, directory: Path) -> tuple[int, float]:
+        started = time.perf_counter()
         trained = baselines.train(
             job.spec.name,
             self.counts.as_types() if job.spec.words == "types" else self.counts,
@@ -106,7 +87,7 @@ class Training:
             directory,
             special_tokens=self.cache.special_tokens,
         )
-        return trained.n_tokens, 0.0
+        return trained.n_tokens, time.perf_counter() - started
 
 
 def open_job(job: Job, directory: Path) -> Encoder | Callable[[str], list[str]]:

@@ -16,24 +16,8 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.spelled import Spelled, numbering, symbol_corpus
-from mws_hf.learn.symbols import Learnt, SymbolCorpus
-
-DEFAULT_COMPOSITION = 0.5
-"""Share of the merges given to compositions by the contextual criterion.
-
-Half of 32,000 leaves more morph merges than most lists yield evidence for, and at 8,000 the morph F1 is on its plateau
-from 4,000 on (scripts/LOG.md, 2026-11-21).
-"""
-
-DEFAULT_BURIAL_COST = 1.0
-"""Price of burying one certain boundary of one word type, in units of the mean frequency of a word type.
-
-1 means: a composition must save at least as many tokens as an average type has occurrences for each boundary it hides.
-At 32,000 entries this costs 4.5 (English) to 7.5 % (Russian) more tokens a word than BPE and keeps 88 (Czech) to 100 %
-(English) of the boundary F1 of the morphs (scripts/results/quality.md). 0 (plain frequency) costs .5 % more in Finnish
-and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/LOG.md, 2026-11-22).
-"""
+from mws_hf.learn.settings import DEFAULT_BURIAL_COST
+from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, numbering
 
 _DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Where no composition is worth its price, the price falls by these factors, so that the vocabulary is filled."""
@@ -42,20 +26,12 @@ _SCALE = 256
 
 
 def learn_compositions(
-    words: Sequence[str] | Spelled,
-    counts: npt.NDArray[np.int64],
-    alphabet: Sequence[str],
-    morphs: Sequence[tuple[str, str]],
-    n_merges: int,
-    *,
-    known: Segmentation | None = None,
-    boundaries: Callable[[], npt.NDArray[np.float64]] | None = None,
-    burial_cost: float = DEFAULT_BURIAL_COST,
-    min_frequency: int = 0,
-    max_token_length: int | None = None,
-    forbidden: frozenset[str] = frozenset(),
+    words: Sequence[str] | CodePoints, counts: npt.NDArray[np.int64], alphabet: Sequence[str],
+    morphs: Sequence[tuple[str, str]], n_merges: int, *, known: Segmentation | None = None,
+    boundaries: Callable[[], npt.NDArray[np.float64]] | None = None, burial_cost: float = DEFAULT_BURIAL_COST,
+    min_frequency: int = 0, max_token_length: int | None = None, forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
-) -> Learnt:
+) -> LearnedMerges:  # fmt: skip
     """Merge frequent neighbours on top of the morph merges.
 
     A pair's score is the sum over its occurrences of ``count(word) - burial_cost * mean_count * P(boundary)``. When no
@@ -70,7 +46,7 @@ def learn_compositions(
         known: words cut by `morphs` already, to be copied instead of cut again and then let go; only saves time.
         boundaries: gives, anew for each price so that it need not be kept, float64, shape (characters of all words,):
             probability of a boundary after each character. None: 0.
-        burial_cost: see `DEFAULT_BURIAL_COST`.
+        burial_cost: see `settings.DEFAULT_BURIAL_COST`.
         min_frequency: least frequency of a pair, in occurrences weighted by `counts`; a score below 1 is never enough.
         max_token_length: longest product in characters.
         forbidden: strings that must not become tokens.
@@ -83,18 +59,16 @@ def learn_compositions(
     >>> learn_compositions(words, counts, sorted(set(" walkedt")), [(" ", "w"), ("e", "d")], 3).merges
     [('a', 'l'), ('al', 'k'), (' w', 'alk')]
     """
-    words = Spelled.of(words)
-    corpus, kept = symbol_corpus(words, counts, alphabet), numbering(alphabet)[1][words.points] >= 0
+    words = CodePoints.of(words)
+    corpus, kept = SymbolCorpus.from_words(words, counts, alphabet), numbering(alphabet)[1][words.points] >= 0
     del words
+    segmentation = Segmentation(corpus) if known is None else Segmentation.continued(corpus, known, morphs)
     if known is None:
-        segmentation = Segmentation(corpus)
         segmentation.apply(morphs)
-    else:
-        segmentation = Segmentation.continued(corpus, known, morphs)
-        corpus = segmentation.corpus
+    corpus = segmentation.corpus
     give_back()  # what the first phase and the words took
     plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its junctions
-    found = Learnt([])
+    found = LearnedMerges([])
     for discount in _DISCOUNTS:
         price = burial_cost * discount
         more = segmentation.learn(
@@ -107,7 +81,7 @@ def learn_compositions(
             show_progress=show_progress,
             title="compositions",
         )
-        found = Learnt(found.merges + more.merges, found.scores + more.scores, more.exhausted)
+        found = LearnedMerges(found.merges + more.merges, found.scores + more.scores, more.exhausted)
         if len(found.merges) >= n_merges or plain:
             break
     return found
@@ -122,7 +96,7 @@ def _cell_values(
         corpus: the words.
         kept: of all characters, those that are symbols of the corpus.
         boundaries: probability of a boundary after each character.
-        burial_cost: see `DEFAULT_BURIAL_COST`.
+        burial_cost: see `settings.DEFAULT_BURIAL_COST`.
 
     Raises:
         MwSError: `boundaries` has not one value a character.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from mws_hf.learn.engine.tables import NO_LIMIT
 from mws_hf.learn.evidence.forms import (
     CharacterTable,
     Forms,
+    collect_forms,
     count_graphemes,
     find_words,
     fold,
@@ -30,8 +31,11 @@ from mws_hf.learn.evidence.forms import (
 from mws_hf.learn.evidence.graphemes import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.evidence.mixture import boundary_probabilities
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.spelled import Spelled, find_among, numbering, symbol_corpus
-from mws_hf.learn.symbols import Learnt, SymbolCorpus
+from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
+from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among, numbering
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.counts import WordCounts
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -60,33 +64,33 @@ class Evidence:
     """Boundary evidence of the word types it was computed from.
 
     Attributes:
-        spelled_cores: the types, case-folded letters, by count.
-        probabilities: float64, one a character of the cores: probability of a boundary after it; 0 at the end of a
-            core and between a letter and its mark.
+        code_points: the types, case-folded letters, by count.
+        probabilities: float64, one a character of the types: probability of a boundary after it; 0 at the end of a
+            type and between a letter and its mark.
         settings: the constants used.
     """
 
-    spelled_cores: Spelled
+    code_points: CodePoints
     probabilities: Doubles
     settings: EvidenceSettings = field(default_factory=EvidenceSettings)
 
     @cached_property
-    def cores(self) -> list[str]:
-        """The types as strings."""
-        return self.spelled_cores.strings()
+    def types(self) -> list[str]:
+        """The lower-cased types as strings."""
+        return self.code_points.strings()
 
     @property
     def starts(self) -> Longs:
-        """int64, shape (n_cores + 1,), where each core's characters begin in `probabilities`."""
-        return self.spelled_cores.starts
+        """int64, shape (n_types + 1,), where each type's characters begin in `probabilities`."""
+        return self.code_points.starts
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        return {core: i for i, core in enumerate(self.cores)}
+        return {word: i for i, word in enumerate(self.types)}
 
-    def find(self, cores: Sequence[str] | Spelled) -> Ints:
-        """Index of each core among the types, -1 where it is none of them."""
-        return find_among(Spelled.of(cores), self.spelled_cores)
+    def find(self, words: Sequence[str] | CodePoints) -> Ints:
+        """Index of each lower-cased word among the types, -1 where it is none of them."""
+        return find_among(CodePoints.of(words), self.code_points)
 
     def word(self, pretoken: str) -> list[float] | None:
         """Probability of a boundary after each character of a pre-token; None if it is not among the types.
@@ -95,13 +99,13 @@ class Evidence:
         """
         places = find_words([pretoken])
         lead = int(places.begins[0])
-        core = self._index.get(fold(pretoken[lead:])) if places.is_word[0] else None
-        if core is None:
+        found = self._index.get(fold(pretoken[lead:])) if places.is_word[0] else None
+        if found is None:
             return None
         before = [0.0 if places.spaced[0] else 1.0] * lead
-        return before + [float(p) for p in self.probabilities[self.starts[core] : self.starts[core + 1]]]
+        return before + [float(p) for p in self.probabilities[self.starts[found] : self.starts[found + 1]]]
 
-    def boundaries(self, pretokens: Sequence[str] | Spelled) -> Doubles:
+    def boundaries(self, pretokens: Sequence[str] | CodePoints) -> Doubles:
         """`word` of many pre-tokens, one after another.
 
         Where nothing is known of a word it is 0.5 at every junction inside it but those before combining marks; 0 in
@@ -139,6 +143,11 @@ def _fill_boundaries(
                 out[i] = probabilities[core_starts[core[w]] + i - begin]
 
 
+def find_evidence(counts: WordCounts, settings: EvidenceSettings | None = None) -> Evidence:
+    """`collect_evidence` of word counts."""
+    return collect_evidence(collect_forms(CodePoints.of_counts(counts), counts.counts), settings)
+
+
 def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_threads: int | None = None) -> Evidence:
     """Evidence for the `max_types` most frequent cores of 2 to `max_word_length` graphemes.
 
@@ -161,18 +170,11 @@ def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_t
 
 
 def learn_contextual(
-    forms: Forms,
-    alphabet: Sequence[str],
-    n_merges: int,
-    evidence: Evidence,
-    *,
-    types: bool = True,
-    min_occurrences: int = 2,
-    min_frequency: int = 0,
-    max_token_length: int | None = None,
-    forbidden: frozenset[str] = frozenset(),
+    forms: Forms, alphabet: Sequence[str], n_merges: int, evidence: Evidence, *,
+    crossing_penalty: float = DEFAULT_CROSSING_PENALTY, types: bool = True, min_occurrences: int = 2,
+    min_frequency: int = 0, max_token_length: int | None = None, forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
-) -> tuple[Learnt, Segmentation]:
+) -> tuple[LearnedMerges, Segmentation]:  # fmt: skip
     """Learn morph merges from words that have evidence; also the words cut by them, to build on.
 
     First come letters with their combining marks, also those seen once and in words without evidence, up to half of the
@@ -185,6 +187,7 @@ def learn_contextual(
         alphabet: the characters that are tokens.
         n_merges: how many merges are wanted.
         evidence: from `collect_evidence`, usually of the same forms.
+        crossing_penalty: the lambda of the module docstring.
         types: every core weighs the same, shared out among its forms and their lower-case twins; False: forms weigh
             their counts.
         min_occurrences: least number of forms' places where a pair must stand, the first merges excepted; lower-case
@@ -204,8 +207,8 @@ def learn_contextual(
     core, weights, frequencies = core[kept], _shares(forms)[kept] if types else forms.counts[kept], frequencies[kept]
     words = forms.spelled_forms.take(kept)
     del forms, kept
-    corpus = symbol_corpus(words, frequencies, alphabet)
-    values = _junction_values(words, core, weights, evidence, alphabet, corpus)
+    corpus = SymbolCorpus.from_words(words, frequencies, alphabet)
+    values = _junction_values(words, core, weights, evidence, alphabet, corpus, crossing_penalty)
     del words, core, weights, frequencies
     give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
@@ -225,7 +228,7 @@ def learn_contextual(
     )
     unit = float(UNIT * FORM_UNIT if types else UNIT)
     scores = [0.0] * len(first) + [score / unit for score in learnt.scores]
-    return Learnt(first + learnt.merges, scores, learnt.exhausted), segmentation
+    return LearnedMerges(first + learnt.merges, scores, learnt.exhausted), segmentation
 
 
 def _shares(forms: Forms) -> Longs:
@@ -235,8 +238,9 @@ def _shares(forms: Forms) -> Longs:
 
 
 def _junction_values(
-    forms: Spelled, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str], corpus: SymbolCorpus
-) -> Longs:
+    forms: CodePoints, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str], corpus: SymbolCorpus,
+    crossing_penalty: float,
+) -> Longs:  # fmt: skip
     """Worth of the junctions of forms in 1 / UNIT of an occurrence times weight, by cells of their corpus.
 
     Returns:
@@ -246,7 +250,7 @@ def _junction_values(
     values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
     _fill_values(
         forms.points, forms.starts, core, weights, evidence.starts, evidence.probabilities,
-        evidence.settings.crossing_penalty, number, values,
+        crossing_penalty, number, values,
     )  # fmt: skip
     return values
 

@@ -65,7 +65,7 @@ def counting(job: Job) -> str:
 
 def _small_corpus(job: Job, n_types: int, weighted: bool) -> Any:
     from mws_hf.corpus.counting import count_files
-    from mws_hf.learn.symbols import SymbolCorpus
+    from mws_hf.learn.words import SymbolCorpus
     from mws_hf.pattern import GPT4_PATTERN
 
     counts = count_files(job.text, pattern=GPT4_PATTERN)

@@ -16,7 +16,7 @@ _RESCANS = 2  # merges of the full rescan that are timed; each takes seconds
 
 def _classic_corpus(job: Job) -> Any:
     from mws_hf import WordCounts
-    from mws_hf.learn.symbols import SymbolCorpus
+    from mws_hf.learn.words import SymbolCorpus
 
     return SymbolCorpus.from_words(WordCounts.load(Path(job.shared) / CLASSIC_COUNTS).words[: job.learn_types])
 
@@ -44,7 +44,7 @@ def classic_rescan(job: Job) -> Run:
     A rescan costs other at the end, when words are few long tokens, than at the beginning. Both are timed, and the
     cheaper one is taken for every merge, so that the ratio is a lower bound.
     """
-    from mws_hf.learn.classic.coefficient import ClassicScore
+    from mws_hf.learn.classic.coefficient import ClassicSettings
     from mws_hf.learn.classic.learner import learn_classic
     from mws_hf.learn.classic.reference import coefficients, learn_classic_reference, replace
     from mws_hf.learn.engine.segmentation import Segmentation
@@ -60,7 +60,7 @@ def classic_rescan(job: Job) -> Run:
         first = learn_classic_reference(corpus, _RESCANS).merges
         at_first = (time.perf_counter() - began) / max(1, len(first))
         began = time.perf_counter()
-        coefficients(words, ClassicScore())
+        coefficients(words, ClassicSettings())
         for tokens, _ in words:
             replace(tokens, merges[-1])
         at_last = time.perf_counter() - began

@@ -28,14 +28,15 @@ from typing import NamedTuple
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arithmetic import log
+from mws_hf.learn.arguments import check_whole
 
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
 NOT_A_CANDIDATE = -(1 << 62)
 
 
 @dataclass(frozen=True)
-class ClassicScore:
-    """Hyper-parameters of the classic coefficient under their published names and defaults.
+class ClassicSettings:
+    """Settings of the classic criterion: hyper-parameters under their published names and defaults.
 
     Args:
         len_norm_factor: weight of the length penalty, 0 to `log_base`.
@@ -47,7 +48,7 @@ class ClassicScore:
     Raises:
         MwSError: a value is out of range.
 
-    >>> ClassicScore(log_base=1)
+    >>> ClassicSettings(log_base=1)
     Traceback (most recent call last):
         ...
     mws_hf.errors.MwSError: log_base=1 must be a number greater than 1
@@ -67,8 +68,9 @@ class ClassicScore:
                 f"len_norm_factor={self.len_norm_factor} must lie between 0 and log_base={self.log_base}: beyond, the "
                 "length penalty is the logarithm of a negative number"
             )
-        if not 2 <= self.max_merge_len < 1 << 20:
-            raise MwSError(f"max_merge_len={self.max_merge_len} must be at least 2, the length of the shortest pair")
+        check_whole("max_merge_len", self.max_merge_len, 2)
+        if not self.max_merge_len < 1 << 20:
+            raise MwSError(f"max_merge_len={self.max_merge_len} is longer than any word; give a number from 2 up")
         if not self.max_len_delta >= 0:
             raise MwSError(f"max_len_delta={self.max_len_delta} must be 0 or more")
         if self.stop_threshold is not None and math.isnan(self.stop_threshold):
@@ -160,18 +162,18 @@ def to_units(coefficient: float) -> int:
     return math.floor(coefficient * UNITS + 0.5)
 
 
-def terms(counts: Counts, score: ClassicScore | None = None) -> Terms:
+def terms(counts: Counts, score: ClassicSettings | None = None) -> Terms:
     """Every term of the coefficient, whether or not the pair is a candidate.
 
     >>> found = terms(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
     >>> round(found.pmi, 3), round(found.t_score, 3), round(found.gain, 3), round(found.total, 3)
     (2.053, 1.175, 0.495, 0.667)
     """
-    score = score or ClassicScore()
+    score = score or ClassicSettings()
     return terms_of(counts, score.len_norm_factor, score.log_base)
 
 
-def coefficient(counts: Counts, score: ClassicScore | None = None) -> float:
+def coefficient(counts: Counts, score: ClassicSettings | None = None) -> float:
     """The coefficient of a pair, rounded to 1e-9; 0 for a pair that is no candidate.
 
     >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
@@ -179,7 +181,7 @@ def coefficient(counts: Counts, score: ClassicScore | None = None) -> float:
     >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=3, right_size=3, n_tokens=40, n_pairs=30, n_characters=60))
     0.0
     """
-    score = score or ClassicScore()
+    score = score or ClassicSettings()
     size = counts.left_size + counts.right_size
     if not is_candidate(size, counts.n_tokens, counts.n_characters, score.max_merge_len, score.max_len_delta):
         return 0.0

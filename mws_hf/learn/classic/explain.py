@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.int_table import find_pair
-from mws_hf.learn.classic.coefficient import ClassicScore, Counts, Terms, coefficient, is_candidate, terms
+from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, Terms, coefficient, is_candidate, terms
 from mws_hf.learn.classic.kernels import count_tokens
 from mws_hf.learn.classic.learner import learn_classic
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.engine.tables import NO_LIMIT, open_table
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def explain_pair(
     corpus: SymbolCorpus,
     left: str,
     right: str,
-    score: ClassicScore | None = None,
+    score: ClassicSettings | None = None,
     merges: Sequence[tuple[str, str]] | None = None,
     *,
     show_progress: bool = False,
@@ -75,7 +75,7 @@ def explain_pair(
     >>> explain_pair(words, "чи", "т").counts.u_l
     3
     """
-    score = score or ClassicScore()
+    score = score or ClassicSettings()
     if merges is None:
         merges = _merges_up_to(corpus, {left, right}, score, show_progress)
     segmentation = Segmentation(corpus)
@@ -93,7 +93,7 @@ def explain_pair(
 def explain_merges(
     corpus: SymbolCorpus,
     merges: int | Sequence[tuple[str, str]],
-    score: ClassicScore | None = None,
+    score: ClassicSettings | None = None,
     *,
     show_progress: bool = False,
 ) -> list[Explanation]:
@@ -112,7 +112,7 @@ def explain_merges(
     >>> [(e.left, e.right, e.counts.b, e.coefficient) for e in explain_merges(words, 2)]
     [('ч', 'и', 3, 0.618186445), ('и', 'с', 2, 1.123753196)]
     """
-    score = score or ClassicScore()
+    score = score or ClassicSettings()
     if isinstance(merges, int):
         merges = learn_classic(corpus, merges, score, show_progress=show_progress).merges
     segmentation = Segmentation(corpus)
@@ -128,7 +128,7 @@ def explain_merges(
 
 
 def _merges_up_to(
-    corpus: SymbolCorpus, parts: set[str], score: ClassicScore, show_progress: bool
+    corpus: SymbolCorpus, parts: set[str], score: ClassicSettings, show_progress: bool
 ) -> list[tuple[str, str]]:
     """The classic merges up to the last one that makes one of the parts; none when all parts are characters."""
     missing = parts.difference(corpus.alphabet)
@@ -151,7 +151,7 @@ def _explanation(
     unigrams: npt.NDArray[np.int64],
     ids: tuple[int, int],
     b: int,
-    score: ClassicScore,
+    score: ClassicSettings,
 ) -> Explanation:
     corpus = segmentation.corpus
     left, right = (segmentation.tokens[i] for i in ids)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from mws_hf.learn.classic.coefficient import ClassicScore
+from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.classic.kernels import (
     BEST,
     BLOCK,
@@ -25,7 +25,7 @@ from mws_hf.learn.engine.pairs import PAIRS, PairTable
 from mws_hf.learn.engine.segmentation import Segmentation, learnt
 from mws_hf.learn.engine.strings import BYTE_TOKENS
 from mws_hf.learn.engine.tables import NO_LIMIT, make_room, open_table, resized
-from mws_hf.learn.symbols import Learnt, SymbolCorpus
+from mws_hf.learn.words import LearnedMerges, SymbolCorpus
 
 Array = npt.NDArray[Any]
 _MERGES_A_CALL = 500
@@ -34,13 +34,13 @@ _MERGES_A_CALL = 500
 def learn_classic(
     corpus: SymbolCorpus | Segmentation,
     n_merges: int,
-    score: ClassicScore | None = None,
+    score: ClassicSettings | None = None,
     *,
     forbidden: frozenset[str] = frozenset(),
     max_token_length: int | None = None,
     min_frequency: int = 1,
     show_progress: bool = False,
-) -> Learnt:
+) -> LearnedMerges:
     """Repeatedly merge the adjacent pair with the highest classic coefficient (see `mws_hf.learn.classic.coefficient`).
 
     Pairs whose product is a token already, is in `forbidden` or reads like a byte token ``<0x..>`` are passed over.
@@ -67,8 +67,8 @@ def learn_classic(
     values = segmentation.cell_values(None)
     opened = len(segmentation.tokens)
     end = opened + n_merges
-    parts: list[Learnt] = []
-    rules = _rules(score or ClassicScore(), min_frequency, max_token_length)
+    parts: list[LearnedMerges] = []
+    rules = _rules(score or ClassicSettings(), min_frequency, max_token_length)
     table, keys, rules = _open(segmentation, values, rules)
     strings = segmentation.taken_strings(table, barred)
     status, accepted = REACHED, -1
@@ -89,10 +89,10 @@ def learn_classic(
                 strings = segmentation.taken_strings(table, barred)
     parts.append(learnt(table, segmentation.tokens, opened, False))
     merges = [merge for part in parts for merge in part.merges]
-    return Learnt(merges, [value for part in parts for value in part.scores], status == EXHAUSTED)
+    return LearnedMerges(merges, [value for part in parts for value in part.scores], status == EXHAUSTED)
 
 
-def _rules(score: ClassicScore, min_frequency: int, max_token_length: int | None) -> Rules:
+def _rules(score: ClassicSettings, min_frequency: int, max_token_length: int | None) -> Rules:
     return Rules(
         len_norm_factor=float(score.len_norm_factor),
         log_base=float(score.log_base),

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-from mws_hf.learn.classic.coefficient import UNITS, ClassicScore, Counts, coefficient, to_units
+from mws_hf.learn.classic.coefficient import UNITS, ClassicSettings, Counts, coefficient, to_units
 from mws_hf.learn.engine.strings import BYTE_TOKENS
-from mws_hf.learn.symbols import Learnt, SymbolCorpus
+from mws_hf.learn.words import LearnedMerges, SymbolCorpus
 
 Pair = tuple[str, str]
 
@@ -18,12 +18,12 @@ Pair = tuple[str, str]
 def learn_classic_reference(
     corpus: SymbolCorpus,
     n_merges: int,
-    score: ClassicScore | None = None,
+    score: ClassicSettings | None = None,
     *,
     forbidden: frozenset[str] = frozenset(),
     max_token_length: int | None = None,
     min_frequency: int = 1,
-) -> Learnt:
+) -> LearnedMerges:
     """Repeatedly merge the adjacent pair with the highest coefficient; arguments as `classic_engine.learn_classic`.
 
     Stops when the best coefficient is 0 (or not above `score.stop_threshold`). Pairs whose product is a token already,
@@ -33,7 +33,7 @@ def learn_classic_reference(
     >>> learn_classic_reference(words, 3).merges
     [('ч', 'и'), ('и', 'с'), ('п', 'ис')]
     """
-    score = score or ClassicScore()
+    score = score or ClassicSettings()
     words = [(list(corpus.word(w)), int(corpus.weights[w])) for w in range(len(corpus))]
     ids = {character: i for i, character in enumerate(corpus.alphabet)}
     barred = {*forbidden, *BYTE_TOKENS}
@@ -50,16 +50,16 @@ def learn_classic_reference(
             and len(left + right) <= (max_token_length or 1 << 30)
         ]
         if not candidates:
-            return Learnt(merges, scores, exhausted=True)
+            return LearnedMerges(merges, scores, exhausted=True)
         value, _, _, best = min(candidates)
         merges.append(best)
         scores.append(-value / UNITS)
         ids["".join(best)] = len(ids)
         words = [(replace(tokens, best), weight) for tokens, weight in words]
-    return Learnt(merges, scores, exhausted=False)
+    return LearnedMerges(merges, scores, exhausted=False)
 
 
-def coefficients(words: list[tuple[list[str], int]], score: ClassicScore) -> dict[Pair, tuple[int, float]]:
+def coefficients(words: list[tuple[list[str], int]], score: ClassicSettings) -> dict[Pair, tuple[int, float]]:
     """Count b and coefficient of every adjacent pair of a segmented corpus of (tokens, weight)."""
     tokens: Counter[str] = Counter()
     pairs: Counter[Pair] = Counter()

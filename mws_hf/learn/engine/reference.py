@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from mws_hf.learn.engine.strings import BYTE_TOKENS
-from mws_hf.learn.symbols import Learnt, SymbolCorpus
+from mws_hf.learn.words import LearnedMerges, SymbolCorpus
 
 Word = list[tuple[int, int]]
 
@@ -22,7 +22,7 @@ def learn_by_junction_value_reference(
     min_frequency: int = 0,
     max_token_length: int | None = None,
     forbidden: frozenset[str] = frozenset(),
-) -> Learnt:
+) -> LearnedMerges:
     """What `engine.learn_by_junction_value` must return, merge for merge; same arguments.
 
     A word is a list of (token id, value of the junction after it).
@@ -54,14 +54,14 @@ def learn_by_junction_value_reference(
             and len(tokens[left] + tokens[right]) <= (max_token_length or 1 << 30)
         ]
         if not candidates:
-            return Learnt(merges, scores, exhausted=True)
+            return LearnedMerges(merges, scores, exhausted=True)
         value, left, right = min(candidates)
         merges.append((tokens[left], tokens[right]))
         scores.append(float(-value))
         tokens.append(tokens[left] + tokens[right])
         taken.add(tokens[-1])
         words = [merge_word(word, left, right, len(tokens) - 1) for word in words]
-    return Learnt(merges, scores, exhausted=False)
+    return LearnedMerges(merges, scores, exhausted=False)
 
 
 def merge_word(word: Word, left: int, right: int, product: int) -> Word:

@@ -31,8 +31,7 @@ from mws_hf.learn.engine.greedy import (
 from mws_hf.learn.engine.pairs import PAIRS, PairTable, copy_words, lay_out, lay_out_weights, take
 from mws_hf.learn.engine.strings import BYTE_TOKENS, hash_and_power, hash_set
 from mws_hf.learn.engine.tables import NO_LIMIT, make_room, open_table, resized
-from mws_hf.learn.spelled import Spelled, find_among
-from mws_hf.learn.symbols import Learnt, SymbolCorpus
+from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among
 
 Array = npt.NDArray[Any]
 _MERGES_A_CALL = 500
@@ -58,7 +57,7 @@ class Segmentation:
     >>> words = SymbolCorpus.from_words(["ababc", "abc"], [3, 2])
     >>> segmentation = Segmentation(words)
     >>> segmentation.learn(None, 1)
-    Learnt(merges=[('a', 'b')], scores=[8.0], exhausted=False)
+    LearnedMerges(merges=[('a', 'b')], scores=[8.0], exhausted=False)
     >>> segmentation.pieces(0), segmentation.tokens
     (['ab', 'ab', 'c'], ['a', 'b', 'c', 'ab'])
     >>> segmentation.apply([("ab", "c")])
@@ -91,7 +90,7 @@ class Segmentation:
             same = known.corpus  # whose arrays are kept, so that those of `corpus` can go
             known.corpus = SymbolCorpus(same.alphabet, same.symbols, same.starts, corpus.weights)
             return known
-        words, others = Spelled(corpus.symbols, corpus.starts), Spelled(known.corpus.symbols, known.corpus.starts)
+        words, others = CodePoints(corpus.symbols, corpus.starts), CodePoints(known.corpus.symbols, known.corpus.starts)
         found = find_among(words, others)
         here, new = np.nonzero(found >= 0)[0], np.nonzero(found < 0)[0]
         rest = words.take(new)
@@ -157,7 +156,7 @@ class Segmentation:
         forbidden: frozenset[str] = frozenset(),
         show_progress: bool = False,
         title: str = "merges",
-    ) -> Learnt:
+    ) -> LearnedMerges:
         """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_junction_value`.
 
         `title` names the progress bar.
@@ -236,7 +235,7 @@ def learn_by_junction_value(
     max_token_length: int | None = None,
     forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
-) -> Learnt:
+) -> LearnedMerges:
     """Greedily merge the pair whose occurrences have the largest sum of junction values, until none is positive.
 
     Ties: smaller left id, then smaller right id; ids are the alphabet in code-point order, then merges in rank order.
@@ -261,7 +260,7 @@ def learn_by_junction_value(
 
     >>> words = SymbolCorpus.from_words(["xay", "xby", "ay"])
     >>> learn_by_junction_value(words, np.array([5, -9, 0, 5, 1, 0, 4, 0]), 5)
-    Learnt(merges=[('x', 'a'), ('x', 'b'), ('a', 'y'), ('xb', 'y')], scores=[5.0, 5.0, 4.0, 1.0], exhausted=True)
+    LearnedMerges(merges=[('x', 'a'), ('x', 'b'), ('a', 'y'), ('xb', 'y')], scores=[5.0, 5.0, 4.0, 1.0], exhausted=True)
     """
     segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)
     return segmentation.learn(
@@ -276,13 +275,13 @@ def learn_by_junction_value(
     )
 
 
-def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> Learnt:
+def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> LearnedMerges:
     """The merges of all tokens from id `first` on, with their recorded scores."""
     parts = zip(
         table.token_left[first : len(tokens)].tolist(), table.token_right[first : len(tokens)].tolist(), strict=True
     )
     merges = [(tokens[left], tokens[right]) for left, right in parts]
-    return Learnt(merges, table.token_score[first : len(tokens)].tolist(), exhausted)
+    return LearnedMerges(merges, table.token_score[first : len(tokens)].tolist(), exhausted)
 
 
 def _queue(table: PairTable) -> Queue:

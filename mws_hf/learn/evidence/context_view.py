@@ -14,7 +14,7 @@ from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.evidence.logistic import fit_logistic
 from mws_hf.learn.evidence.positions import inner_junctions, word_ranges
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]

@@ -18,7 +18,7 @@ from mws_hf.kernels.arithmetic import log2s
 from mws_hf.kernels.interning import Ints, Longs, build_trie, intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]

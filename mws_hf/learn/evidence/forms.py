@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.spelled import N_POINTS, Spelled, cut_out, distinct, find_among, joined
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import N_POINTS, SymbolCorpus, cut_out, distinct, find_among, joined
+from mws_hf.learn.words import CodePoints as Spelled
 from mws_hf.pattern import compiled
 
 Longs = npt.NDArray[np.int64]

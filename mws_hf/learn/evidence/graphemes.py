@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.learn.evidence.forms import CharacterTable, fold, split_graphemes
-from mws_hf.learn.spelled import Spelled
+from mws_hf.learn.words import CodePoints as Spelled
 
 Longs = npt.NDArray[np.int64]
 

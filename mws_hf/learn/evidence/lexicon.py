@@ -29,7 +29,7 @@ from mws_hf.learn.evidence.kernels import (
 from mws_hf.learn.evidence.positions import word_ranges
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.evidence.substrings import Lattice
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]

@@ -1,8 +1,7 @@
-"""The constants of the contextual criterion, each with its reason; one set for all languages. No code."""
+"""The constants of the boundary evidence, each with its reason; one set for all languages."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -14,7 +13,7 @@ LONGEST = 16
 
 @dataclass(frozen=True)
 class EvidenceSettings:
-    """Constants of the evidence and of the merge score; one set for all languages.
+    """Constants of the evidence; one set for all languages.
 
     The defaults were chosen on the gold sets of README's quality table, language by language as the notes below and
     scripts/LOG.md show, so that figures on those sets are mildly optimistic; other gold was never looked at.
@@ -54,10 +53,8 @@ class EvidenceSettings:
             and twice this weight spoils them (Hindi .82 to .78, Finnish .87 to .79).
         sharpness: slope of the calibration, in log-odds of the evidence for each standard deviation of the mixture;
             3 to 5 are ties, at half of it unseen Finnish stems lose .02.
-        cut_rate: share of junctions with evidence above one half. Together with `sharpness` and `crossing_penalty` it
+        cut_rate: share of junctions with evidence above one half. Together with `sharpness` and the crossing penalty it
             sets how much is cut; from .09 to .11 English falls from .663 to .654, Turkish rises from .664 to .676.
-        crossing_penalty: lambda of the merge score, the price of merging across a boundary against the reward of
-            merging within a morph; 8 with a `cut_rate` .02 higher is a tie on the mean.
     """
 
     max_types: int = 400_000
@@ -83,13 +80,10 @@ class EvidenceSettings:
     short_list: int = 8_000
     sharpness: float = 4.0
     cut_rate: float = 0.095
-    crossing_penalty: float = 16.0
 
     def __post_init__(self) -> None:
         if not 0 < self.cut_rate < 1:
             raise MwSError(f"cut_rate={self.cut_rate} is not between 0 and 1; give the share of junctions to cut")
-        if not 0 < self.crossing_penalty < math.inf:
-            raise MwSError(f"crossing_penalty={self.crossing_penalty} must be positive; 8 to 20 work for all languages")
         if not 0 <= self.unknown_stems < 1:
             raise MwSError(f"unknown_stems={self.unknown_stems} is not in [0, 1); give the share of stems spelled out")
         if not 1 <= self.short_list <= self.full_list:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mws_hf.kernels.interning import Ints, intern_pairs
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 
 @dataclass(frozen=True)

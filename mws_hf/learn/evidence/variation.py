@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mws_hf.kernels.interning import Ints, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.evidence.contexts import Contexts
-from mws_hf.learn.symbols import SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 Doubles = npt.NDArray[np.float64]
 

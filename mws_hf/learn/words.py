@@ -1,18 +1,21 @@
-"""Words as flat code points, with no Python object a word: distinct ones, look-up, symbols. Nothing is learnt here."""
+"""Words as flat arrays: as code points, as symbols of an alphabet; and the merges that learners find in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.symbols import SymbolCorpus
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.counts import WordCounts
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -22,14 +25,14 @@ N_POINTS = 0x110000
 
 
 @dataclass(frozen=True)
-class Spelled:
+class CodePoints:
     """Words one after another.
 
     Attributes:
         points: int32, the code points of all words.
         starts: int64, shape (n_words + 1,); word w is ``points[starts[w]:starts[w + 1]]``.
 
-    >>> words = Spelled.of(["дом", "а"])
+    >>> words = CodePoints.of(["дом", "а"])
     >>> len(words), words.starts.tolist(), words.take(np.array([1, 0])).strings()
     (2, [0, 3, 4], ['а', 'дом'])
     """
@@ -38,14 +41,20 @@ class Spelled:
     starts: Longs
 
     @classmethod
-    def of(cls, words: Sequence[str] | Spelled) -> Spelled:
+    def of(cls, words: Sequence[str] | CodePoints) -> CodePoints:
         """The same words as code points; lone surrogates are kept."""
-        if isinstance(words, Spelled):
+        if isinstance(words, CodePoints):
             return words
         points = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.int32)
         starts = np.zeros(len(words) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=starts[1:])
         return cls(points, starts)
+
+    @classmethod
+    def of_counts(cls, counts: WordCounts) -> CodePoints:
+        """The words of counts; made anew for each use, in a few hundredths of a second, rather than kept."""
+        points, starts = counts.code_points()
+        return cls(points.view(np.int32), starts)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -56,28 +65,28 @@ class Spelled:
         bounds = self.starts.tolist()
         return [text[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
 
-    def take(self, words: Longs | Ints) -> Spelled:
+    def take(self, words: Longs | Ints) -> CodePoints:
         """The words with the given numbers, in the order given."""
         return cut_out(self.points, self.starts[words], self.starts[words + 1])
 
 
-def joined(first: Spelled, second: Spelled) -> Spelled:
+def joined(first: CodePoints, second: CodePoints) -> CodePoints:
     """The words of both, one after another.
 
-    >>> joined(Spelled.of(["ab"]), Spelled.of(["c", "d"])).strings()
+    >>> joined(CodePoints.of(["ab"]), CodePoints.of(["c", "d"])).strings()
     ['ab', 'c', 'd']
     """
     starts = np.concatenate([first.starts, first.starts[-1] + second.starts[1:]])
-    return Spelled(np.concatenate([first.points, second.points]), starts)
+    return CodePoints(np.concatenate([first.points, second.points]), starts)
 
 
-def cut_out(points: Ints, begins: Longs, ends: Longs) -> Spelled:
+def cut_out(points: Ints, begins: Longs, ends: Longs) -> CodePoints:
     """The slices ``points[begins[k]:ends[k]]`` as words."""
     starts = np.zeros(len(begins) + 1, np.int64)
     np.cumsum(ends - begins, out=starts[1:])
     out = np.empty(starts[-1], np.int32)
     _copy_slices(points, begins, starts, out)
-    return Spelled(out, starts)
+    return CodePoints(out, starts)
 
 
 @njit(nogil=True)
@@ -102,10 +111,10 @@ class Distinct(NamedTuple):
     hashes: Longs
 
 
-def distinct(words: Spelled) -> Distinct:
+def distinct(words: CodePoints) -> Distinct:
     """Number the distinct words.
 
-    >>> found = distinct(Spelled.of(["ab", "a", "ab"]))
+    >>> found = distinct(CodePoints.of(["ab", "a", "ab"]))
     >>> found.ids.tolist(), found.first.tolist()
     ([0, 1, 0], [0, 1])
     """
@@ -117,16 +126,18 @@ def distinct(words: Spelled) -> Distinct:
     return Distinct(ids, first, hashes)
 
 
-def find_among(words: Spelled, known: Spelled) -> Ints:
+def find_among(words: CodePoints, known: CodePoints) -> Ints:
     """Number of each word in `known` (the first of equal ones); -1 where it is none of them.
 
-    >>> find_among(Spelled.of(["b", "c", "a"]), Spelled.of(["a", "b"])).tolist()
+    >>> find_among(CodePoints.of(["b", "c", "a"]), CodePoints.of(["a", "b"])).tolist()
     [1, -1, 0]
     """
-    return _numbers(pc.index_in(_arrow(words), _arrow(known)).fill_null(-1))
+    absent = pa.py_buffer(np.full(len(words), -1, np.int32))  # as an array: a scalar would import pandas
+    found = pc.index_in(_arrow(words), _arrow(known))
+    return _numbers(pc.coalesce(found, pa.Int32Array.from_buffers(pa.int32(), len(words), [None, absent])))
 
 
-def _arrow(words: Spelled) -> pa.LargeBinaryArray:
+def _arrow(words: CodePoints) -> pa.LargeBinaryArray:
     """The words' code points as byte strings, without a copy."""
     return pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(words), [None, pa.py_buffer(4 * words.starts), pa.py_buffer(words.points)]
@@ -148,10 +159,10 @@ def _hash_words(points: Ints, starts: Longs, words: Ints, hashes: Longs) -> None
         hashes[k] = h
 
 
-def count_points(words: Spelled, weights: Longs) -> Longs:
+def count_points(words: CodePoints, weights: Longs) -> Longs:
     """How often each code point occurs, words weighted; shape (N_POINTS,).
 
-    >>> count_points(Spelled.of(["ab", "b"]), np.array([2, 5]))[[97, 98]].tolist()
+    >>> count_points(CodePoints.of(["ab", "b"]), np.array([2, 5]))[[97, 98]].tolist()
     [2, 7]
     """
     found = np.zeros(N_POINTS, np.int64)
@@ -174,19 +185,64 @@ def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
     return tuple(map(chr, kept.tolist())), number
 
 
-def symbol_corpus(words: Spelled, weights: Longs, alphabet: Iterable[str]) -> SymbolCorpus:
-    """`SymbolCorpus.from_words` of spelled words, equal to it.
+@dataclass(frozen=True)
+class SymbolCorpus:
+    """Distinct pre-tokens as one flat array of symbols, the input of every learner.
 
-    >>> corpus = symbol_corpus(Spelled.of(["aba", "cab"]), np.array([2, 1]), "ac")
-    >>> [corpus.word(i) for i in range(len(corpus))], corpus.weights.tolist()
-    (['a', 'a', 'ca'], [2, 2, 1])
+    Attributes:
+        alphabet: the characters, ascending by code point; a symbol's id is its index here.
+        symbols: int32, shape (n_characters,), all pre-tokens one after another.
+        starts: int64, shape (n_words + 1,); word w is ``symbols[starts[w]:starts[w + 1]]``.
+        weights: int64, shape (n_words,), how often each word counts (1 each under the good-dataset principle).
     """
-    characters, number = numbering(alphabet)
-    n_symbols, n_words = _known_size(words.points, words.starts, number)
-    symbols = np.empty(n_symbols, np.int32)
-    starts, owners = np.empty(n_words + 1, np.int64), np.empty(n_words, np.int64)
-    _to_symbols(words.points, words.starts, number, symbols, starts, owners)
-    return SymbolCorpus(characters, symbols, starts, weights[owners])
+
+    alphabet: tuple[str, ...]
+    symbols: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def word(self, index: int) -> str:
+        """The characters of word `index` as a string."""
+        return "".join(self.alphabet[s] for s in self.symbols[self.starts[index] : self.starts[index + 1]])
+
+    @classmethod
+    def from_words(
+        cls,
+        words: Sequence[str] | CodePoints,
+        weights: Iterable[int] | Longs | None = None,
+        alphabet: Iterable[str] | None = None,
+    ) -> SymbolCorpus:
+        """Build the arrays; characters outside `alphabet`, when one is given, split their word and are left out.
+
+        Args:
+            words: pre-tokens; empty ones are dropped.
+            weights: one positive integer a word; 1 each when absent.
+            alphabet: the characters to keep; all characters seen when absent.
+
+        Raises:
+            MwSError: the numbers of words and weights differ.
+
+        >>> corpus = SymbolCorpus.from_words(["aba", "cab"], [2, 1])
+        >>> corpus.alphabet, corpus.symbols.tolist(), corpus.starts.tolist(), corpus.weights.tolist()
+        (('a', 'b', 'c'), [0, 1, 0, 2, 0, 1], [0, 3, 6], [2, 1])
+        >>> limited = SymbolCorpus.from_words(["aba", "cab"], [2, 1], alphabet="ac")
+        >>> [limited.word(i) for i in range(len(limited))], limited.weights.tolist()
+        (['a', 'a', 'ca'], [2, 2, 1])
+        """
+        text = CodePoints.of(words)
+        ones = np.ones(len(text), np.int64) if weights is None else weights
+        counts = np.asarray(ones if isinstance(ones, np.ndarray) else list(ones), np.int64)
+        if len(counts) != len(text):
+            raise MwSError(f"{len(text)} words but {len(counts)} weights; give one weight a word")
+        characters, number = numbering(map(chr, np.unique(text.points).tolist()) if alphabet is None else alphabet)
+        n_symbols, n_words = _known_size(text.points, text.starts, number)
+        symbols = np.empty(n_symbols, np.int32)
+        starts, owners = np.empty(n_words + 1, np.int64), np.empty(n_words, np.int64)
+        _to_symbols(text.points, text.starts, number, symbols, starts, owners)
+        return cls(characters, symbols, starts, counts[owners])
 
 
 @njit(nogil=True)
@@ -219,3 +275,18 @@ def _to_symbols(points: Ints, starts: Longs, number: Ints, symbols: Ints, run_st
                 size += 1
             before = known
     run_starts[runs] = size
+
+
+@dataclass(frozen=True)
+class LearnedMerges:
+    """What a learner found.
+
+    Attributes:
+        merges: (left, right) strings in merge-rank order; each product is a string no earlier token has.
+        scores: the criterion's value of each merge when it was taken.
+        exhausted: True when the criterion had no further candidate, False when the wanted number was reached.
+    """
+
+    merges: list[tuple[str, str]]
+    scores: list[float] = field(default_factory=list)
+    exhausted: bool = False

@@ -1,0 +1,191 @@
+"""What `learn` is told: settings of each criterion, those both share, and the same as flat arguments and as records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from mws_hf.errors import MwSError
+from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
+from mws_hf.learn.classic.coefficient import ClassicSettings
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
+
+DEFAULT_VOCAB_SIZE = 32_000
+
+DEFAULT_COMPOSITION = 0.5
+"""Share of the merges given to compositions by the contextual criterion.
+
+Half of 32,000 leaves more morph merges than most lists yield evidence for, and at 8,000 the morph F1 is on its plateau
+from 4,000 on (scripts/LOG.md, 2026-11-21).
+"""
+
+DEFAULT_BURIAL_COST = 1.0
+"""Price of burying one certain boundary of one word type, in units of the mean frequency of a word type.
+
+1 means: a composition must save at least as many tokens as an average type has occurrences for each boundary it hides.
+At 32,000 entries this costs 4.5 (English) to 7.5 % (Russian) more tokens a word than BPE and keeps 88 (Czech) to 100 %
+(English) of the boundary F1 of the morphs (scripts/results/quality.md). 0 (plain frequency) costs .5 % more in Finnish
+and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/LOG.md, 2026-11-22).
+"""
+
+DEFAULT_CROSSING_PENALTY = 16.0
+
+
+@dataclass(frozen=True)
+class ContextualSettings:
+    """Settings of the contextual criterion.
+
+    Attributes:
+        crossing_penalty: lambda of the merge score, the price of merging across a boundary against the reward of
+            merging within a morph; 8 with a `cut_rate` .02 higher is a tie on the mean.
+        burial_cost: price of a boundary that a composition hides, see `DEFAULT_BURIAL_COST`.
+        evidence: constants of the boundary evidence.
+
+    Raises:
+        MwSError: a value is out of range.
+
+    >>> ContextualSettings(burial_cost=0.3).evidence.max_types
+    400000
+    """
+
+    crossing_penalty: float = DEFAULT_CROSSING_PENALTY
+    burial_cost: float = DEFAULT_BURIAL_COST
+    evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.crossing_penalty < math.inf:
+            raise MwSError(f"crossing_penalty={self.crossing_penalty} must be positive; 8 to 20 work for all languages")
+        check_number("burial_cost", self.burial_cost)
+
+
+CriterionSettings = ClassicSettings | ContextualSettings
+
+_OWN: dict[str, tuple[str, ...]] = {
+    "contextual": ("crossing_penalty", "burial_cost", "max_types"),
+    "classic": tuple(each.name for each in fields(ClassicSettings)),
+}
+"""The flat arguments of each criterion."""
+
+_RECORDED = (
+    *("vocab_size", "n_merges", "min_frequency", "min_count", "limit_alphabet", "max_token_length", "types"),
+    "composition",
+)
+"""The shared settings that a record of a training keeps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularySettings:
+    """What both criteria share; each field is the argument of the same name of `mws_hf.MwSTrainer`.
+
+    Raises:
+        MwSError: a value is out of range, or both `vocab_size` and `n_merges` are given.
+
+    >>> VocabularySettings(initial_alphabet="ba").initial_alphabet
+    ['a', 'b']
+    """
+
+    vocab_size: int | None = None
+    n_merges: int | None = None
+    min_frequency: int = 0
+    min_count: int = 1
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
+    initial_alphabet: Iterable[str] = ()
+    limit_alphabet: int | None = None
+    max_token_length: int | None = None
+    types: bool = True
+    composition: float | Literal["fill"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.vocab_size is not None and self.n_merges is not None:
+            raise MwSError("vocab_size and n_merges both given; give one of them")
+        for name in ("vocab_size", "n_merges", "limit_alphabet", "min_frequency", "min_count"):
+            check_whole(name, getattr(self, name), 0)
+        check_whole("max_token_length", self.max_token_length, 1)
+        check_composition(self.composition)
+        object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
+        object.__setattr__(self, "initial_alphabet", check_alphabet(self.initial_alphabet))
+
+
+def criterion_of(settings: CriterionSettings) -> Literal["contextual", "classic"]:
+    """The name of the criterion that settings belong to."""
+    return "classic" if isinstance(settings, ClassicSettings) else "contextual"
+
+
+def read_settings(arguments: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
+    """The settings that flat arguments, those of `mws_hf.MwSTrainer`, stand for.
+
+    Args:
+        arguments: fields of `VocabularySettings`; ``criterion``, a name or the settings themselves; and the criterion's
+            own arguments, where None stands for the default.
+
+    Raises:
+        MwSError: an argument is unknown, out of range, or of the other criterion.
+
+    >>> read_settings({"criterion": "classic", "log_base": 3.0})[0].log_base
+    3.0
+    >>> read_settings({"criterion": "classic", "burial_cost": 0.3})
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: burial_cost=0.3 belongs to criterion='contextual', not to 'classic'; leave it out
+    """
+    shared = {each.name for each in fields(VocabularySettings)}
+    criterion = arguments.get("criterion", "contextual")
+    own = {name: value for name, value in arguments.items() if name not in shared and name != "criterion"}
+    vocabulary = VocabularySettings(**{name: value for name, value in arguments.items() if name in shared})
+    return _criterion_settings(criterion, {n: value for n, value in own.items() if value is not None}), vocabulary
+
+
+def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSettings:
+    if isinstance(criterion, ClassicSettings | ContextualSettings):
+        if given:
+            raise MwSError(f"{', '.join(given)}: given beside settings of the criterion; write it into the settings")
+        return criterion
+    if not isinstance(criterion, str) or criterion not in _OWN:
+        raise MwSError(f"criterion {criterion!r} is unknown; choose 'contextual' or 'classic'")
+    other = "classic" if criterion == "contextual" else "contextual"
+    for name, value in given.items():
+        if name in _OWN[other]:
+            raise MwSError(f"{name}={value!r} belongs to criterion={other!r}, not to {criterion!r}; leave it out")
+        if name not in _OWN[criterion]:
+            raise MwSError(f"unknown argument {name!r}; known for {criterion!r}: {', '.join(_OWN[criterion])}")
+    if criterion == "classic":
+        return ClassicSettings(**given)
+    evidence = EvidenceSettings(**{name: given.pop(name) for name in ("max_types",) if name in given})
+    return ContextualSettings(**given, evidence=evidence)
+
+
+def to_record(
+    settings: CriterionSettings, vocabulary: VocabularySettings, pattern: str, normalization: str | None
+) -> dict[str, Any]:
+    """The settings that decide about merges, flat, as `mws_hf.training_record` keeps them beside a tokenizer."""
+    record: dict[str, Any] = {"criterion": criterion_of(settings), "pattern": pattern, "normalization": normalization}
+    record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
+    if isinstance(settings, ContextualSettings):
+        evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
+        record["max_types"] = evidence.pop("max_types")
+        changed = {name: value for name, value in evidence.items() if value != usual[name]}
+        record |= {"evidence": changed} if changed else {}
+    return record
+
+
+def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
+    """The settings of a record; what is unknown or, in older records, of the other criterion is passed over.
+
+    Raises:
+        MwSError: a value is out of range.
+        TypeError: a value is none that `to_record` writes.
+
+    >>> settings = ContextualSettings(evidence=EvidenceSettings(cut_rate=0.1))
+    >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings
+    True
+    """
+    names = ("criterion", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
+    settings, vocabulary = read_settings({name: record[name] for name in names if name in record})
+    evidence = (record.get("evidence") or {}).items()
+    changed: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in evidence}
+    if isinstance(settings, ContextualSettings):
+        settings = replace(settings, evidence=replace(settings.evidence, **changed))
+    return settings, vocabulary

@@ -1,0 +1,238 @@
+"""From word counts to a vocabulary: alphabet, the merges of a criterion, compositions on top; a pure function."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.backend import BYTE_TOKENS, base_vocab
+from mws_hf.errors import MwSError
+from mws_hf.kernels.memory import give_back
+from mws_hf.learn.classic.coefficient import ClassicSettings
+from mws_hf.learn.settings import (
+    DEFAULT_COMPOSITION,
+    DEFAULT_VOCAB_SIZE,
+    ContextualSettings,
+    CriterionSettings,
+    VocabularySettings,
+    criterion_of,
+)
+from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, count_points
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.counts import WordCounts
+    from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.engine.segmentation import Segmentation
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LearnedVocabulary:
+    """What training found, before it becomes a tokenizer.
+
+    Attributes:
+        alphabet: the characters that are tokens, ascending by code point.
+        merges: (left, right) in merge-rank order, morphs first, then compositions.
+        n_morphs: how many of the merges the criterion itself chose.
+        exhausted: True when the criterion ran out of candidates before its share of the budget was spent.
+        n_types: distinct pre-tokens trained on.
+        evidence: the boundary evidence the merges were learned from; None for the classic criterion and where no morph
+            merges were wanted.
+    """
+
+    alphabet: list[str]
+    merges: list[tuple[str, str]]
+    n_morphs: int
+    exhausted: bool
+    n_types: int
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def n_compositions(self) -> int:
+        """How many merges the second phase added."""
+        return len(self.merges) - self.n_morphs
+
+
+def learn(
+    counts: WordCounts,
+    settings: CriterionSettings | None = None,
+    vocabulary: VocabularySettings | None = None,
+    *,
+    evidence: Evidence | None = None,
+    show_progress: bool = False,
+) -> LearnedVocabulary:
+    """Learn alphabet and merges from word counts.
+
+    Args:
+        counts: words and how often each occurs in running text.
+        settings: `ContextualSettings` (the default) or `ClassicSettings`; their type is the criterion.
+        vocabulary: size, limits and what else both criteria share.
+        evidence: boundary evidence of the same counts (`contextual.find_evidence`), to save computing it again.
+        show_progress: bars on stderr when it is a terminal.
+
+    Raises:
+        MwSError: there is no word to learn from, a special token is a character of the words, or `evidence` was
+            computed with other settings.
+
+    >>> from mws_hf.corpus.counting import count_documents
+    >>> counts = count_documents(["читать читал читала читали"])
+    >>> learned = learn(counts, ClassicSettings(), VocabularySettings(n_merges=2, special_tokens=[]))
+    >>> learned.merges, learned.n_types
+    ([(' ', 'ч'), (' ч', 'и')], 4)
+    """
+    settings, vocabulary = settings or ContextualSettings(), vocabulary or VocabularySettings()
+    _check_evidence(evidence, settings)
+    give_back()  # what counting took
+    counts = counts.at_least(vocabulary.min_count) if vocabulary.min_count > 1 else counts
+    if len(counts) == 0:
+        least = vocabulary.min_count
+        raise MwSError(f"no training words are left (min_count={least}); give text with at least one word")
+    words = CodePoints.of_counts(counts)
+    alphabet = choose_alphabet(words, counts.counts, vocabulary.initial_alphabet, vocabulary.limit_alphabet)
+    del words
+    base_vocab(vocabulary.special_tokens, alphabet)  # a special token that is a character is refused before learning
+    composition: float | str | None = vocabulary.composition
+    if composition is None:
+        composition = 0 if isinstance(settings, ClassicSettings) else DEFAULT_COMPOSITION
+    budget = _merge_budget(settings, vocabulary, len(alphabet))
+    n_morphs = budget if isinstance(composition, str) else round(budget * (1 - composition))
+    morphs, known, evidence = _learn_morphs(counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
+    merges = morphs.merges
+    if len(merges) < budget and composition != 0:
+        n_more = budget - len(merges)
+        merges = merges + _compose(
+            counts, settings, vocabulary, alphabet, merges, n_more, known, evidence, show_progress
+        )
+    if len(merges) < budget:
+        advice = "" if composition else "; composition='fill' would fill the rest with frequent neighbours"
+        logger.warning(
+            "the %s criterion found %d of %d merges: the vocabulary has %d entries fewer than asked for%s",
+            criterion_of(settings), len(merges), budget, budget - len(merges), advice,
+        )  # fmt: skip
+    return LearnedVocabulary(alphabet, merges, len(morphs.merges), morphs.exhausted, len(counts), evidence)
+
+
+def choose_alphabet(
+    words: CodePoints, counts: npt.NDArray[np.int64], initial: Iterable[str], limit: int | None
+) -> list[str]:
+    """The characters that become tokens, ascending by code point.
+
+    Args:
+        words: the training words.
+        counts: int64, how often each occurs.
+        initial: characters to include in any case.
+        limit: how many of the other characters to keep, the most frequent first (ties: lower code point); None: all.
+
+    >>> choose_alphabet(CodePoints.of(["ab", "bc"]), np.array([1, 2]), "z", 1)
+    ['b', 'z']
+    """
+    frequency = count_points(words, counts)
+    kept = set(initial)
+    seen = np.nonzero(frequency)[0]
+    ordered = seen[np.lexsort((seen, -frequency[seen]))]
+    others = [c for c in map(chr, ordered.tolist()) if c not in kept]
+    return sorted(kept.union(others if limit is None else others[:limit]))
+
+
+def _check_evidence(evidence: Evidence | None, settings: CriterionSettings) -> None:
+    if evidence is None:
+        return
+    if not isinstance(settings, ContextualSettings):
+        raise MwSError("evidence= belongs to the contextual criterion, not to 'classic'; leave it out")
+    if evidence.settings != settings.evidence:
+        raise MwSError("the evidence given was computed with other settings than those asked for; compute it again")
+
+
+def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, n_alphabet: int) -> int:
+    """How many merges the vocabulary has room for; a vocabulary too small for its base warns and gets none."""
+    n_special = len(vocabulary.special_tokens)
+    if vocabulary.n_merges is not None:
+        # the published size test counts special tokens before they are appended (mws.md, Training)
+        return vocabulary.n_merges + (n_special if isinstance(settings, ClassicSettings) else 0)
+    wanted = DEFAULT_VOCAB_SIZE if vocabulary.vocab_size is None else vocabulary.vocab_size
+    base = n_special + len(BYTE_TOKENS) + n_alphabet
+    if wanted < base:
+        logger.warning(
+            "vocab_size=%d is less than %d special tokens + %d byte tokens + %d characters = %d: no merges are "
+            "learnt; raise vocab_size, or set limit_alphabet",
+            wanted, n_special, len(BYTE_TOKENS), n_alphabet, base,
+        )  # fmt: skip
+    return max(0, wanted - base)
+
+
+def _learn_morphs(
+    counts: WordCounts, settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str],
+    n_merges: int, evidence: Evidence | None, show_progress: bool,
+) -> tuple[LearnedMerges, Segmentation | None, Evidence | None]:  # fmt: skip
+    """The criterion's own merges, words cut by them where the learner has kept them, and the evidence used."""
+    if isinstance(settings, ClassicSettings):
+        return *_learn_classic(counts, settings, vocabulary, alphabet, n_merges, show_progress), None
+    if n_merges == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
+        return LearnedMerges([]), None, None
+    from mws_hf.learn.contextual import find_evidence, learn_contextual
+    from mws_hf.learn.evidence.forms import collect_forms
+
+    evidence = find_evidence(counts, settings.evidence) if evidence is None else evidence
+    morphs, known = learn_contextual(
+        collect_forms(CodePoints.of_counts(counts), counts.counts),  # anew: nobody but the callee is to hold them
+        alphabet,
+        n_merges,
+        evidence,
+        crossing_penalty=settings.crossing_penalty,
+        types=vocabulary.types,
+        min_frequency=vocabulary.min_frequency,
+        max_token_length=vocabulary.max_token_length,
+        forbidden=frozenset(vocabulary.special_tokens),
+        show_progress=show_progress,
+    )
+    return morphs, known, evidence
+
+
+def _learn_classic(
+    counts: WordCounts, settings: ClassicSettings, vocabulary: VocabularySettings, alphabet: list[str], n_merges: int,
+    show_progress: bool,
+) -> tuple[LearnedMerges, Segmentation]:  # fmt: skip
+    from mws_hf.learn.classic.learner import learn_classic
+    from mws_hf.learn.engine.segmentation import Segmentation
+
+    weights = None if vocabulary.types else counts.counts
+    segmentation = Segmentation(SymbolCorpus.from_words(CodePoints.of_counts(counts), weights, alphabet))
+    learned = learn_classic(
+        segmentation,
+        n_merges,
+        settings,
+        min_frequency=vocabulary.min_frequency,
+        max_token_length=vocabulary.max_token_length,
+        forbidden=frozenset(vocabulary.special_tokens),
+        show_progress=show_progress,
+    )
+    return learned, segmentation
+
+
+def _compose(
+    counts: WordCounts, settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str],
+    morphs: list[tuple[str, str]], n_merges: int, known: Segmentation | None, evidence: Evidence | None,
+    show_progress: bool,
+) -> list[tuple[str, str]]:  # fmt: skip
+    from mws_hf.learn.composition import learn_compositions
+
+    return learn_compositions(
+        CodePoints.of_counts(counts),
+        counts.counts,
+        alphabet,
+        morphs,
+        n_merges,
+        known=known,
+        boundaries=None if evidence is None else lambda: evidence.boundaries(CodePoints.of_counts(counts)),
+        burial_cost=settings.burial_cost if isinstance(settings, ContextualSettings) else 0.0,
+        min_frequency=vocabulary.min_frequency,
+        max_token_length=vocabulary.max_token_length,
+        forbidden=frozenset(vocabulary.special_tokens),
+        show_progress=show_progress,
+    ).merges

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.words import N_POINTS, SymbolCorpus, cut_out, distinct, find_among, joined
-from mws_hf.learn.words import CodePoints as Spelled
+from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, cut_out, distinct, find_among, joined
 from mws_hf.pattern import compiled
 
 Longs = npt.NDArray[np.int64]
@@ -68,23 +67,23 @@ class WordPlaces:
         table: classes and lower case of the code points.
     """
 
-    text: Spelled
+    text: CodePoints
     begins: Longs
     is_word: Mask
     spaced: Mask
     table: CharacterTable
 
-    def forms(self, words: Longs) -> Spelled:
+    def forms(self, words: Longs) -> CodePoints:
         """The given words with their leading space, without any other leading character."""
         return cut_out(self.text.points, self.begins[words] - self.spaced[words], self.text.starts[words + 1])
 
-    def cores(self, words: Longs) -> Spelled:
+    def cores(self, words: Longs) -> CodePoints:
         """The folded letters of the given words."""
         letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
-        return Spelled(self.table.lower[letters.points], letters.starts)
+        return CodePoints(self.table.lower[letters.points], letters.starts)
 
 
-def find_words(pretokens: Sequence[str] | Spelled) -> WordPlaces:
+def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
     """Tell words from other pre-tokens; empty pre-tokens are no words.
 
     >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
@@ -93,7 +92,7 @@ def find_words(pretokens: Sequence[str] | Spelled) -> WordPlaces:
     >>> places.spaced.tolist()
     [True, False, False, False, False]
     """
-    text = Spelled.of(pretokens)
+    text = CodePoints.of(pretokens)
     table = CharacterTable(text.points)
     begins, is_word, spaced = text.starts[:-1].copy(), np.zeros(len(text), bool), np.zeros(len(text), bool)
     _find_words(
@@ -139,10 +138,10 @@ class Forms:
         core_counts: int64, shape (n_cores,).
     """
 
-    spelled_forms: Spelled
+    spelled_forms: CodePoints
     counts: Longs
     core_of: Longs
-    spelled_cores: Spelled
+    spelled_cores: CodePoints
     core_counts: Longs
 
     @cached_property
@@ -156,7 +155,7 @@ class Forms:
         return self.spelled_cores.strings()
 
 
-def collect_forms(pretokens: Sequence[str] | Spelled, counts: Longs) -> Forms:
+def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms:
     """Group the words among the pre-tokens by form and by core.
 
     >>> found = collect_forms([" дом", " Дом", "(дом", "12", "дом"], np.array([5, 1, 2, 9, 1]))
@@ -196,7 +195,7 @@ def with_lower_case(forms: Forms) -> Forms:
     ([' Дом', ' дома', ' дом'], [5, 1, 5])
     """
     spelled = forms.spelled_forms
-    lower = Spelled(CharacterTable(spelled.points).lower[spelled.points], spelled.starts)
+    lower = CodePoints(CharacterTable(spelled.points).lower[spelled.points], spelled.starts)
     absent = np.nonzero(find_among(lower, spelled) < 0)[0]
     twins = lower.take(absent)
     twin = distinct(twins)
@@ -229,31 +228,31 @@ class Graphemes:
     last: Mask
 
 
-def count_graphemes(words: Spelled) -> Longs:
+def count_graphemes(words: CodePoints) -> Longs:
     """How many graphemes each word has; marks that begin a word are one of their own.
 
-    >>> count_graphemes(Spelled.of(["ते", "मन", ""])).tolist()
+    >>> count_graphemes(CodePoints.of(["ते", "मन", ""])).tolist()
     [1, 2, 0]
     """
     starts = np.concatenate([[0], np.cumsum(_bases(words))])[words.starts]
     return np.diff(starts)
 
 
-def _bases(words: Spelled) -> Mask:
+def _bases(words: CodePoints) -> Mask:
     """True at the characters that begin a grapheme."""
     base = ~CharacterTable(words.points).mark[words.points]
     base[words.starts[:-1][np.diff(words.starts) > 0]] = True
     return base
 
 
-def split_graphemes(words: Sequence[str] | Spelled) -> Graphemes:
+def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
     """Cut words into graphemes, so that no evidence ever separates a mark from its letter.
 
     >>> found = split_graphemes(["नमस्ते", "मन"])
     >>> [len(found.corpus.word(i)) for i in range(2)], found.corpus.symbols.tolist(), found.corpus.alphabet
     ([6, 2], [0, 1, 2, 3, 1, 0], ('न', 'म', 'स्', 'ते'))
     """
-    words = Spelled.of(words)
+    words = CodePoints.of(words)
     points, base = words.points, _bases(words)
     bases = np.nonzero(base)[0]
     sizes = np.diff(np.append(bases, len(points)))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.learn.evidence.forms import CharacterTable, fold, split_graphemes
-from mws_hf.learn.words import CodePoints as Spelled
+from mws_hf.learn.words import CodePoints
 
 Longs = npt.NDArray[np.int64]
 
@@ -37,7 +37,7 @@ class MarkedLetters:
     initial: dict[str, int]
 
 
-def find_marked_letters(words: Spelled, counts: Longs) -> MarkedLetters:
+def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
     """The letters with marks of words; in `counts` also what they begin with, and both cases, counted as one."""
     table = CharacterTable(words.points)
     places = np.nonzero(table.mark[words.points])[0]

@@ -9,10 +9,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, compiled
-from mws_hf.special import check_special_tokens
-
-BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
-"""The 256 tokens a character outside the alphabet falls back to, one for each byte of its UTF-8 form."""
+from mws_hf.special import BYTE_TOKENS, check_special_tokens
 
 NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -10,9 +10,10 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path
-from mws_hf.backend import BYTE_TOKENS, tables_of
+from mws_hf.backend import tables_of
 from mws_hf.errors import MwSError
-from mws_hf.tokenization_mws import merge_word
+from mws_hf.merging import merge_steps, ranked, with_bytes
+from mws_hf.special import BYTE_TOKENS
 
 _BYTES = frozenset(BYTE_TOKENS)
 
@@ -73,7 +74,7 @@ class Tracer:
     def __init__(self, backend: Tokenizer) -> None:
         self._backend = backend
         self._vocab, merges = tables_of(backend)
-        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+        self._ranks = ranked(merges)
 
     def __call__(self, text: str) -> list[Traced]:
         """The pre-tokens of a text.
@@ -92,18 +93,16 @@ class Tracer:
         return traced
 
     def _pretoken(self, text: str) -> Traced:
-        symbols = [token for character in text for token in self._symbols(character)]
+        symbols = with_bytes(text, self._vocab)
         steps = merge_trace(symbols, self._ranks)
         return Traced(text, steps[-1].tokens if steps else tuple(symbols), tuple(steps))
 
-    def _symbols(self, character: str) -> list[str]:
-        return [character] if character in self._vocab else [BYTE_TOKENS[byte] for byte in character.encode()]
 
+def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[int, str]]) -> list[Step]:
+    """The merges that fire on the symbols of a pre-token, in the order in which they do; one does so at all places.
 
-def merge_trace(symbols: Sequence[str], ranks: Mapping[tuple[str, str], int]) -> list[Step]:
-    """The merges that fire on the symbols of a pre-token, in the order in which they do.
-
-    >>> for step in merge_trace("читать", {("ч", "и"): 0, ("т", "ь"): 2, ("чи", "т"): 1}):
+    >>> from mws_hf.merging import ranked
+    >>> for step in merge_trace("читать", ranked([("ч", "и"), ("чи", "т"), ("т", "ь")])):
     ...     print(step.rank, step.left, step.right, "·".join(step.tokens))
     0 ч и чи·т·а·т·ь
     1 чи т чит·а·т·ь
@@ -111,10 +110,13 @@ def merge_trace(symbols: Sequence[str], ranks: Mapping[tuple[str, str], int]) ->
     """
     steps: list[Step] = []
     tokens = list(symbols)
-    while found := [(ranks[pair], pair) for pair in zip(tokens, tokens[1:], strict=False) if pair in ranks]:
-        rank, (left, right) = min(found)
-        tokens = merge_word(tokens, {(left, right): rank})
-        steps.append(Step(rank, left, right, tuple(tokens)))
+    before = tuple(tokens)
+    for rank, at in merge_steps(tokens, ranks):
+        left, right = before[at : at + 2]
+        before = tuple(tokens)
+        if steps and steps[-1].rank == rank:
+            del steps[-1]
+        steps.append(Step(rank, left, right, before))
     return steps
 
 

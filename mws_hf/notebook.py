@@ -15,12 +15,12 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged, write_text
-from mws_hf.backend import BYTE_TOKENS, build_backend, check_ids, check_merges, pattern_of, tables_of
+from mws_hf.backend import build_backend, check_ids, check_merges, pattern_of, tables_of
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
-from mws_hf.portable import load_json
-from mws_hf.special import check_special_tokens, special_roles
+from mws_hf.special import BYTE_TOKENS, check_special_tokens, special_roles
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.tokenizer_file import load_json
 
 VOCABULARY_FILE = "vocabulary.json"
 MERGES_FILE = "merges.json"

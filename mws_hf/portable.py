@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate
-from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.errors import MwSError
 from mws_hf.hub import absent_from_hub, refuse_unreachable
+from mws_hf.tokenizer_file import check_directory, load_json
 
 STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"
@@ -39,7 +38,6 @@ class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
 _REFERENCE = f"{STOCK_MODULE}.{STOCK_CLASS}"
 _PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
 _IN_TOKENIZER_JSON = "added_tokens_decoder"
-_FILES = ("tokenizer_config.json", "tokenizer.json", "vocabulary.json", "merges.json", "special_tokens_map.json")
 STALE_FILES = (
     *("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
     *("vocabulary.json", "merges.json"),
@@ -83,79 +81,9 @@ def uses_stock_module(config: dict[str, Any]) -> bool:
     return not references or _REFERENCE in str(references)
 
 
-def load_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        MwSError: the file is missing, is not UTF-8, or is not JSON; the message names the line.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise MwSError(
-            f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
-        ) from error
-    except RecursionError as error:
-        raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
-    except UnicodeDecodeError as error:
-        raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
-    except OSError as error:
-        raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-
-
-def load_settings(path: Path) -> dict[str, Any]:
-    """Read a tokenizer_config.json; empty when there is none.
-
-    Raises:
-        MwSError: as `load_json`, or it holds no JSON object.
-    """
-    settings = load_json(path) if path.is_file() else {}
-    if not isinstance(settings, dict):
-        raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
-    return settings
-
-
 def write_config(path: Path, config: Mapping[str, Any]) -> None:
     """Write a tokenizer_config.json in a fixed order."""
     path.write_text(json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def check_directory(name: str | os.PathLike[str]) -> None:
-    """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen.
-
-    Raises:
-        MissingTokenizerError: the path holds no tokenizer.
-        MwSError: one of its files is damaged.
-    """
-    path = Path(name)
-    if not path.exists():
-        return
-    directory = path if path.is_dir() else path.parent
-    file = directory / "tokenizer.json"
-    if not file.is_file() and not (directory / "vocabulary.json").is_file():
-        refuse_empty(str(directory))
-    for each in _FILES:
-        content = load_json(directory / each) if (directory / each).is_file() else {}
-        if not isinstance(content, dict) and each != "merges.json":  # merges may be a bare list
-            raise MwSError(f"{directory / each}: not a JSON object; save the tokenizer again")
-    try:
-        if file.is_file():
-            Tokenizer.from_file(str(file))
-    except Exception as error:  # the bindings raise nothing narrower
-        raise MwSError(f"{file}: not a usable tokenizer ({error}); save it again") from error
-
-
-def refuse_empty(name: str | None) -> None:
-    """Stop where transformers 5 would make an empty tokenizer of a place without tokenizer files.
-
-    Raises:
-        MissingTokenizerError: `name`, the place loaded from, is given.
-    """
-    if name:
-        raise MissingTokenizerError(
-            f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
-            "vocabulary.json and merges.json: mws_hf.notebook.import_notebook)"
-        )
 
 
 def surrogate_error(inputs: Any) -> MwSError | None:

@@ -1,10 +1,13 @@
-"""Which role (eos, pad, ...) a special token plays, told from its name; it neither learns nor encodes."""
+"""Tokens that no merge makes: bytes, special tokens, and the role (eos, pad, ...) that a name stands for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from mws_hf.errors import MwSError
+
+BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
+"""The 256 tokens a character outside the alphabet falls back to, one for each byte of its UTF-8 form."""
 
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>", "<|pad|>")
 

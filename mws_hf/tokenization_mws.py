@@ -17,31 +17,13 @@ from tokenizers import AddedToken, Tokenizer
 from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
-from mws_hf.backend import BYTE_TOKENS, base_vocab, build_backend, check_merges, check_vocab, tables_of
-from mws_hf.portable import PortableMixin, refuse_empty, surrogate_error
+from mws_hf.backend import base_vocab, build_backend, check_merges, check_vocab, tables_of
+from mws_hf.merging import merge, ranked, with_bytes
+from mws_hf.portable import PortableMixin, surrogate_error
 from mws_hf.tokenization_mws_fast import read_merges, read_vocab
+from mws_hf.tokenizer_file import read_tokenizer, refuse_empty
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-
-
-def merge_word(symbols: list[str], ranks: dict[tuple[str, str], int]) -> list[str]:
-    """Merge every occurrence of the adjacent pair of lowest rank, left to right, until no adjacent pair is in `ranks`.
-
-    For merges that pass `check_merges` this equals merging one leftmost occurrence at a time, as `tokenizers` does.
-
-    >>> merge_word(list("читать"), {("ч", "и"): 0, ("чи", "т"): 1, ("т", "ь"): 2})
-    ['чит', 'а', 'ть']
-    """
-    while found := {pair for pair in zip(symbols, symbols[1:], strict=False) if pair in ranks}:
-        left, right = min(found, key=ranks.__getitem__)
-        merged: list[str] = []
-        place = 0
-        while place < len(symbols):
-            both = symbols[place] == left and symbols[place + 1 : place + 2] == [right]
-            merged.append(left + right if both else symbols[place])
-            place += 2 if both else 1
-        symbols = merged
-    return symbols
 
 
 def join_tokens(tokens: Iterable[str | None]) -> str:
@@ -130,7 +112,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         check_merges(merges)
         check_vocab(self._vocab, merges)
         self._merges = merges
-        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+        self._ranks = ranked(merges)
         self._tokens = {number: token for token, number in self._vocab.items()}
         self._split, self._normalizer = backend.pre_tokenizer, backend.normalizer
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
@@ -181,11 +163,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         """The tokens of one pre-token: its characters (or their bytes), then merges by rank."""
         tokens = self.cache.get(word)
         if tokens is None:
-            symbols: list[str] = []
-            for character in word:
-                known = character in self._vocab
-                symbols += [character] if known else [BYTE_TOKENS[byte] for byte in character.encode("utf-8")]
-            tokens = merge_word(symbols, self._ranks)
+            tokens = merge(with_bytes(word, self._vocab), self._ranks)
             if len(self.cache) < 100_000:
                 self.cache[word] = tokens
         return tokens
@@ -227,7 +205,7 @@ def _read_backend(
 ) -> Tokenizer:
     """The backend whose tables, splitter and normalizer this class takes over."""
     if tokenizer_file is not None and Path(tokenizer_file).is_file() and not tables:
-        return Tokenizer.from_file(str(tokenizer_file))
+        return read_tokenizer(tokenizer_file)
     vocab = read_vocab(tables.pop("vocab", vocab_file)) or base_vocab()
     merges = tables.pop("merges", merges_file)
     return build_backend(vocab, [] if merges is None else read_merges(merges), **tables)

@@ -13,7 +13,8 @@ from transformers import PreTrainedTokenizerFast
 
 from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of
 from mws_hf.errors import MwSError
-from mws_hf.portable import PortableMixin, load_json, refuse_empty, surrogate_error
+from mws_hf.portable import PortableMixin, surrogate_error
+from mws_hf.tokenizer_file import load_json, refuse_empty
 from mws_hf.training_record import write_record
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import write_text
 from mws_hf.backend import tables_of
-from mws_hf.portable import load_json
+from mws_hf.tokenizer_file import load_json
 
 FILE = "mws_training.json"
 

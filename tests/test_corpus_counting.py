@@ -17,11 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mws_hf.corpus import blocks
-from mws_hf.corpus.counting import count_documents, count_files
-from mws_hf.corpus.counts import flat_utf8
-from mws_hf.corpus.parallel import share_out
-from mws_hf.corpus.spill import Shards
-from mws_hf.corpus.token_table import TokenTable, merge_tables
+from mws_hf.corpus.columns import flat_utf8
+from mws_hf.corpus.counting import count_documents, count_files, share_out
+from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
@@ -108,10 +106,17 @@ class TestCuts:
 
 @pytest.mark.parametrize("pattern", [GPT4_PATTERN, WORD_PATTERN], ids=["gpt4", "word"])
 class TestFiles:
+    @pytest.mark.parametrize("size", [7, 999, 5000])
+    def test_counts_of_blocks_add_up_to_those_of_the_file(self, tmp_path, pattern, size):
+        text = random_text(4, 3000)
+        (tmp_path / "a.txt").write_bytes(text.encode())
+        stream = blocks.text_blocks(tmp_path / "a.txt", lines=False, size=size)
+        counts = [count_documents([block.document(0)], pattern=pattern, workers=1) for block in stream]
+        assert len(counts) > 5 and counts[0].merge(*counts[1:]) == count_documents([text], pattern=pattern)
+
     @pytest.mark.parametrize(("workers", "memory_cap"), [(1, 1), (2, 1), (3, 1), (2, 1 << 21), (2, 1 << 30)])
-    def test_any_number_of_workers_and_any_cap(self, tmp_path, monkeypatch, pattern, workers, memory_cap):
-        monkeypatch.setitem(blocks.text_blocks.__kwdefaults__, "size", 5000)
-        whole = [random_text(1, 20_000), random_text(2, 9000)]
+    def test_any_number_of_workers_and_any_cap(self, tmp_path, pattern, workers, memory_cap):
+        whole = [random_text(1, 60_000), random_text(2, 9000)]
         (tmp_path / "a.txt").write_bytes(whole[0].encode())
         (tmp_path / "b.txt.gz").write_bytes(gzip.compress(whole[1].encode()))
         counts = count_files(str(tmp_path / "*.txt*"), pattern=pattern, workers=workers, memory_cap=memory_cap)
@@ -119,9 +124,8 @@ class TestFiles:
         assert counts == count_files(str(tmp_path / "*.txt*"), pattern=pattern, workers=1)
 
     @pytest.mark.parametrize("normalization", [None, "nfc", "nfd", "nfkc", "nfkd"])
-    def test_normalization_before_splitting(self, tmp_path, monkeypatch, pattern, normalization):
-        monkeypatch.setitem(blocks.text_blocks.__kwdefaults__, "size", 999)
-        text = random_text(3, 3000)
+    def test_normalization_before_splitting(self, tmp_path, pattern, normalization):
+        text = random_text(3, 60_000)
         (tmp_path / "a.txt").write_bytes(text.encode())
         counts = count_files(tmp_path / "a.txt", pattern=pattern, normalization=normalization)
         normal = unicodedata.normalize(normalization.upper(), text) if normalization else text
@@ -139,9 +143,8 @@ class TestFiles:
         assert dict(count_documents(batches, pattern=pattern, workers=2).items()) == expected
 
 
-def test_unknown_patterns_count_line_by_line(tmp_path, monkeypatch):
-    monkeypatch.setitem(blocks.text_blocks.__kwdefaults__, "size", 777)
-    text = random_text(5, 2000)
+def test_unknown_patterns_count_line_by_line(tmp_path):
+    text = random_text(5, 60_000)
     (tmp_path / "a.txt").write_bytes(text.encode())
     lines = io.StringIO(text, newline="\n")
     expected = counted(p for line in lines for p in split(line, OTHER_PATTERN))
@@ -150,22 +153,21 @@ def test_unknown_patterns_count_line_by_line(tmp_path, monkeypatch):
         assert dict(counts.items()) == expected and counts.pattern == OTHER_PATTERN
 
 
-def test_encodings_and_bad_bytes(tmp_path, monkeypatch):
-    monkeypatch.setitem(blocks.text_blocks.__kwdefaults__, "size", 500)
+def test_encodings_and_bad_bytes(tmp_path):
     path = tmp_path / "x.txt"
-    text = "кот и пёс\n" * 200
+    text = "кот и пёс\n" * 40_000  # 0.7 MB, more than a block
     for encoding in "cp1251", "utf-16", "utf-8":
         path.write_bytes(text.encode(encoding))
         assert count_files(path, encoding=encoding) == count_documents([text])
     path.write_bytes(text.encode() + b"\xd0 \n" + text.encode())
     at = len(text.encode())
     for workers in 1, 2:
-        with pytest.raises(MwSError, match=f"x.txt:201: byte {at} is not utf-8 .*--errors"):
+        with pytest.raises(MwSError, match=f"x.txt:40001: byte {at} is not utf-8 .*--errors"):
             count_files(path, workers=workers)
     assert dict(count_files(path, errors="replace").items())["\ufffd"] == 1
     assert dict(count_files(path, errors="ignore").items())["\n \n"] == 1
     path.write_bytes(text.encode("utf-16") + b"\x00\xd8\n\x00")
-    with pytest.raises(MwSError, match="x.txt:201: byte 4002 is not utf-16"):
+    with pytest.raises(MwSError, match="x.txt:40001: byte 800002 is not utf-16"):
         count_files(path, encoding="utf-16")
 
 

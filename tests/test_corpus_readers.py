@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf.corpus.documents import iterate_documents
 from mws_hf.corpus.files import expand_paths
-from mws_hf.corpus.inputs import read_documents
+from mws_hf.corpus.inputs import iterate_documents, read_documents
 from mws_hf.corpus.readers import read_lines
 from mws_hf.errors import MwSError
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
+from mws_hf.corpus.blocks import PADDING
 from mws_hf.corpus.counting import count_documents
-from mws_hf.encode.kernel import PADDING
 from mws_hf.kernels.instructions import (
     WINDOW,
     leading_zeros,

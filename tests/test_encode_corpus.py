@@ -1,10 +1,12 @@
-"""bulk.py, sources.py, shards.py, corpus.py, blocks.py and `mws encode`: what a user sees on disk."""
+"""bulk.py, corpus.py, blocks.py and `mws encode`: what a user sees on disk."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import pickle
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from mws_hf.encode import EncodedCorpus, bulk, encode_corpus
-from mws_hf.encode.kernel import PADDING
-from mws_hf.encode.sources import checksum, joined, line_ends, read_source
+from mws_hf.corpus.blocks import PADDING, joined, line_offsets
+from mws_hf.encode import EncodedCorpus, encode_corpus
+from mws_hf.encode.bulk import checksum
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
 
@@ -72,16 +74,11 @@ def test_datasets_reads_the_same_rows(backend, corpus_file, tmp_path, separator)
     assert loaded.shuffle(seed=0).select(range(5)).num_rows == 5
 
 
-def small_blocks(monkeypatch, size):
-    monkeypatch.setattr(bulk, "read_source", lambda *a, **k: read_source(*a, **{**k, "block_bytes": size}))
-
-
 def directory_bytes(path):
     return {file.name: file.read_bytes() for file in sorted(path.iterdir())}
 
 
-def test_output_does_not_depend_on_workers(backend, corpus_file, tmp_path, monkeypatch):
-    small_blocks(monkeypatch, 700)
+def test_output_does_not_depend_on_workers(backend, corpus_file, tmp_path):
     for workers in (1, 3):
         encode_corpus(backend, corpus_file, tmp_path / f"{workers}", separator=EOS, workers=workers, shard_size=2000)
     one, three = directory_bytes(tmp_path / "1"), directory_bytes(tmp_path / "3")
@@ -89,9 +86,8 @@ def test_output_does_not_depend_on_workers(backend, corpus_file, tmp_path, monke
     assert len(one) > 6
 
 
-def test_a_killed_run_goes_on_where_it_stopped(backend, corpus_file, tmp_path, monkeypatch):
-    small_blocks(monkeypatch, 700)
-    options = {"separator": EOS, "shard_size": 2000, "workers": 2}
+def test_a_killed_run_goes_on_where_it_stopped(backend, corpus_file, tmp_path):
+    options = {"separator": EOS, "shard_size": 500, "workers": 2}
     encode_corpus(backend, corpus_file, tmp_path / "whole", **options)
 
     def dying(source):
@@ -185,11 +181,10 @@ def test_user_errors_say_what_and_where(backend, tmp_path):
         encode_corpus(backend, bad, tmp_path / "6", separator=EOS)
 
 
-def test_stream_access_and_blocks(backend, corpus_file, tmp_path, monkeypatch):
+def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
     torch = pytest.importorskip("torch")
     from mws_hf.encode import BlockDataset
 
-    small_blocks(monkeypatch, 700)
     corpus = encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS, shard_size=2000)
     stream = np.concatenate(corpus.ids)
     assert len(corpus.ids) > 3
@@ -209,10 +204,10 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path, monkeypatch):
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\x0b", "я".encode(), b"12345678"]), max_size=60))
-def test_line_ends(pieces):
+def test_line_offsets(pieces):
     data = b"".join(pieces)
-    ends = line_ends(bytearray(data + b"\n" * PADDING), len(data)).tolist()
-    lines = [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+    offsets = line_offsets(bytearray(data + b"\n" * PADDING), len(data)).tolist()
+    lines = [data[a:b] for a, b in pairwise(offsets)]
     assert lines == [line for line in data.split(b"\n") for line in [line + b"\n"]][:-1] + (
         [data.rsplit(b"\n", 1)[-1]] if data and not data.endswith(b"\n") else []
     )
@@ -222,7 +217,7 @@ def test_checksum_sees_text_and_boundaries():
     variants = [[b"ab", b"c"], [b"a", b"bc"], [b"abc"], [b"ab", b"d"], [b"ab", b"c", b""], [b"c", b"ab"]]
     assert len({checksum(joined(documents, str)) for documents in variants}) == len(variants)
     block = joined([b"12345678", b"123"], str)
-    assert checksum(block) == checksum(block._replace(buffer=block.buffer[:11] + b"\xff" * 45))
+    assert checksum(block) == checksum(replace(block, buffer=block.buffer[:11] + b"\xff" * 45))
 
 
 def test_command(backend, corpus_file, tmp_path):

@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
-from mws_hf.encode.encoder import BlockEncoder, load_backend
-from mws_hf.encode.kernel import PADDING, Worker, encode_reference
-from mws_hf.encode.sources import joined
-from mws_hf.encode.tables import bpe_tables
+from mws_hf import merging
+from mws_hf.corpus.blocks import PADDING, joined
+from mws_hf.encode.encoder import BlockEncoder
+from mws_hf.encode.kernel import Worker
+from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
+from mws_hf.tokenizer_file import load_backend
 from tests.encode_cases import EOS, PATTERNS, TRICKY, make_backend, random_merges, rust_ids, save_directory, texts
 
 
@@ -51,7 +53,7 @@ def test_python_twin(text, encoder):
     model, pattern = spec["model"], spec["pre_tokenizer"]["pattern"]["Regex"]
     vocab = model["vocab"]
     merges = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(model["merges"])}
-    assert ids_of(encoder, [text])[0] == encode_reference(text, vocab, merges, pattern)
+    assert ids_of(encoder, [text])[0] == merging.encode(text, vocab, merges, pattern)
 
 
 def test_every_code_point_equals_rust():
@@ -80,7 +82,7 @@ def test_a_full_cache_is_still_exact():
     worker = Worker(encoder.tables, encoder.dtype, cache_limit=0)
     worker.cache = type(worker.cache)(np.zeros((16, 4), np.uint64), *worker.cache[1:])
     block = joined([d.encode() for d in documents * 3], str)
-    ids, ends, bad = worker.encode(block.text, block.ends)
+    ids, ends, bad = worker.encode(block.text, block.offsets[1:])
     assert bad == -1
     assert [piece.tolist() for piece in np.split(ids, ends[:-1])] == expected
 

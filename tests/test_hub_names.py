@@ -17,7 +17,7 @@ from mws_hf.hub import is_repository
 LOAD = """
 import sys
 from mws_hf import MwSTokenizer, MwSTokenizerFast
-from mws_hf.encode.encoder import load_backend
+from mws_hf.tokenizer_file import load_backend
 for load in (MwSTokenizer.from_pretrained, MwSTokenizerFast.from_pretrained, load_backend):
     try:
         load(sys.argv[1])

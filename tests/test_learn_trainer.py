@@ -21,8 +21,8 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_record
 from mws_hf.learn.vocabulary import learn
 from mws_hf.learn.words import SymbolCorpus
+from mws_hf.merging import merge, ranked
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
-from mws_hf.tokenization_mws import merge_word
 from tests.small_corpus import small_counts
 from tests.test_cli import ENDINGS, PREFIXES, STEMS, TEXT
 
@@ -175,7 +175,7 @@ def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: boo
         total = 0
         for word, pieces in cut.items():
             total += sum(pair == (left, right) for pair in pairwise(pieces)) * (1 if types else words[word])
-            cut[word] = merge_word(pieces, {(left, right): 0})
+            cut[word] = merge(pieces, ranked([(left, right)]))
         found.append(total)
     return found
 

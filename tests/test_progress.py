@@ -15,7 +15,7 @@ import pytest
 
 from mws_hf.corpus.columns import read_column
 from mws_hf.corpus.counting import count_files
-from mws_hf.encode.sources import read_source, source_size
+from mws_hf.encode.bulk import read_source, source_size
 from tests.test_cli import TEXT, mws
 
 pty = pytest.importorskip("pty")

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import regex
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from mws_hf.backend import BYTE_TOKENS, NORMALIZERS, base_vocab, build_backend, tables_of
+from mws_hf.backend import NORMALIZERS, base_vocab, build_backend, tables_of
 from mws_hf.baselines.feed import UNKNOWN, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, frequency
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.special import BYTE_TOKENS
 
 SUFFIX = "</w>"
 LOW_LINE = "▁"

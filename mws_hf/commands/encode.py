@@ -57,8 +57,7 @@ def encode(
     shard_bytes = parse_bytes(shard_size, "--shard-size")
     from mws_hf.corpus.files import expand_paths
     from mws_hf.encode.bulk import encode_corpus
-    from mws_hf.encode.corpus import MANIFEST
-    from mws_hf.encode.shards import DATASET_FILES
+    from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
 
     refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
     check_output(output, folder=True)

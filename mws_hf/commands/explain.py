@@ -153,10 +153,10 @@ class _Model:
 
 
 def _open(model: Path) -> _Model:
-    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+    from mws_hf.tokenizer_file import load_backend
     from mws_hf.training_record import read_record
 
-    backend = MwSTokenizerFast.from_pretrained(str(model.resolve())).backend_tokenizer
+    backend, _ = load_backend(model)
     return _Model(backend, read_record(model, backend))
 
 

@@ -1,10 +1,9 @@
-r"""Input as blocks of UTF-8 bytes that can be counted in any order, by any thread; counting itself is elsewhere.
+r"""Input as blocks of UTF-8 documents, for counting and for encoding: in any order, by any thread.
 
-What one document is: a whole text file is one stream, so that line ends belong to pre-tokens as they do when the text
-is encoded; a JSON-lines record, a Parquet row, an element of an iterator are documents each.
-
-A text file is cut into blocks only where neither of the two known patterns can have a pre-token across the cut, nor
-look across it in a way that changes one, so the counts equal those of one scan over the whole file:
+A document is a JSON-lines record, a row of a table, an element of an iterator; of a text file it is, as asked for, a
+"line" (with its line end), a whole "file", or the "stream": the file again, but cut into blocks only where neither of
+the two known patterns can have a pre-token across the cut, nor look across it in a way that changes one. So the counts
+of a stream equal those of one scan over the whole file:
 
 1. between a non-space and a space U+0020. No alternative of the patterns lets a space follow anything but a space, and
    every greedy run or lookahead before the cut ends alike at a space and at the end of the text.
@@ -12,62 +11,108 @@ look across it in a way that changes one, so the counts equal those of one scan 
    ``\s+(?!\S)``, the one lookahead, is tried only on white space that holds no line end.
 
 Unicode normalization may follow the cut, as no normal form joins, reorders or makes anything across a space or a line
-end. Under any other pattern a text file is cut after every line feed, and a line is a document.
+end. The cut into blocks depends on the source alone: an interrupted run finds the same blocks again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import regex
 
-from mws_hf.corpus.counts import flat_utf8
-from mws_hf.corpus.documents import document_batches
-from mws_hf.corpus.files import PathLike, file_kind, open_binary, read_blocks
-from mws_hf.corpus.inputs import read_strings
-from mws_hf.corpus.readers import bad_byte, converted, first_bytes, is_strict_utf8
+from mws_hf.corpus.columns import flat_utf8
+from mws_hf.corpus.files import PathLike, file_kind, fill, open_binary
+from mws_hf.corpus.inputs import document_batches, read_strings
+from mws_hf.corpus.readers import bad_byte, decoding_error, first_bytes, is_strict_utf8, text_stream, utf8_pieces
+from mws_hf.errors import MwSError
+from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
+from mws_hf.kernels.jit import njit
 from mws_hf.kernels.utf8 import is_utf8
 
+Advance = Callable[[int], None]
 BLOCK_BYTES = 1 << 19
+PADDING = WINDOW + 8
+"""Bytes that kernels may read behind the text of a padded block: windows and whole words are read at any byte."""
 _NEAR = 1 << 10
+_PIECE = 4 << 20
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
-_CUT = regex.compile(
-    rb"(?r)(?:(?<!" + _SPACE + rb")(?<=.)(?= )|(?<=[\r\n])(?!" + _SPACE + rb"))(?=.{4})", regex.DOTALL
+_CUT = (
+    rb"(?rs)(?:(?<!" + _SPACE + rb")(?<=.)(?= )|(?<=[\r\n])(?!" + _SPACE + rb"))(?=.{4})"
 )  # (?r) searches from the end; .{4} because a character cut off by the end of the block could be a space
+_U: Any = np.uint64
 
 
 @dataclass(frozen=True)
 class Block:
-    """Documents to count.
+    """Documents, one after another.
 
     Attributes:
-        data: uint8, the UTF-8 bytes.
+        buffer: their UTF-8 bytes, bytes-like; that of a text file and of `padded` has `PADDING` bytes more.
         offsets: int64, shape (n_documents + 1,); document d is ``data[offsets[d]:offsets[d + 1]]``.
-        name, line, byte: where it came from: file, lines and bytes of the file before it, for error messages.
-        checked: whether `data` is known to be valid UTF-8.
+        where: names the document of an index for error messages, such as ``corpus.txt:17``.
+        start: file, and lines and bytes of it before this block, if it may hold bytes that are not UTF-8.
     """
 
-    data: npt.NDArray[np.uint8]
+    buffer: Any
     offsets: npt.NDArray[np.int64]
-    name: str = ""
-    line: int = 0
-    byte: int = 0
-    checked: bool = True
+    where: Callable[[int], str]
+    start: tuple[str, int, int] | None = None
+
+    @cached_property
+    def text(self) -> npt.NDArray[np.uint8]:
+        """The whole buffer as uint8, read-only, without a copy."""
+        text = np.frombuffer(self.buffer, np.uint8) if len(self.buffer) else np.zeros(0, np.uint8)
+        text.flags.writeable = False  # always, or kernels would be compiled for both
+        return text
+
+    @property
+    def data(self) -> npt.NDArray[np.uint8]:
+        """`text` up to the end of the last document."""
+        return self.text[: self.offsets[-1]]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def size(self) -> int:
+        """Bytes of the documents."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    def document(self, index: int) -> str:
+        """One document as str.
+
+        Raises:
+            MwSError: it is not UTF-8.
+        """
+        start, end = self.offsets[index : index + 2]
+        try:
+            return self.text[start:end].tobytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self.not_utf8(index) from error
+
+    def not_utf8(self, index: int) -> MwSError:
+        """The error for a document that is not UTF-8."""
+        return decoding_error(f"{self.where(index)}: the text", "utf-8", "invalid bytes")
 
     def check(self) -> None:
         """Raise MwSError, naming file, line and byte, unless the bytes are valid UTF-8."""
-        if self.checked or is_utf8(self.data):
+        if self.start is None or is_utf8(self.data):
             return
+        name, lines, before = self.start
         try:
             self.data.tobytes().decode("utf-8")
         except UnicodeDecodeError as error:
-            line = self.line + self.data[: error.start].tobytes().count(b"\n") + 1
-            raise bad_byte(self.name, line, self.byte + error.start, "utf-8", error.reason) from error
+            line = lines + _lines(self.data[: error.start]) + 1
+            raise bad_byte(name, line, before + error.start, "utf-8", error.reason) from error
+
+
+def _lines(data: npt.NDArray[np.uint8]) -> int:
+    return int(np.count_nonzero(data == 0x0A))  # bytes.count takes 4 times as long
 
 
 def last_cut(text: bytes, start: int = 0) -> int:
@@ -78,13 +123,55 @@ def last_cut(text: bytes, start: int = 0) -> int:
     >>> last_cut(b"one two, three"), last_cut(b"one\r\n\r\ntwo."), last_cut(b"  \n  \n    ")
     (8, 7, 0)
     """
-    found = _CUT.search(text, start)
+    import regex  # here, because encoding does without
+
+    found = regex.search(_CUT, text, pos=start)
     return found.start() if found else 0
 
 
-def last_line(text: bytes, start: int = 0) -> int:
-    """The position after the last line feed, or 0."""
-    return text.rfind(b"\n", start) + 1
+def _stream_cut(buffer: bytearray, size: int) -> int:
+    """`last_cut` of ``buffer[:size]``: nearly always among the last bytes."""
+    near = max(0, size - _NEAR)
+    cut = last_cut(bytes(buffer[near:size]), 4 if near else 0)
+    if cut or not near:
+        return near + cut
+    return last_cut(bytes(buffer[:size]))
+
+
+def _line_cut(buffer: bytearray, size: int) -> int:
+    return buffer.rfind(b"\n", 0, size) + 1
+
+
+@njit(nogil=True)
+def _line_ends(text: np.ndarray, size: int, ends: np.ndarray) -> int:
+    """Fill `ends` with the places behind each line feed of ``text[:size]``; returns how many there are."""
+    found = 0
+    for start in range(0, size, WINDOW):
+        feeds = range_mask(text, start, 0x0A, 1)
+        if start + WINDOW > size:
+            feeds &= (_U(1) << _U(size - start)) - _U(1)
+        while feeds != 0:
+            if found < ends.shape[0]:
+                ends[found] = start + trailing_zeros(feeds) + 1
+            found += 1
+            feeds &= feeds - _U(1)
+    return found
+
+
+def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
+    r"""Where the lines of ``buffer[:size]`` start, each with its ``\n``, and the last one ends.
+
+    >>> line_offsets(bytearray(b"ab\n\nc" + bytes(PADDING)), 5).tolist()
+    [0, 3, 4, 5]
+    """
+    offsets = np.zeros(size // 40 + 16, np.int64)
+    text = np.frombuffer(buffer, np.uint8)
+    found = _line_ends(text, size, offsets[1:])
+    if found >= len(offsets):
+        offsets = np.zeros(found + 1, np.int64)
+        _line_ends(text, size, offsets[1:])
+    offsets = offsets[: found + 1]
+    return offsets if offsets[-1] == size else np.append(offsets, size)
 
 
 def text_blocks(
@@ -93,10 +180,10 @@ def text_blocks(
     lines: bool,
     encoding: str = "utf-8",
     errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
+    advance: Advance | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
-    """A text file as blocks, in bounded memory unless the text has no place to cut.
+    """A text file as blocks, in bounded memory unless the text has no place to cut; lines never become str.
 
     Args:
         name: a file, compressed or not, or "-".
@@ -107,53 +194,65 @@ def text_blocks(
         size: bytes of a block before cutting.
 
     Raises:
-        MwSError: the file cannot be read or decoded. Invalid UTF-8 shows later, in `Block.check`.
+        MwSError: the file cannot be read or decoded. Invalid UTF-8 shows later, in `Block.check` or in encoding.
     """
     strict = is_strict_utf8(encoding, errors)
-    find = last_line if lines else last_cut
     line = byte = 0
+    rest, last = b"", False
     with open_binary(name, advance) as stream:
         if strict:
-            head, byte = first_bytes(stream, name)
-            pieces = chain([head], read_blocks(stream, name, size)) if head else read_blocks(stream, name, size)
+            rest, byte = first_bytes(stream, name)
         else:
-            pieces = converted(stream, name, encoding, errors, size)
-        for piece in _recut(pieces, find):
-            data = np.frombuffer(piece, np.uint8)
-            yield Block(data, _bounds(piece, lines), str(name), line, byte, checked=not strict)
-            line += int(np.count_nonzero(data == 0x0A))  # bytes.count takes 4 times as long
-            byte += len(piece)
+            stream = text_stream(stream, name, encoding, errors)
+        while not last:
+            room = max(size, 2 * len(rest))
+            buffer = bytearray(room + PADDING)
+            buffer[: len(rest)] = rest
+            stop = fill(stream, name, buffer, len(rest), room)
+            last = stop < room
+            cut = stop if last else (_line_cut if lines else _stream_cut)(buffer, room)
+            rest = bytes(memoryview(buffer)[cut:stop])
+            if cut:
+                offsets = line_offsets(buffer, cut) if lines else np.array([0, cut], np.int64)
+                start = (str(name), line, byte) if strict else None
+                block = Block(buffer, offsets, partial(_line_name, name, line), start)
+                yield block
+                line += len(block) if lines else _lines(block.data)
+                byte += cut
 
 
-def _bounds(piece: bytes, lines: bool) -> npt.NDArray[np.int64]:
-    if not lines:
-        return np.array([0, len(piece)], np.int64)
-    after = np.flatnonzero(np.frombuffer(piece, np.uint8) == 0x0A) + 1
-    return np.unique(np.concatenate(([0], after, [len(piece)]))).astype(np.int64)
+def _line_name(name: PathLike, before: int, index: int) -> str:
+    return f"{name}:{before + index + 1}"
 
 
-def _recut(pieces: Iterable[bytes], find: Callable[[bytes, int], int]) -> Iterator[bytes]:
-    """The same bytes, cut at the places that `find` allows instead."""
-    rest: list[bytes | memoryview] = []
-    for piece in pieces:
-        cut = _cut_near_end(rest, piece, find)
-        if cut > 0:
-            yield b"".join([*rest, memoryview(piece)[:cut]])
-            rest = [memoryview(piece)[cut:]] if cut < len(piece) else []
-        else:
-            rest.append(piece)
-    if any(rest):
-        yield b"".join(rest)
+def _document_name(source: str, before: int, index: int) -> str:
+    return f"{source}, document {before + index + 1}"
 
 
-def _cut_near_end(rest: list[bytes | memoryview], piece: bytes, find: Callable[[bytes, int], int]) -> int:
-    """The last place to cut in `piece`, which follows `rest`, or 0: nearly always among the last bytes."""
-    end = piece[-_NEAR:]
-    cut = find(end, 4) if len(piece) > _NEAR else 0
-    if cut > 0:
-        return len(piece) - len(end) + cut
-    tail = bytes(rest[-1][-4:]) if rest else b""
-    return max(0, find(tail + piece, len(tail)) - len(tail))
+def _file_name(names: Sequence[str], before: int, index: int) -> str:
+    return names[before + index]
+
+
+def whole_files(
+    names: Sequence[str], size: int, advance: Advance | None, encoding: str = "utf-8", errors: str = "strict"
+) -> Iterator[Block]:
+    """Text files, each a document, as padded blocks of at least `size` bytes."""
+    first, waiting = 0, list[bytes]()
+    for name in names:
+        with open_binary(name, advance) as stream:
+            waiting.append(b"".join(utf8_pieces(stream, name, encoding, errors, _PIECE)))
+        if sum(map(len, waiting)) >= size:
+            yield joined(waiting, partial(_file_name, names, first))
+            first, waiting = first + len(waiting), []
+    if waiting:
+        yield joined(waiting, partial(_file_name, names, first))
+
+
+def joined(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
+    """One padded block of the given documents."""
+    offsets = np.zeros(len(documents) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)), out=offsets[1:])
+    return Block(bytearray(b"".join([*documents, bytes(PADDING)])), offsets, where)
 
 
 def file_blocks(
@@ -164,26 +263,44 @@ def file_blocks(
     column: str | None = None,
     encoding: str = "utf-8",
     errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
+    advance: Advance | None = None,
+    size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
     """The documents of one file as blocks; arguments as `text_blocks` and `inputs.read_strings`."""
     if file_kind(name) == "text":
-        yield from text_blocks(name, lines=lines, encoding=encoding, errors=errors, advance=advance)
-        return
-    batches = read_strings(name, field=field, column=column, encoding=encoding, errors=errors, advance=advance)
-    yield from map(arrow_block, batches)
+        return text_blocks(name, lines=lines, encoding=encoding, errors=errors, advance=advance, size=size)
+    return _arrow_blocks(
+        read_strings(name, field=field, column=column, encoding=encoding, errors=errors, advance=advance, size=size),
+        name,
+    )
 
 
-def document_blocks(documents: Iterable[str], name: str = "iterator") -> Iterator[Block]:
+def document_blocks(documents: Iterable[str], name: str = "iterator", size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Documents, each a str, by blocks; `name` says in errors where they are from.
 
     Raises:
         MwSError: a document holds a lone surrogate, which no UTF-8 text can.
     """
-    yield from map(arrow_block, document_batches(documents, name, BLOCK_BYTES))
+    return _arrow_blocks(document_batches(documents, name, size), name)
 
 
-def arrow_block(strings: pa.LargeStringArray) -> Block:
+def _arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterator[Block]:
+    first = 0
+    for rows in batches:
+        if len(rows):
+            yield arrow_block(rows, partial(_document_name, source, first))
+            first += len(rows)
+
+
+def arrow_block(strings: pa.LargeStringArray, where: Callable[[int], str] = str) -> Block:
     """Every element of an Arrow large_string array, valid UTF-8, as a document, without a copy."""
-    data, offsets = flat_utf8(strings)
-    return Block(data, offsets)
+    return Block(strings.buffers()[2] or b"", flat_utf8(strings)[1], where)
+
+
+def padded(block: Block) -> Block:
+    """The block, or a copy of it, with `PADDING` bytes behind its text, which starts at byte 0."""
+    if isinstance(block.buffer, bytearray):
+        return block
+    first = block.offsets[0]
+    text = block.data[first:].tobytes()
+    return Block(bytearray(b"".join([text, bytes(PADDING)])), block.offsets - first, block.where, block.start)

@@ -1,4 +1,4 @@
-"""Text to counts of pre-tokens: files, iterators, Arrow arrays; in threads, within a memory cap. Storing is elsewhere.
+"""Text to counts of pre-tokens: files, iterators, Arrow arrays; in threads, within a memory cap.
 
 `GPT4_PATTERN` and `WORD_PATTERN` go through the scanner (`kernels.scanner`), which agrees with the Rust backend; any
 other pattern goes through the `regex` module, about ten times slower and in one thread.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import threading
 import unicodedata
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any, Literal, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +21,17 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
-from mws_hf.corpus.columns import checked_strings
-from mws_hf.corpus.counts import WordCounts, arrow_strings, check_normalization, flat_utf8
-from mws_hf.corpus.documents import iterate_documents
+from mws_hf.corpus.columns import arrow_strings, checked_strings, flat_utf8
+from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.files import STDIN, PathLike, expand_paths
-from mws_hf.corpus.inputs import check_files
-from mws_hf.corpus.parallel import share_out
-from mws_hf.corpus.spill import Shards
-from mws_hf.corpus.token_table import TokenTable, merge_tables
+from mws_hf.corpus.inputs import check_files, iterate_documents
+from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import character_classes, scanner_kind
 from mws_hf.kernels.threads import thread_count
 from mws_hf.pattern import WORD_PATTERN, compiled, split
 
+T = TypeVar("T")
 MEMORY_CAP = 2 << 30
 _SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
 
@@ -102,7 +101,7 @@ def count_documents(
 
     Args:
         documents: an iterable of str or of lists of str, a table or `datasets` dataset with `column`, and more: see
-            `documents.iterate_documents`.
+            `inputs.iterate_documents`.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting, or None.
         column: the text column of a table or dataset.
@@ -239,8 +238,7 @@ def _matching_counter(pattern: str, normalize: Callable[[str], str]) -> Callable
 
 
 def _texts(block: Block) -> Iterator[str]:
-    raw, bounds = block.data.tobytes(), block.offsets.tolist()
-    return (raw[a:b].decode("utf-8") for a, b in zip(bounds, bounds[1:], strict=False))
+    return map(block.document, range(len(block)))
 
 
 def _bar(**options: Any) -> Any:
@@ -255,3 +253,68 @@ def _locked(update: Callable[[int], Any]) -> Callable[[int], None]:
             update(taken)
 
     return advance
+
+
+def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
+    """Give every item of `sources` to one of `tasks`, each task running in a thread of its own.
+
+    Each iterator is advanced by one thread at a time, different ones side by side, so reading overlaps with work.
+
+    Raises:
+        BaseException: whatever an iterator or a task raised first; the other threads stop after their current item.
+
+    >>> seen = []
+    >>> share_out([iter([1, 2]), iter([3])], [seen.append, seen.append])
+    >>> sorted(seen)
+    [1, 2, 3]
+    """
+    supply = _Supply(sources)
+    if len(tasks) == 1:
+        supply.feed(tasks[0])
+        return
+    with ThreadPoolExecutor(len(tasks), thread_name_prefix="mws-count") as pool:
+        futures = [pool.submit(supply.feed, task) for task in tasks]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            supply.stop()
+
+
+class _Supply(Generic[T]):
+    def __init__(self, sources: Sequence[Iterator[T]]) -> None:
+        self._idle = deque(sources)
+        self._busy = 0
+        self._stopped = False
+        self._condition = threading.Condition()
+
+    def stop(self) -> None:
+        with self._condition:
+            self._stopped = True
+            self._condition.notify_all()
+
+    def feed(self, task: Callable[[T], None]) -> None:
+        """Take items and give them to `task` until there are none, or until `stop`."""
+        try:
+            while (item := self._take()) is not None:
+                task(item)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _take(self) -> T | None:
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._idle or self._busy == 0 or self._stopped)
+                if self._stopped or not self._idle:
+                    return None
+                source = self._idle.popleft()
+                self._busy += 1
+            item = next(source, None)
+            with self._condition:
+                self._busy -= 1
+                if item is not None:
+                    self._idle.appendleft(source)
+                self._condition.notify_all()
+            if item is not None:
+                return item

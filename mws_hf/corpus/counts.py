@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,17 +17,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mws_hf.atomic import atomic_path
-from mws_hf.corpus.order import copy_rows, sort_rows
+from mws_hf.corpus.columns import arrow_integers, flat_utf8
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError
-from mws_hf.kernels.threads import thread_count
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
 FORMAT_VERSION = "1"
 _KEY = b"mws_hf.word_counts"
 _MAX_TOTAL = 2**63 - 1
-_SORTED_AT_ONCE = 1 << 15  # words, below which threads do not pay
-_SAMPLE = 1 << 12  # words, whose counts tell how to share the words out
 
 
 def check_normalization(normalization: str | None) -> str | None:
@@ -269,48 +265,11 @@ def _flat(strings: Any) -> pa.LargeStringArray:
 
 
 def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """The words in canonical order, and their counts; ranges of counts are sorted side by side."""
-    data, offsets = flat_utf8(_flat(strings))
-    n, sizes = len(counts), np.diff(offsets)
-    workers = thread_count() if n >= _SORTED_AT_ONCE else 1
-    sample = np.sort(counts[:: 1 + n // _SAMPLE])
-    bounds = sorted({int(sample[k * len(sample) // workers]) for k in range(1, workers)})
-    shares = np.searchsorted(np.array(bounds, np.int64), counts)
-    parts = [np.flatnonzero(shares == share) for share in range(len(bounds), -1, -1)]
-    firsts = np.cumsum([0, *map(len, parts)])
-    begins = np.cumsum([0, *(int(sizes[part].sum()) for part in parts)])
-    out, out_offsets, out_counts = np.empty(begins[-1], np.uint8), np.zeros(n + 1, np.int64), np.empty(n, np.int64)
-    out_offsets[firsts] = begins
-
-    def put(part: npt.NDArray[np.int64], first: int, after: int) -> None:
-        sort_rows(data, offsets, counts, part)
-        copy_rows(data, offsets, part, out, out_offsets[first : after + 1])
-        np.take(counts, part, out=out_counts[first:after])
-
-    with ThreadPoolExecutor(len(parts), thread_name_prefix="mws-sort") as pool:
-        list(pool.map(put, parts, firsts[:-1], firsts[1:]))
-    return pa.LargeStringArray.from_buffers(n, pa.py_buffer(out_offsets), pa.py_buffer(out)), out_counts
-
-
-def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
-    """An Arrow array of strings; `pa.array` imports pandas where there is one, 0.2 s in every process.
-
-    Raises:
-        UnicodeEncodeError: a text holds a lone surrogate.
-
-    >>> arrow_strings(["кот", ""]).to_pylist()
-    ['кот', '']
-    """
-    encoded = [text.encode() for text in texts]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
-    data = pa.py_buffer(b"".join(encoded))
-    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), data)
-
-
-def arrow_integers(values: npt.NDArray[np.int64]) -> pa.Int64Array:
-    """An Arrow array without a copy; see `arrow_strings`."""
-    return pa.Int64Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+    """The words in canonical order, and their counts."""
+    table = pa.Table.from_arrays([arrow_integers(counts), _flat(strings)], ["count", "word"])
+    order = pc.sort_indices(table, [("count", "descending"), ("word", "ascending")])
+    rows = np.frombuffer(order.buffers()[1] or b"", np.uint64)[: len(counts)]
+    return table["word"].combine_chunks().take(order), counts[rows.view(np.int64)]
 
 
 def is_counts_file(path: str | os.PathLike[str]) -> bool:
@@ -319,17 +278,6 @@ def is_counts_file(path: str | os.PathLike[str]) -> bool:
         return _KEY in (pq.read_schema(path).metadata or {})
     except (OSError, pa.ArrowException):
         return False
-
-
-def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """View an Arrow large_string array as (data uint8, offsets int64 of n + 1) without a copy."""
-    _, offsets, data = strings.buffers()
-    bounds = np.frombuffer(offsets, np.int64) if offsets is not None else np.zeros(1, np.int64)
-    empty = np.zeros(0, np.uint8)
-    return (
-        empty if data is None else np.frombuffer(data, np.uint8),
-        bounds[strings.offset : strings.offset + len(strings) + 1],
-    )
 
 
 def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import pyarrow as pa
-
 from mws_hf.errors import MwSError
 
 PathLike = str | os.PathLike[str]
@@ -155,6 +153,8 @@ def _unpacked(raw: Any, name: PathLike, ending: str) -> Any:
     if ending == ".gz":
         return gzip.GzipFile(fileobj=raw)
     if ending == ".zst":
+        import pyarrow as pa  # here, because few need it
+
         if not pa.Codec.is_available("zstd"):
             raise MwSError(f"{name}: the installed pyarrow was built without zstd; unpack it first, with: zstd -d")
         return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
@@ -167,14 +167,29 @@ def _unpacked(raw: Any, name: PathLike, ending: str) -> Any:
 
 def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
     """Bytes of `stream` in blocks of at most `size`; a broken compressed file gives a MwSError naming it."""
-    try:
+    with _readable(name):
         while block := stream.read(size):
             yield block
+
+
+def fill(stream: Any, name: PathLike, buffer: bytearray, start: int, stop: int) -> int:
+    """Read into ``buffer[start:stop]`` until it is full or the file ends; returns the place behind what was read.
+
+    Raises:
+        MwSError: as `read_blocks`.
+    """
+    with _readable(name), memoryview(buffer) as view:
+        while start < stop and (size := stream.readinto(view[start:stop])):
+            start += size
+    return start
+
+
+@contextlib.contextmanager
+def _readable(name: PathLike) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:
-        if not isinstance(error, (EOFError, OSError, zlib.error, pa.ArrowException)) and not _is_lzma_error(error):
+        unpacking = type(error).__name__ == "LZMAError" or type(error).__module__ == "pyarrow.lib"  # seldom imported
+        if not unpacking and not isinstance(error, (EOFError, OSError, zlib.error)):
             raise
         raise MwSError(f"{name}: cannot be read to its end ({error}); is it damaged or cut off?") from error
-
-
-def _is_lzma_error(error: Exception) -> bool:
-    return type(error).__name__ == "LZMAError"  # its module need not be there

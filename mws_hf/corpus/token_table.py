@@ -1,16 +1,22 @@
-"""An exact hash table from byte strings to 64-bit counts: no Python object per token. It knows no order and no files.
+"""Exact counts of byte strings, in any order: a hash table, and shards on disk for what outgrows its memory cap.
 
-What is done to its arrays, and what they hold, is in `corpus.token_table_kernels`; here they are made and grown.
+What is done to the arrays of a table, and what they hold, is in `corpus.token_table_kernels`; here they are made and
+grown.
 """
 
 from __future__ import annotations
 
+import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
 
+from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.token_table_kernels import (
     BATCH,
     MOST,
@@ -21,8 +27,10 @@ from mws_hf.corpus.token_table_kernels import (
     count_part,
     count_texts,
     count_words,
+    hash_words,
     part_size,
 )
+from mws_hf.errors import MwSError
 from mws_hf.kernels.byte_table import empty_slots, rehash
 from mws_hf.kernels.scanner import character_classes
 
@@ -176,3 +184,78 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Int
 
         list(pool.map(copy, range(n)))
     return pa.LargeStringArray.from_buffers(len(counts), pa.py_buffer(offsets), pa.py_buffer(data)), counts
+
+
+class Shards:
+    """A temporary folder of Arrow files, each the counts of one full table sorted by word hash; a context manager.
+
+    Sorting by hash instead of by word is faster, and equal words still meet: the merge walks over the range of hashes
+    in steps, and each step holds only the words whose hashes fall into it.
+    """
+
+    def __init__(self) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._lock = threading.Lock()
+        self._files: list[Path] = []
+
+    def __enter__(self) -> Shards:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def add(self, table: TokenTable) -> None:
+        """Write the entries of `table`; it is not changed. May be called from several threads.
+
+        Raises:
+            MwSError: the disk is full or the temporary folder cannot be written.
+        """
+        strings, counts = table.entries()
+        hashes = hash_words(*flat_utf8(strings))
+        order = np.argsort(hashes)
+        columns = {"hash": hashes[order], "word": strings.take(pa.array(order)), "count": counts[order]}
+        try:
+            path = self._next_path()
+            shard = pa.table(columns)
+            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, shard.schema) as writer:
+                writer.write_table(shard)
+        except OSError as error:
+            raise MwSError(
+                f"{tempfile.gettempdir()}: cannot hold the counts that exceed the memory cap ({error}); "
+                "set TMPDIR to a folder with more room, or raise the cap"
+            ) from error
+
+    def _next_path(self) -> Path:
+        with self._lock:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="mws-counts-")
+            self._files.append(Path(self._folder.name) / f"{len(self._files)}.arrow")
+            return self._files[-1]
+
+    def merged(self, step_bytes: int) -> tuple[pa.LargeStringArray, Ints]:
+        """The sums over all shards, in memory: distinct words in no particular order, and their counts.
+
+        Args:
+            step_bytes: how many bytes of the shards one step of the merge may take, about.
+        """
+        shards = [pa.ipc.open_file(pa.memory_map(str(path))).read_all() for path in self._files]
+        steps = 1 + sum(shard.nbytes for shard in shards) // max(1, step_bytes)
+        inner = np.array([(k << 64) // steps for k in range(1, steps)], np.uint64)
+        edges = [[0, *np.searchsorted(shard["hash"].to_numpy(), inner).tolist(), len(shard)] for shard in shards]
+        words: list[pa.LargeStringArray] = []
+        counts: list[Ints] = []
+        for k in range(steps):
+            table = TokenTable()
+            for shard, edge in zip(shards, edges, strict=True):
+                part = shard.slice(edge[k], edge[k + 1] - edge[k])
+                table.count_words(*flat_utf8(part["word"].combine_chunks()), part["count"].to_numpy())
+            strings, sums = table.entries()
+            words.append(strings)
+            counts.append(sums)
+        return pa.concat_arrays(words), np.concatenate(counts)

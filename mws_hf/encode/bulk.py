@@ -6,21 +6,29 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
-from mws_hf.encode.corpus import EncodedCorpus
-from mws_hf.encode.encoder import BlockEncoder, Encoded, load_backend
+from mws_hf.corpus.blocks import Advance, Block, document_blocks, file_blocks, padded, whole_files
+from mws_hf.corpus.files import file_kind
+from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
+from mws_hf.encode.corpus import DATASET_FILES, Encoded, EncodedCorpus, Shard, shard_name, write_shard
+from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
-from mws_hf.encode.shards import DATASET_FILES, Shard, shard_name, write_shard
-from mws_hf.encode.sources import Block, checksum, files_of, read_source, source_size
 from mws_hf.errors import MwSError
+from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
 from mws_hf.lock import output_lock
+from mws_hf.tokenizer_file import load_backend
 
 SHARD_BYTES = 64 << 20
+BLOCK_BYTES = 4 << 20
+_U: Any = np.uint64
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
 def encode_corpus(
@@ -83,7 +91,8 @@ def encode_corpus(
         reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
         _check_source(source, document, reading)
         with _progress(source, show_progress) as bar:
-            blocks = read_source(source, document=document, **reading, advance=bar.update)
+            size = min(BLOCK_BYTES, shard_size)
+            blocks = read_source(source, document=document, **reading, block_bytes=size, advance=bar.update)
             _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
@@ -202,3 +211,93 @@ def _gathered(pairs: Iterator[tuple[Encoded, Block]], shard_size: int) -> Iterat
             parts, size, check = [], 0, 0
     if parts:
         yield parts, f"{check:016x}"
+
+
+def files_of(source: Any) -> list[str] | None:
+    """The files that `source` names, or None where it holds the texts themselves."""
+    return input_files(source, "encode_corpus(tokenizer, iter(texts), ...)")
+
+
+def source_size(source: Any) -> int | None:
+    """Bytes of the files of `source` as stored, compressed ones included; None where one has no size."""
+    names = files_of(source)
+    if names is None:
+        return None
+    return sum(map(os.path.getsize, names)) if all(map(os.path.isfile, names)) else None
+
+
+def read_source(
+    source: Any,
+    *,
+    document: str = "line",
+    field: str | None = None,
+    column: str | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    block_bytes: int = BLOCK_BYTES,
+    advance: Advance | None = None,
+) -> Iterator[Block]:
+    """Blocks of the documents of `source`, in order.
+
+    What can be known of the source before it is read is found out by the call, not by the first block.
+
+    Args:
+        source: files or documents, told apart as `corpus.inputs.input_files` says.
+        document: in text files, a document is a "line" (with its line end: the documents joined are the file, less a
+            byte order mark) or a "file".
+        field: the field of JSON-lines records that holds the text.
+        column: the text column of tables and datasets.
+        encoding: of text, JSON-lines and CSV files.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
+        block_bytes: bytes of text a block has at least, where the source is not at its end.
+        advance: told the bytes taken from files as stored, or the bytes of text of documents that come one by one.
+
+    Raises:
+        MwSError: a source that is missing, unreadable or not text, an unknown `document`.
+    """
+    if document not in ("line", "file"):
+        raise MwSError(f"document={document!r}: in a text file a document is a 'line' or a 'file'")
+    reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
+    names = files_of(source)
+    if names is None:
+        return _told(document_blocks(iterate_documents(source, column), size=block_bytes), advance)
+    check_files(names, **reading)
+    if document == "file":
+        for name in names:
+            if (kind := file_kind(name)) != "text":
+                raise MwSError(f"{name}: document='file' is for text files; each record of a {kind} file is a document")
+        return whole_files(names, block_bytes, advance, encoding, errors)
+
+    def blocks(name: str) -> Iterator[Block]:
+        found = map(padded, file_blocks(name, lines=True, advance=advance, size=block_bytes, **reading))
+        return _told(found, advance) if file_kind(name) == "dataset" else found  # whose files are not read here
+
+    return chain.from_iterable(map(blocks, names))
+
+
+def _told(blocks: Iterator[Block], advance: Advance | None) -> Iterator[Block]:
+    for block in map(padded, blocks):
+        yield block
+        if advance is not None:
+            advance(block.size)
+
+
+@njit(nogil=True)
+def _fold(words: np.ndarray, size: int, ends: np.ndarray, seed: int) -> int:
+    folded = np.uint64(seed)
+    for at in range(0, size - 7, 8):
+        folded = (folded ^ words[at >> 3]) * _PRIME
+        folded ^= folded >> np.uint64(32)
+    if size & 7:
+        rest = words[size >> 3] & ((np.uint64(1) << np.uint64(8 * (size & 7))) - np.uint64(1))
+        folded = (folded ^ rest) * _PRIME
+    for k in range(ends.shape[0]):
+        folded = (folded ^ np.uint64(ends[k])) * _PRIME
+        folded ^= folded >> np.uint64(32)
+    return _U(folded)
+
+
+def checksum(block: Block, seed: int = 0) -> int:
+    """A 64-bit checksum of the documents and their ends, continued from `seed`; finds accidents, not forgeries."""
+    words = np.frombuffer(block.buffer, np.uint64, len(block.buffer) >> 3)
+    return int(_fold(words, block.size, block.offsets[1:], np.uint64(seed)))

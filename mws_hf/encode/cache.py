@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.tables import ID_BITS
+from mws_hf.encode.merge import ID_BITS
 from mws_hf.kernels.byte_table import LONG, empty_slots, enter, rehash
 from mws_hf.kernels.jit import njit
 

@@ -1,6 +1,6 @@
 """Any `tokenizers` backend as an encoder of blocks: the fast kernel where it is exact, the Rust code everywhere else.
 
-It reads no files and writes none. Ids always equal ``backend.encode(document, add_special_tokens=False)``.
+Ids always equal ``backend.encode(document, add_special_tokens=False)``.
 """
 
 from __future__ import annotations
@@ -8,85 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 import queue
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
+from mws_hf.corpus.blocks import Block, joined
+from mws_hf.encode.corpus import Encoded
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
-from mws_hf.encode.sources import Block, joined, not_utf8
-from mws_hf.encode.tables import bpe_tables
+from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
-from mws_hf.hub import absent_from_hub, refuse_unreachable
 from mws_hf.kernels.windows import find_short
-from mws_hf.portable import load_settings
 
 _PREFIX = 3
-
-
-class Encoded(NamedTuple):
-    """Ids of a block.
-
-    Attributes:
-        ids: uint16 or uint32, all documents one after another, separators included.
-        ends: int64, where the ids of each document end.
-        n_bytes: int64, bytes of each document.
-    """
-
-    ids: np.ndarray
-    ends: np.ndarray
-    n_bytes: np.ndarray
-
-
-def _token_text(token: Any) -> str | None:
-    return token.get("content") if isinstance(token, dict) else token
-
-
-def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
-    """The `tokenizers` backend of a tokenizer or directory, and its end-of-sequence token if it is known.
-
-    Args:
-        tokenizer: a directory with tokenizer.json, such a file, a Hub name (``user/repo``), a fast transformers
-            tokenizer, or a `tokenizers.Tokenizer`.
-
-    Raises:
-        MwSError: no such tokenizer, or a slow one without a Rust backend.
-    """
-    if isinstance(tokenizer, Tokenizer):
-        return tokenizer, None
-    if isinstance(tokenizer, (str, Path)):
-        path = Path(tokenizer)
-        file = path / "tokenizer.json" if path.is_dir() else path
-        if file.is_file():
-            return _read_backend(file)
-        tokenizer = _auto_tokenizer(tokenizer)
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if not isinstance(backend, Tokenizer):
-        name = type(tokenizer).__name__
-        raise MwSError(f"{name} has no Rust backend; save it and load the directory with PreTrainedTokenizerFast")
-    return backend, tokenizer.eos_token
-
-
-def _read_backend(file: Path) -> tuple[Tokenizer, str | None]:
-    try:
-        backend = Tokenizer.from_file(str(file))
-    except Exception as error:  # tokenizers raises bare Exception for every malformed file
-        raise MwSError(f"{file}: not a tokenizer.json this version of tokenizers can read ({error})") from error
-    config = file.parent / "tokenizer_config.json"
-    return backend, _token_text(load_settings(config).get("eos_token"))
-
-
-def _auto_tokenizer(name: str | Path) -> Any:
-    alone = refuse_unreachable(name)
-    from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
-
-    try:
-        return AutoTokenizer.from_pretrained(str(name), local_files_only=alone)
-    except (OSError, ValueError) as error:
-        if alone:
-            raise absent_from_hub(name) from error
-        raise MwSError(f"{name}: no tokenizer there ({str(error).splitlines()[0]})") from error
 
 
 def _without_limits(backend: Tokenizer) -> Tokenizer:
@@ -167,12 +101,12 @@ class BlockEncoder:
         return self.tables is not None
 
     def encode(self, block: Block) -> Encoded:
-        """Ids of the documents of a block.
+        """Ids of the documents of a padded block.
 
         Raises:
             MwSError: a document is not UTF-8.
         """
-        n_bytes = np.diff(block.ends, prepend=0)
+        n_bytes = np.diff(block.offsets)
         if self.tables is None:
             nothing = np.empty(0, self.dtype), np.zeros(len(n_bytes), np.int64)
             return Encoded(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
@@ -192,15 +126,15 @@ class BlockEncoder:
             worker = self._workers.get_nowait()
         except queue.Empty:
             worker = Worker(self.tables, self.dtype, self._cache_limit)
-        ids, ends, bad = worker.encode(block.text, block.ends, self.separator_id)
+        ids, ends, bad = worker.encode(block.text, block.offsets[1:], self.separator_id)
         self._workers.put(worker)
         if bad >= 0:
-            raise not_utf8(block.where(bad))
+            raise block.not_utf8(bad)
         return ids, ends
 
     def _normalized(self, block: Block) -> Block:
         normalize = self.backend.normalizer.normalize_str
-        return joined([normalize(block.document(k)).encode() for k in range(len(block.ends))], block.where)
+        return joined([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 
     def _holding_added(self, block: Block) -> set[int]:
         """Documents that contain the text of an added token."""
@@ -214,7 +148,7 @@ class BlockEncoder:
                 while at >= 0:
                     places.append(at)
                     at = block.buffer.find(literal, at + 1, block.size)
-        return set(np.searchsorted(block.ends, places, side="right").tolist())
+        return set((np.searchsorted(block.offsets, places, side="right") - 1).tolist())
 
     def _stitch(
         self, ids: np.ndarray, ends: np.ndarray, block: Block, routed: range | list[int]

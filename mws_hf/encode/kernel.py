@@ -1,12 +1,10 @@
 """The encoding loop over UTF-8 bytes: scan a pre-token, look it up, merge it when it is new, write its ids.
 
-It knows nothing of files, normalizers or added tokens. Every call is exact whatever the cache holds.
+Every call is exact whatever the cache holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,47 +19,20 @@ from mws_hf.encode.cache import (
     empty_cache,
     grown,
 )
-from mws_hf.encode.merge import SHORT, merge_long, merge_reference, merge_short
-from mws_hf.encode.tables import BpeTables
+from mws_hf.encode.merge import SHORT, BpeTables, merge_long, merge_short
 from mws_hf.kernels.byte_table import ends_at_home, find, look_ahead
 from mws_hf.kernels.instructions import WINDOW
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import cut
-from mws_hf.pattern import split
 
 _I: Any = np.int64
 _U: Any = np.uint64
-
-PADDING = WINDOW + 8
-"""Bytes a text buffer must have behind its text: windows and whole words are read at any byte."""
 
 AHEAD = 32
 """Pre-tokens cut before they are looked up, so that their slots come from memory meanwhile."""
 
 CACHE_LIMIT = 256 << 20
 """Default memory cap of one worker's pre-token cache, in bytes."""
-
-
-def encode_reference(
-    text: str, vocab: Mapping[str, int], merges: Mapping[tuple[int, int], tuple[int, int]], pattern: str
-) -> list[int]:
-    """What the kernel computes, in plain Python: split, characters (or their bytes) to ids, merge each pre-token.
-
-    Args:
-        text: a document.
-        vocab: token -> id, with all 256 byte tokens.
-        merges: pair of ids -> (rank, id of the product).
-        pattern: the split pattern, by the Unicode tables of the `regex` module.
-
-    >>> vocab = {f"<0x{b:02X}>": b for b in range(256)} | {"a": 256, "b": 257, "ab": 258}
-    >>> encode_reference("abяa", vocab, {(256, 257): (0, 258)}, r".+")
-    [258, 209, 143, 256]
-    """
-    ids: list[int] = []
-    for word in split(text, pattern):
-        symbols = [[vocab[c]] if c in vocab else [vocab[f"<0x{b:02X}>"] for b in c.encode()] for c in word]
-        ids.extend(merge_reference(list(chain.from_iterable(symbols)), merges))
-    return ids
 
 
 @njit
@@ -142,7 +113,7 @@ def encode_documents(
     """Encode the documents of one buffer.
 
     Args:
-        text: uint8 buffer with at least `PADDING` bytes behind the last document.
+        text: uint8 buffer with at least `corpus.blocks.PADDING` bytes behind the last document.
         ends: int64, where each document ends; the first starts at 0.
         tables: the tokenizer.
         cache: this thread's cache; filled as room allows.
@@ -208,7 +179,7 @@ class Worker:
         """Ids of all documents, where each document's ids end, and the first document that is not UTF-8 (or -1).
 
         Args:
-            text: uint8 buffer with `PADDING` bytes behind the text.
+            text: uint8 buffer with `corpus.blocks.PADDING` bytes behind the text.
             ends: int64, where each document ends in `text`.
             separator: id written after each document, -1 for none.
         """

@@ -1,17 +1,22 @@
-"""BPE inside one pre-token: lowest rank first, then leftmost, as `tokenizers` does it. No text, no cache."""
+"""A BPE as arrays, read from its `tokenizer.json`, and merging inside one pre-token: lowest rank first, then leftmost.
+
+Whatever is not exactly the known shape of a tokenizer is left to the Rust backend.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from operator import add
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.tables import NO_RANK, Merges
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
-from mws_hf.kernels.int_table import find_pair
+from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.scanner import OTHER, character_classes, scanner_kind
+from mws_hf.special import BYTE_TOKENS
 
 _I: Any = np.int64
 _U: Any = np.uint64
@@ -20,26 +25,113 @@ _ONE = _U(1)
 SHORT = 48
 """Longest pre-token, in symbols, merged by scanning for the lowest rank; beyond it a heap is faster."""
 
+ID_BITS = 20
+NO_RANK = (1 << 31) - 1
+"""Rank of a pair that is no merge: larger than any other. Vocabularies of 2^20 entries and more are not served."""
+
 _NEVER = NO_RANK << 6
+_CODE_POINTS = 0x110000
+_DECODABLE = 0x200000
 
 
-def merge_reference(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
-    """The definition: merge the adjacent pair of lowest rank, leftmost first, until no pair is a merge.
+class Merges(NamedTuple):
+    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.int_table`) from a pair of ids to its rank.
 
-    Args:
-        ids: symbol ids of one pre-token.
-        ranks: pair of ids -> (rank, id of the product).
-
-    >>> merge_reference([0, 1, 0, 1], {(0, 1): (0, 2), (2, 2): (1, 3)})
-    [3]
+    Attributes:
+        pairs: int64[slots], the pairs.
+        ranks: int32[slots], the rank of each; `NO_RANK` in free slots.
+        products: int32[n_merges], the id that the merge of each rank makes.
     """
-    symbols = list(ids)
-    while True:
-        pairs = [(ranks[pair], at) for at, pair in enumerate(zip(symbols, symbols[1:], strict=False)) if pair in ranks]
-        if not pairs:
-            return symbols
-        (_, product), at = min(pairs, key=lambda item: (item[0][0], item[1]))
-        symbols[at : at + 2] = [product]
+
+    pairs: np.ndarray
+    ranks: np.ndarray
+    products: np.ndarray
+
+
+class BpeTables(NamedTuple):
+    """A character-level BPE with byte fallback, as arrays.
+
+    Attributes:
+        characters: int32[0x110000], id of each code point, -1 where the vocabulary has none.
+        byte_ids: int32[256], ids of ``<0x00>``..``<0xFF>``.
+        merges: pairs, ranks and products.
+        classes: uint8[0x200000], character classes of the scanner; longer than Unicode, so that four bytes which are
+            not UTF-8 still index it: the kernel finds out afterwards.
+        kind: which split pattern the scanner follows.
+    """
+
+    characters: np.ndarray
+    byte_ids: np.ndarray
+    merges: Merges
+    classes: np.ndarray
+    kind: int
+
+
+@njit
+def _fill(merges: np.ndarray, pairs: np.ndarray, ranks: np.ndarray) -> None:
+    for rank in range(merges.shape[0]):
+        put(pairs, ranks, pair_key(merges[rank, 0], merges[rank, 1]), rank)
+
+
+def merge_table(merges: np.ndarray, products: np.ndarray) -> Merges:
+    """Hash table of merges given as int64[n, 2] rows (left id, right id) in rank order, and what they make.
+
+    A pair listed twice keeps its last rank, as in `tokenizers`.
+    """
+    pairs, ranks = new_table(len(merges), NO_RANK)
+    _fill(np.ascontiguousarray(merges, np.int64), pairs, ranks)
+    return Merges(pairs, ranks, products)
+
+
+def _pattern_of(pre_tokenizer: Mapping[str, Any] | None) -> str | None:
+    """The split pattern, if the pre-tokenizer is exactly one isolating regular expression."""
+    if not pre_tokenizer or pre_tokenizer.get("type") != "Split":
+        return None
+    if pre_tokenizer.get("behavior") != "Isolated" or pre_tokenizer.get("invert"):
+        return None
+    return pre_tokenizer.get("pattern", {}).get("Regex")
+
+
+def _is_plain_bpe(model: Mapping[str, Any]) -> bool:
+    affixes = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
+    odd = model.get("dropout") or model.get("ignore_merges") or affixes
+    return model.get("type") == "BPE" and bool(model.get("byte_fallback")) and not odd
+
+
+def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> np.ndarray:
+    return np.fromiter(map(vocab.__getitem__, tokens), np.int64)
+
+
+def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
+    """Tables of a parsed tokenizer.json, or None when only the Rust code can be trusted with it.
+
+    Served: BPE without dropout, affixes or `ignore_merges`, with byte fallback and all 256 byte tokens, after an
+    isolating Split on `GPT4_PATTERN` or `WORD_PATTERN`. Normalizers and added tokens are the caller's business.
+    """
+    model, pattern = spec["model"], _pattern_of(spec["pre_tokenizer"])
+    kind = scanner_kind(pattern) if pattern is not None else None
+    if kind is None or not _is_plain_bpe(model):
+        return None
+    vocab: dict[str, int] = model["vocab"]
+    byte_ids = np.array([vocab.get(token, -1) for token in BYTE_TOKENS], np.int32)
+    if byte_ids.min() < 0:
+        return None
+    characters = np.full(_CODE_POINTS, -1, np.int32)
+    for token, index in vocab.items():
+        if len(token) == 1:
+            characters[ord(token)] = index
+    merges = model["merges"]
+    if merges and isinstance(merges[0], str):  # as older versions of tokenizers write them
+        merges = [merge.split(" ") for merge in merges]
+    if max(vocab.values()) >> ID_BITS:
+        return None
+    left, right = (list(side) for side in zip(*merges, strict=True)) if merges else ([], [])
+    products = _ids(vocab, map(add, left, right)).astype(np.int32)
+    table = merge_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]), products)
+    classes = np.full(_DECODABLE, OTHER, np.uint8)
+    classes[:_CODE_POINTS] = character_classes()
+    classes.flags.writeable = False  # as `character_classes` is, or kernels would be compiled for both
+    return BpeTables(characters, byte_ids, table, classes, kind)
 
 
 @njit

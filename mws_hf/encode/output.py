@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mws_hf.atomic import write_text
-from mws_hf.encode.corpus import MANIFEST, read_manifest
-from mws_hf.encode.shards import DATASET_FILES, Shard, shard_problem, write_dataset_files
+from mws_hf.encode.corpus import DATASET_FILES, MANIFEST, Shard, read_manifest, shard_problem, write_dataset_files
 from mws_hf.errors import MwSError
 
 REPLACEMENT = ".replacement"

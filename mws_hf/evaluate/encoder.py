@@ -7,13 +7,12 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from tokenizers import Tokenizer, models
 
-from mws_hf.errors import MissingTokenizerError, MwSError
-from mws_hf.portable import load_settings
+from mws_hf.errors import MwSError
+from mws_hf.tokenizer_file import open_tokenizer
 
 Span: TypeAlias = tuple[int, int]
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -67,7 +66,7 @@ def load_encoder(source: Any) -> Encoder:
     if isinstance(source, Encoder):
         return source
     if isinstance(source, str | os.PathLike):
-        source = _open(Path(source))
+        source = open_tokenizer(source, ask_hub=False, by_class=True)
     if isinstance(source, Tokenizer):
         return _from_backend(source)
     if getattr(source, "is_fast", False) and isinstance(getattr(source, "backend_tokenizer", None), Tokenizer):
@@ -75,39 +74,6 @@ def load_encoder(source: Any) -> Encoder:
     if hasattr(source, "tokenize") and hasattr(source, "convert_tokens_to_ids"):
         return _from_slow(source)
     raise MwSError(f"a {type(source).__name__} is no tokenizer; give a directory, a tokenizer.json or an object")
-
-
-def _open(path: Path) -> Any:
-    if path.is_file():
-        return _backend_from_file(path)
-    if not path.is_dir():
-        raise MissingTokenizerError(
-            f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}"
-        )
-    backend, config = path / "tokenizer.json", path / "tokenizer_config.json"
-    # A directory with its own code (auto_map) is read from tokenizer.json, so that nothing of it is executed.
-    if backend.is_file() and (not config.is_file() or "auto_map" in load_settings(config)):
-        return _backend_from_file(backend)
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # it raises whatever its parts raise
-        reason = f"{path}: AutoTokenizer cannot open it ({type(error).__name__}: {_first_line(error)})"
-        if backend.is_file():  # whose own cuts may be others than those of the class that tokenizer_config.json names
-            raise MwSError(f"{reason}; mend tokenizer_config.json, or give {backend} to score that alone") from error
-        raise MwSError(f"{reason}; it needs a tokenizer.json") from error
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
-
-
-def _backend_from_file(path: Path) -> Tokenizer:
-    try:
-        return Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception
-        raise MwSError(f"{path}: not a tokenizer.json ({error}); save the tokenizer again") from error
 
 
 def _from_backend(original: Tokenizer) -> Encoder:

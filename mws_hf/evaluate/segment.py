@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, Span, load_encoder
+from mws_hf.merging import merge, ranked
 
 Isolated = Literal["space", "none"]
 _logger = logging.getLogger(__name__)
@@ -94,25 +95,12 @@ def merges_function(
     >>> merges_function([("s", "t"), (" ", "i"), ("st", "s")])("ists")
     ('i', 'sts')
     """
-    rank = {pair: order for order, pair in reversed(list(enumerate(merges)))}
+    ranks = ranked(merges)
     prefix = " " if leading_space else ""
 
     def segment(word: str) -> tuple[str, ...]:
-        symbols = list(prefix + word)
-        while len(symbols) > 1:
-            best = min(zip(symbols, symbols[1:], strict=False), key=lambda pair: rank.get(pair, len(rank)))
-            if best not in rank:
-                break
-            merged: list[str] = []
-            for symbol in symbols:
-                if merged and (merged[-1], symbol) == best:
-                    merged[-1] += symbol
-                else:
-                    merged.append(symbol)
-            symbols = merged
-        if prefix:
-            symbols[0] = symbols[0].removeprefix(prefix)
-        return tuple(symbol for symbol in symbols if symbol)
+        first, *others = merge(prefix + word, ranks) or [""]
+        return tuple(symbol for symbol in (first.removeprefix(prefix), *others) if symbol)
 
     return segment
 

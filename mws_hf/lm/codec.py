@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer, pre_tokenizers
 
-from mws_hf.encode.encoder import load_backend
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import is_byte_token
+from mws_hf.tokenizer_file import load_backend
 
 Ids = npt.NDArray[np.int64]
 _BATCH = 4096

@@ -32,9 +32,10 @@ def to_disk(job: Job) -> Run:
 
 def in_memory(job: Job) -> Run:
     """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
-    from mws_hf.encode.encoder import BlockEncoder, load_backend
-    from mws_hf.encode.sources import read_source
+    from mws_hf.encode.bulk import read_source
+    from mws_hf.encode.encoder import BlockEncoder
     from mws_hf.kernels.threads import thread_count
+    from mws_hf.tokenizer_file import load_backend
 
     backend, _ = load_backend(Path(job.shared) / TOKENIZER)
     blocks = list(read_source(job.text))

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from mws_hf.kernels.int_table import FREE, new_keys, slot_of
 from mws_hf.kernels.jit import njit
+from mws_hf.special import BYTE_TOKENS as BYTE_TOKENS
 
 _BASE = 0x5851F42D4C957F2D
-BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 Array = npt.NDArray[Any]
 

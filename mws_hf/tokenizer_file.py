@@ -1,0 +1,172 @@
+"""Opening a tokenizer: the one reader of `tokenizer.json` and of the files beside it. Nothing here executes their code.
+
+Names are those of a directory, a file or a repository of the Hub, by the rules of `mws_hf.hub`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.hub import absent_from_hub, refuse_unreachable
+
+TOKENIZER_FILE = "tokenizer.json"
+CONFIG_FILE = "tokenizer_config.json"
+_FILES = (CONFIG_FILE, TOKENIZER_FILE, "vocabulary.json", "merges.json", "special_tokens_map.json")
+
+
+def load_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        MwSError: the file is missing, is not UTF-8, or is not JSON; the message names the line.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise MwSError(
+            f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
+        ) from error
+    except RecursionError as error:
+        raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
+    except UnicodeDecodeError as error:
+        raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
+    except OSError as error:
+        raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+
+
+def load_settings(path: Path) -> dict[str, Any]:
+    """Read a tokenizer_config.json; empty when there is none.
+
+    Raises:
+        MwSError: as `load_json`, or it holds no JSON object.
+    """
+    settings = load_json(path) if path.is_file() else {}
+    if not isinstance(settings, dict):
+        raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
+    return settings
+
+
+def read_tokenizer(file: str | os.PathLike[str]) -> Tokenizer:
+    """Read a tokenizer.json.
+
+    Raises:
+        MwSError: it is missing or damaged, or made for another version of `tokenizers`.
+    """
+    try:
+        return Tokenizer.from_file(os.fspath(file))
+    except Exception as error:  # the bindings raise nothing narrower
+        raise MwSError(
+            f"{file}: not a tokenizer.json this version of tokenizers can read ({error}); save it again"
+        ) from error
+
+
+def open_tokenizer(source: str | os.PathLike[str], *, ask_hub: bool = True, by_class: bool = False) -> Any:
+    """Open a directory, a tokenizer.json or a Hub name.
+
+    Args:
+        source: where the tokenizer is.
+        ask_hub: False opens local files only.
+        by_class: take the class that tokenizer_config.json names where there is one, since it may cut otherwise than
+            tokenizer.json alone; never one whose code lies in the directory (``auto_map``).
+
+    Returns:
+        A `tokenizers.Tokenizer`, or the tokenizer of transformers that `AutoTokenizer` makes of other files.
+
+    Raises:
+        MwSError: no tokenizer there, or a damaged one.
+    """
+    path = Path(source)
+    file, config = (path, None) if path.is_file() else (path / TOKENIZER_FILE, path / CONFIG_FILE)
+    if file.is_file():
+        plain = config is None or not by_class or not config.is_file() or "auto_map" in load_settings(config)
+        if plain:
+            return read_tokenizer(file)
+    elif not ask_hub and not path.is_dir():
+        raise MissingTokenizerError(
+            f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}"
+        )
+    unanswered = refuse_unreachable(source)
+    from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
+
+    try:
+        return AutoTokenizer.from_pretrained(
+            os.fspath(source), local_files_only=unanswered or not ask_hub, trust_remote_code=False
+        )
+    except Exception as error:  # it raises whatever its parts raise
+        if unanswered:
+            raise absent_from_hub(source) from error
+        reason = f"{source}: AutoTokenizer cannot open it ({type(error).__name__}: {_first_line(error)})"
+        if file.is_file():
+            raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
+        raise MwSError(f"{reason}; it needs a tokenizer.json") from error
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
+
+
+def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
+    """The `tokenizers` backend of a tokenizer or directory, and its end-of-sequence token if it is known.
+
+    Args:
+        tokenizer: a directory with tokenizer.json, such a file, a Hub name (``user/repo``), a fast transformers
+            tokenizer, or a `tokenizers.Tokenizer`.
+
+    Raises:
+        MwSError: no such tokenizer, or a slow one without a Rust backend.
+    """
+    if isinstance(tokenizer, (str, os.PathLike)):
+        path = Path(tokenizer)
+        tokenizer = open_tokenizer(tokenizer)
+        if isinstance(tokenizer, Tokenizer):
+            settings = load_settings((path if path.is_dir() else path.parent) / CONFIG_FILE)
+            eos = settings.get("eos_token")
+            return tokenizer, eos.get("content") if isinstance(eos, dict) else eos
+    if isinstance(tokenizer, Tokenizer):
+        return tokenizer, None
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if not isinstance(backend, Tokenizer):
+        name = type(tokenizer).__name__
+        raise MwSError(f"{name} has no Rust backend; save it and load the directory with PreTrainedTokenizerFast")
+    return backend, tokenizer.eos_token
+
+
+def check_directory(name: str | os.PathLike[str]) -> None:
+    """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen.
+
+    Raises:
+        MissingTokenizerError: the path holds no tokenizer.
+        MwSError: one of its files is damaged.
+    """
+    path = Path(name)
+    if not path.exists():
+        return
+    directory = path if path.is_dir() else path.parent
+    file = directory / TOKENIZER_FILE
+    if not file.is_file() and not (directory / "vocabulary.json").is_file():
+        refuse_empty(str(directory))
+    for each in _FILES:
+        content = load_json(directory / each) if (directory / each).is_file() else {}
+        if not isinstance(content, dict) and each != "merges.json":  # merges may be a bare list
+            raise MwSError(f"{directory / each}: not a JSON object; save the tokenizer again")
+    if file.is_file():
+        read_tokenizer(file)
+
+
+def refuse_empty(name: str | None) -> None:
+    """Stop where transformers 5 would make an empty tokenizer of a place without tokenizer files.
+
+    Raises:
+        MissingTokenizerError: `name`, the place loaded from, is given.
+    """
+    if name:
+        raise MissingTokenizerError(
+            f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
+            "vocabulary.json and merges.json: mws_hf.notebook.import_notebook)"
+        )

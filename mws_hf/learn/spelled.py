@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.slices import find_slices, hash_slices, intern_slices
 from mws_hf.learn.symbols import SymbolCorpus
 
 Ints = npt.NDArray[np.int32]
@@ -109,12 +108,8 @@ def distinct(words: Spelled) -> Distinct:
     >>> found.ids.tolist(), found.first.tolist()
     ([0, 1, 0], [0, 1])
     """
-    dictionary = _arrow(words).dictionary_encode()
-    ids = _numbers(dictionary.indices)
-    first = np.nonzero(np.diff(np.maximum.accumulate(ids), prepend=-1))[0].astype(np.int32)
-    hashes = np.empty(len(first), np.int64)
-    _hash_words(words.points, words.starts, first, hashes)
-    return Distinct(ids, first, hashes)
+    ids, first = intern_slices(words.points, words.starts)
+    return Distinct(ids, first, hash_slices(words.points, words.starts, first))
 
 
 def find_among(words: Spelled, known: Spelled) -> Ints:
@@ -123,29 +118,7 @@ def find_among(words: Spelled, known: Spelled) -> Ints:
     >>> find_among(Spelled.of(["b", "c", "a"]), Spelled.of(["a", "b"])).tolist()
     [1, -1, 0]
     """
-    return _numbers(pc.index_in(_arrow(words), _arrow(known)).fill_null(-1))
-
-
-def _arrow(words: Spelled) -> pa.LargeBinaryArray:
-    """The words' code points as byte strings, without a copy."""
-    return pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), len(words), [None, pa.py_buffer(4 * words.starts), pa.py_buffer(words.points)]
-    )
-
-
-def _numbers(array: pa.Int32Array) -> Ints:
-    """A copy; `to_numpy` imports pandas where there is one."""
-    return np.frombuffer(array.buffers()[1] or b"", np.int32, len(array)).copy()
-
-
-@njit(nogil=True)
-def _hash_words(points: Ints, starts: Longs, words: Ints, hashes: Longs) -> None:
-    for k in range(len(words)):
-        h = np.int64(1)
-        for i in range(starts[words[k]], starts[words[k] + 1]):
-            h = (h ^ points[i]) * -7046029254386353131
-            h ^= h >> 32
-        hashes[k] = h
+    return find_slices(words.points, words.starts, known.points, known.starts)
 
 
 def count_points(words: Spelled, weights: Longs) -> Longs:

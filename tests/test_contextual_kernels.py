@@ -83,7 +83,7 @@ def contexts_of(corpus, view):
 def rows_of(corpus, contexts, junctions):
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((len(junctions), n + N_FLAGS))
-    sample_rows(contexts, corpus.starts, junctions, rows[:, :n], rows[:, n:])
+    sample_rows(contexts, corpus.starts, junctions, rows)
     return rows
 
 

@@ -170,7 +170,8 @@ class WordCounts:
         np.cumsum(np.frombuffer(lengths.buffers()[1] or b"", np.int64)[: len(self)], out=starts[1:])
         data, offsets = self.utf8()
         text = data[offsets[0] : offsets[-1]].tobytes().decode("utf-8")
-        return np.frombuffer(text.encode("utf-32-le"), np.uint32), starts
+        points = bytearray(text.encode("utf-32-le"))  # not bytes: kernels are compiled anew for a read-only array
+        return np.frombuffer(points, np.uint32), starts
 
     def utf8(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
         """All words as UTF-8 without a copy: word w is ``data[offsets[w]:offsets[w + 1]]``."""

@@ -49,7 +49,7 @@ def _find(
 
 @njit(nogil=True)
 def _intern(points: Ints, starts: Longs, keys: Keys, values: Values, ids: Ints, first: Ints) -> int:
-    """Number distinct slices by first appearance; fills the table, `ids` and `first`, and returns how many there are."""
+    """Number distinct slices by first appearance; fills table, `ids` and `first`, and tells how many there are."""
     n = 0
     for w in range(len(ids)):
         key, slot = _find(points, starts[w], starts[w + 1], points, starts, keys, values)
@@ -98,7 +98,7 @@ def find_slices(points: Ints, starts: Longs, known: Ints, known_starts: Longs) -
     return out
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def hash_slices(points: Ints, starts: Longs, which: Ints) -> Longs:
     """`hash_of` the given slices: int64."""
     hashes = np.empty(len(which), np.int64)

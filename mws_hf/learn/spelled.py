@@ -41,7 +41,7 @@ class Spelled:
         """The same words as code points; lone surrogates are kept."""
         if isinstance(words, Spelled):
             return words
-        points = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.int32)
+        points = np.frombuffer(bytearray("".join(words).encode("utf-32-le", "surrogatepass")), np.int32)
         starts = np.zeros(len(words) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=starts[1:])
         return cls(points, starts)

@@ -36,7 +36,7 @@ class Queue(NamedTuple):
     used: Array
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def _add(t: PairTable, q: Queue, p: int) -> None:
     """Queue pair `p` under its present value."""
     q.queued[p] = t.value[p]
@@ -51,7 +51,7 @@ def fill_queue(t: PairTable, q: Queue, least: tuple[int, int]) -> None:
             _add(t, q, p)
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def _best(t: PairTable, q: Queue, least: tuple[int, int]) -> int:
     """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
     keys, ids, value, places, heap, queued, used = t.keys, t.ids, t.value, t.places, q.heap, q.queued, q.used
@@ -77,7 +77,7 @@ def most_pushes(t: PairTable, p: int) -> int:
     return int(4 * min(np.int64(t.listed[p]), t.used[TOKENS] + 1))
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _frequency(t: PairTable, p: int, weights: Array) -> int:
     """Occurrences of a pair, each with the weight of its first cell."""
     tok, arena, left, right, total = t.tok, t.arena, t.left[p], t.right[p], np.int64(0)

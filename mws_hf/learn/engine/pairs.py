@@ -103,7 +103,7 @@ def lay_out_weights(weights: Array, starts: Array, out: Array) -> None:
         out[starts[w] + w + 1 : starts[w + 1] + w + 1] = weights[w]
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _new_pair(t: PairTable, left: int, right: int) -> int:
     p = t.used[PAIRS]
     t.used[PAIRS] = p + 1
@@ -183,7 +183,7 @@ def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token
     sums[side, token] += value
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours it is taken from.
 
@@ -216,7 +216,7 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     return int(kept - first), int(total)
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _withdraw(t: PairTable, p: int) -> None:
     """Take the tallied occurrences off the pairs (neighbour, left of p) and (right of p, neighbour); clear it."""
     t.used[TOUCHED] = 0
@@ -234,7 +234,7 @@ def _withdraw(t: PairTable, p: int) -> None:
         t.n_seen[side] = 0
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
     """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
     for side in range(2):
@@ -252,7 +252,7 @@ def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
         t.n_seen[side] = 0
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _add_token(t: PairTable, p: int) -> int:
     new = t.used[TOKENS]
     left, right = t.left[p], t.right[p]

@@ -17,7 +17,7 @@ FIXED_POINT = 2.0**32
 """Expected counts are summed as integers of this unit, so that the sum does not depend on the number of threads."""
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def expected_counts(
     starts: Longs, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles, start: Doubles,
     letters: Doubles, unknown: Doubles, counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
@@ -164,7 +164,7 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
             p[t, c] = single_stem if c == 1 and lengths[t] == 1 else p[t, c] / total
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def best_splits(
     first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:

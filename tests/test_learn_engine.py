@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.engine import tables
-from mws_hf.learn.engine.pairs import ARENA, PAIRS, take, tidy
+from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
 from mws_hf.learn.engine.reference import learn_by_junction_value_reference
 from mws_hf.learn.engine.segmentation import Segmentation, learn_by_junction_value
 from mws_hf.learn.symbols import SymbolCorpus
@@ -149,7 +149,7 @@ def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
         if pair < 0 or table.places[pair] == 0:
             break
         table = tables.make_room(table, pair)
-        take(table, pair, limits)
+        merge_pair(table, pair, limits)
 
     def occurrences(valid):
         found = []

@@ -8,11 +8,13 @@ import pytest
 
 COUNT = """
 import sys
-from mws_hf import MwSTrainer
+from mws_hf import MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents, count_files
 for _ in range(2):
     counts = count_files(sys.argv[1])
 counts.code_points()
+counts.save(sys.argv[1] + ".parquet")
+WordCounts.load(sys.argv[1] + ".parquet")
 count_documents(["кот и кот"], normalization="nfc")
 count_documents(["кот и кот"], pattern=".")
 print(len(counts), [name for name in ("pandas", "scipy.linalg") if name in sys.modules])

@@ -11,7 +11,16 @@ from mws_hf.kernels.interning import build_trie, intern_dense, intern_hashed, in
 from mws_hf.learn.evidence import reference
 from mws_hf.learn.evidence.contexts import collect_contexts, read_contexts, trie_view
 from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
-from mws_hf.learn.evidence.kernels import FIXED_POINT, best_splits, drop_arcs, expected_counts, variational_weights
+from mws_hf.learn.evidence.kernels import (
+    FIXED_POINT,
+    Arcs,
+    Expected,
+    Model,
+    best_splits,
+    drop_arcs,
+    expected_counts,
+    variational_weights,
+)
 from mws_hf.learn.evidence.logistic import (
     curvature_of,
     factorise,
@@ -83,7 +92,7 @@ def contexts_of(corpus, view):
 def rows_of(corpus, contexts, junctions):
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((len(junctions), n + N_FLAGS))
-    sample_rows(contexts, corpus.starts, junctions, rows[:, :n], rows[:, n:])
+    sample_rows(contexts, corpus.starts, junctions, rows)
     return rows
 
 
@@ -160,11 +169,10 @@ def test_expected_counts_and_moves_equal_going_through_all_ways_to_write():
     step[0, 2] = step[1, 0] = stop[0] = 0
     counts, moves = np.zeros((len(names), 3), np.int64), np.zeros((5, 3), np.int64)
     posterior = np.full(len(corpus.symbols), 9, np.float32)
-    arrays = lattice.rows, lattice.entries, lattice.spans
+    arcs = Arcs(lattice.rows, lattice.entries, lattice.spans)
     letters, unknown = random.random(len(corpus.alphabet)), np.array([0, 0, 0.2, 0.1, 0.05])
-    expected_counts(
-        corpus.starts, *arrays, p, step, stop, start, letters[corpus.symbols], unknown, counts, moves, posterior
-    )
+    probabilities = Model(p, step, stop, start, letters[corpus.symbols], unknown)
+    expected_counts(corpus.starts, arcs, probabilities, Expected(counts, moves, posterior))
     table = dict(zip(names, p.tolist(), strict=True))
     model = step.tolist(), stop.tolist(), start.tolist(), dict(zip(corpus.alphabet, letters, strict=True)), unknown
     uses, moved, cuts = reference.expected_counts(words, table, *model)
@@ -178,9 +186,9 @@ def test_a_word_that_cannot_be_written_counts_nothing():
     corpus = SymbolCorpus.from_words(["ab"])
     lattice = build_lattice(corpus, 12, 2)
     counts, moves, posterior = np.zeros((2, 3), np.int64), np.zeros((5, 3), np.int64), np.ones(2, np.float32)
-    arrays = corpus.starts, lattice.rows, lattice.entries, lattice.spans
-    model = np.ones((2, 3)), np.zeros((3, 3)), np.ones(3), np.ones(3), np.ones(2), np.zeros(1)
-    expected_counts(*arrays, *model, counts, moves, posterior)
+    arcs = Arcs(lattice.rows, lattice.entries, lattice.spans)
+    model = Model(np.ones((2, 3)), np.zeros((3, 3)), np.ones(3), np.ones(3), np.ones(2), np.zeros(1))
+    expected_counts(corpus.starts, arcs, model, Expected(counts, moves, posterior))
     assert not counts.any()
     assert not moves.any()
     assert not posterior.any()

@@ -6,13 +6,16 @@ import sys
 
 import pytest
 
+from mws_hf.corpus.counting import count_files
+
 COUNT = """
 import sys
-from mws_hf import MwSTrainer
+from mws_hf import MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents, count_files
 for _ in range(2):
     counts = count_files(sys.argv[1])
 counts.code_points()
+WordCounts.load(sys.argv[1] + ".parquet")
 count_documents(["кот и кот"], normalization="nfc")
 count_documents(["кот и кот"], pattern=".")
 print(len(counts), [name for name in ("pandas", "scipy.linalg") if name in sys.modules])
@@ -36,6 +39,7 @@ print(report.n_morphs > 0, [name for name in large if name in sys.modules])
 def test_counting_imports_no_large_library(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("кот и кот, и\n" * 3, encoding="utf-8")
+    count_files(text).save(f"{text}.parquet")
     commands = [sys.executable, "-c", COUNT, str(text)]
     subprocess.run(commands, check=True, capture_output=True)  # compiles where nothing is in the cache yet
     result = subprocess.run(commands, check=True, capture_output=True, text=True)

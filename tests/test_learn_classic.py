@@ -139,8 +139,8 @@ def test_compositions_follow_on_the_segmentation_the_score_left():
 def test_colliding_hashes_change_nothing(monkeypatch):
     corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
     expected = learn_classic(corpus, 20)
-    for module in ("tables", "engine"):
-        monkeypatch.setattr(f"mws_hf.learn.{module}.hash_and_power", lambda string: (0, 1))
+    for module in ("tables", "segmentation"):
+        monkeypatch.setattr(f"mws_hf.learn.engine.{module}.hash_and_power", lambda string: (0, 1))
     assert learn_classic(corpus, 20) == expected
 
 

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.engine import tables
-from mws_hf.learn.engine.pairs import ARENA, PAIRS, take, tidy
+from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
 from mws_hf.learn.engine.reference import learn_by_junction_value_reference
 from mws_hf.learn.engine.segmentation import Segmentation, learn_by_junction_value
 from mws_hf.learn.words import SymbolCorpus
@@ -123,8 +123,8 @@ def test_an_empty_corpus_learns_nothing():
 def test_colliding_hashes_change_nothing(monkeypatch):
     corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
     expected = learn_by_junction_value(corpus, None, 20)
-    for module in ("tables", "engine"):
-        monkeypatch.setattr(f"mws_hf.learn.{module}.hash_and_power", lambda string: (0, 1))
+    for module in ("tables", "segmentation"):
+        monkeypatch.setattr(f"mws_hf.learn.engine.{module}.hash_and_power", lambda string: (0, 1))
     assert learn_by_junction_value(corpus, None, 20) == expected
 
 
@@ -149,7 +149,7 @@ def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
         if pair < 0 or table.places[pair] == 0:
             break
         table = tables.make_room(table, pair)
-        take(table, pair, limits)
+        merge_pair(table, pair, limits)
 
     def occurrences(valid):
         found = []

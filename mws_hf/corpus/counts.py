@@ -166,7 +166,8 @@ class WordCounts:
         np.cumsum(np.frombuffer(lengths.buffers()[1] or b"", np.int64)[: len(self)], out=starts[1:])
         data, offsets = self.utf8()
         text = data[offsets[0] : offsets[-1]].tobytes().decode("utf-8")
-        return np.frombuffer(text.encode("utf-32-le"), np.uint32), starts
+        points = bytearray(text.encode("utf-32-le"))  # not bytes: kernels are compiled anew for a read-only array
+        return np.frombuffer(points, np.uint32), starts
 
     def utf8(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
         """All words as UTF-8 without a copy: word w is ``data[offsets[w]:offsets[w + 1]]``."""
@@ -243,7 +244,8 @@ class WordCounts:
             )
         _check_strings(table["word"], str(path))
         pattern, normalization = settings["pattern"], settings["normalization"] or None
-        counts = table["count"].to_numpy().astype(np.int64, copy=False)
+        numbers = pc.cast(table["count"], pa.int64()).combine_chunks()  # `to_numpy` would import pandas
+        counts = np.frombuffer(numbers.buffers()[1] or b"", np.int64, len(numbers))
         result = cls._frozen(table["word"], counts, pattern, check_normalization(normalization))
         if settings["fingerprint"] != result.fingerprint or settings["total"] != str(result.total):
             raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
@@ -294,7 +296,8 @@ def _exact_sum(counts: npt.NDArray[np.int64]) -> int:
 
 def _read_table(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path, page_checksum_verification=True)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:  # `read_table` imports pandas: 50 MB
+            return file.read()
     except FileNotFoundError as error:
         raise MwSError(f"{path}: no such file of word counts") from error
     except (OSError, pa.ArrowException) as error:

@@ -149,7 +149,7 @@ def good_dataset_text(lemmas: Iterable[str], language: str = "ru") -> str:
     return " ".join(expand_lemmas(lemmas, language))
 
 
-@njit
+@njit(allocates=True)
 def spell_keys(
     units: npt.NDArray[np.uint32], guide: npt.NDArray[np.uint8]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

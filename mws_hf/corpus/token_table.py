@@ -114,6 +114,9 @@ class TokenTable:
 
     def count_part(self, other: Table, part: int, parts: int) -> None:
         """Add what another table holds in one of `parts` ranges of hashes."""
+        arena = other.arena.view()
+        arena.flags.writeable = False  # as text is, so that no kernel is compiled for both
+        other = other._replace(arena=arena)
         cursor, scratch = np.zeros(1, np.int64), np.empty((2, BATCH), np.int64)
         while not count_part(other, part, parts, cursor, self._table, *scratch):
             self._make_room()

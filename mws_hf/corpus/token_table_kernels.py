@@ -205,7 +205,7 @@ def copy_part(table: Table, part: int, parts: int, data: Bytes, offsets: Ints, c
             offsets[n] = at
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def hash_words(data: Bytes, offsets: Ints) -> Words:
     """A 64-bit hash of every word, equal on every machine: uint64, shape (n_words,)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)

@@ -100,7 +100,7 @@ def _write(ids: np.ndarray, n: int, out: np.ndarray, at: int) -> int:
     return at + n
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def encode_documents(
     text: np.ndarray,
     ends: np.ndarray,

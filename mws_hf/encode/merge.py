@@ -184,7 +184,7 @@ def _offer(heap: np.ndarray, size: int, merges: Merges, left: int, right: int, a
     return size if rank == NO_RANK else push(heap, size, rank, at)
 
 
-@njit
+@njit(allocates=True)
 def merge_long(ids: np.ndarray, size: int, merges: Merges) -> int:
     """Merge ``ids[:size]`` in place in O(n log n): linked symbols, a heap of (rank, position).
 

@@ -116,12 +116,12 @@ def _column_sums(rows: Doubles, sums: Doubles) -> None:
 def _fill_moments(rows: Doubles, mean: Doubles, deviation: Doubles) -> None:
     n = max(len(rows), 1)
     for k in range(len(rows)):
-        for c in range(rows.shape[1]):
+        for c in range(len(mean)):
             mean[c] += rows[k, c]
     for c in range(len(mean)):
         mean[c] /= n
     for k in range(len(rows)):
-        for c in range(rows.shape[1]):
+        for c in range(len(mean)):
             deviation[c] += (rows[k, c] - mean[c]) * (rows[k, c] - mean[c])
     for c in range(len(mean)):
         deviation[c] = math.sqrt(deviation[c] / n)
@@ -193,13 +193,14 @@ def column_sums(rows: Doubles) -> Doubles:
     return sums
 
 
-def moments(rows: Doubles) -> tuple[Doubles, Doubles]:
-    """Mean and standard deviation of each column, row after row.
+def moments(rows: Doubles, columns: int | None = None) -> tuple[Doubles, Doubles]:
+    """Mean and standard deviation of each column, or of the first so many, row after row.
 
     >>> mean, deviation = moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> mean.tolist(), deviation.tolist()
     ([2.0, 5.0], [1.0, 0.0])
     """
-    mean, deviation = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    n = rows.shape[1] if columns is None else columns
+    mean, deviation = np.zeros(n), np.zeros(n)
     _fill_moments(rows, mean, deviation)
     return mean, deviation

@@ -166,7 +166,7 @@ def enter(slots: np.ndarray, slot: int, keys: np.ndarray, q: int, place: int) ->
     slots[slot, 1] = _U(place) if keys[q, 2] >= LONG else keys[q, 1]
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def rehash(old: np.ndarray, places: np.ndarray, new: np.ndarray) -> None:
     """Move the entries in slots `places` (int64) of `old` to the empty `new`; `places` then are their slots there."""
     n, mask = len(places), _U(len(new) - 1)

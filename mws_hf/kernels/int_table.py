@@ -67,7 +67,7 @@ def put(keys: Keys, values: Values, key: int, value: int) -> None:
     keys[slot], values[slot] = key, value
 
 
-@njit
+@njit(allocates=True)
 def enlarged(keys: Keys, values: Values, slots: int) -> tuple[Keys, Values]:
     """The same entries in `slots` slots, a power of two; the values of free slots are -1."""
     larger, moved = np.full(slots, FREE, np.int64), np.full(slots, -1, np.int32)

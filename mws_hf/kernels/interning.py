@@ -47,7 +47,7 @@ class Trie(NamedTuple):
     ends: Ints
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def _twice(values: Ints) -> Ints:
     """Twice as long, zeros at the end; `np.append` would import SciPy where there is one (0.2 s in every process)."""
     longer = np.zeros(2 * len(values), np.int32)
@@ -56,7 +56,7 @@ def _twice(values: Ints) -> Ints:
     return longer
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def intern_hashed(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
     """`intern_pairs` for any keys: first appearances and counts; `ids` is written."""
     keys, numbers = np.full(1 << 12, FREE, np.int64), np.full(1 << 12, -1, np.int32)
@@ -102,7 +102,7 @@ def _ones(x: np.uint64) -> int:
     return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def intern_dense(left: Ints, right: Ints, lefts: int, rights: int, ids: Ints) -> tuple[Ints, Ints]:
     """`intern_hashed` for keys below `lefts` and `rights`: a bit for every possible pair, ranked by the bits before it.
 

@@ -231,7 +231,7 @@ def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDAr
     return _blank_end(data, i, n, classes) if code >= SPACE else _symbols_end(data, i, n, classes)
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def pretoken_ends(
     data: npt.NDArray[np.uint8], start: int, n: int, classes: npt.NDArray[np.uint8], kind: int
 ) -> npt.NDArray[np.int64]:

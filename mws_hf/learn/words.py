@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.slices import find_slices, hash_slices, intern_slices
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -45,7 +44,7 @@ class CodePoints:
         """The same words as code points; lone surrogates are kept."""
         if isinstance(words, CodePoints):
             return words
-        points = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.int32)
+        points = np.frombuffer(bytearray("".join(words).encode("utf-32-le", "surrogatepass")), np.int32)
         starts = np.zeros(len(words) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=starts[1:])
         return cls(points, starts)
@@ -118,12 +117,8 @@ def distinct(words: CodePoints) -> Distinct:
     >>> found.ids.tolist(), found.first.tolist()
     ([0, 1, 0], [0, 1])
     """
-    dictionary = _arrow(words).dictionary_encode()
-    ids = _numbers(dictionary.indices)
-    first = np.nonzero(np.diff(np.maximum.accumulate(ids), prepend=-1))[0].astype(np.int32)
-    hashes = np.empty(len(first), np.int64)
-    _hash_words(words.points, words.starts, first, hashes)
-    return Distinct(ids, first, hashes)
+    ids, first = intern_slices(words.points, words.starts)
+    return Distinct(ids, first, hash_slices(words.points, words.starts, first))
 
 
 def find_among(words: CodePoints, known: CodePoints) -> Ints:
@@ -132,31 +127,7 @@ def find_among(words: CodePoints, known: CodePoints) -> Ints:
     >>> find_among(CodePoints.of(["b", "c", "a"]), CodePoints.of(["a", "b"])).tolist()
     [1, -1, 0]
     """
-    absent = pa.py_buffer(np.full(len(words), -1, np.int32))  # as an array: a scalar would import pandas
-    found = pc.index_in(_arrow(words), _arrow(known))
-    return _numbers(pc.coalesce(found, pa.Int32Array.from_buffers(pa.int32(), len(words), [None, absent])))
-
-
-def _arrow(words: CodePoints) -> pa.LargeBinaryArray:
-    """The words' code points as byte strings, without a copy."""
-    return pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), len(words), [None, pa.py_buffer(4 * words.starts), pa.py_buffer(words.points)]
-    )
-
-
-def _numbers(array: pa.Int32Array) -> Ints:
-    """A copy; `to_numpy` imports pandas where there is one."""
-    return np.frombuffer(array.buffers()[1] or b"", np.int32, len(array)).copy()
-
-
-@njit(nogil=True)
-def _hash_words(points: Ints, starts: Longs, words: Ints, hashes: Longs) -> None:
-    for k in range(len(words)):
-        h = np.int64(1)
-        for i in range(starts[words[k]], starts[words[k] + 1]):
-            h = (h ^ points[i]) * -7046029254386353131
-            h ^= h >> 32
-        hashes[k] = h
+    return find_slices(words.points, words.starts, known.points, known.starts)
 
 
 def count_points(words: CodePoints, weights: Longs) -> Longs:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.classic.coefficient import UNITS, Counts, is_candidate, terms_of, to_units
 from mws_hf.learn.engine.greedy import ASK, EXHAUSTED, REACHED, ROOM
-from mws_hf.learn.engine.pairs import PAIRS, TOKENS, PairTable, has_room, take
+from mws_hf.learn.engine.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
 from mws_hf.learn.engine.strings import known, remember
 
 REBUILD = 4
@@ -226,7 +226,7 @@ def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rul
             return ROOM
         first, new = t.used[PAIRS], t.used[TOKENS]
         t.token_score[new] = units / UNITS
-        total = take(t, p, (1, rules.limit, rules.max_token_length))
+        total = merge_pair(t, p, (1, rules.limit, rules.max_token_length))
         remember(strings, product)
         k.unigrams[new] = total
         k.unigrams[left] -= total

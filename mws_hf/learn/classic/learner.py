@@ -63,14 +63,14 @@ def learn_classic(
     [('ч', 'и'), ('и', 'с'), ('п', 'ис')]
     """
     segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)
-    barred = forbidden.union(BYTE_TOKENS)
+    forbidden = forbidden.union(BYTE_TOKENS)
     values = segmentation.cell_values(None)
     opened = len(segmentation.tokens)
     end = opened + n_merges
     parts: list[LearnedMerges] = []
     rules = _rules(score or ClassicSettings(), min_frequency, max_token_length)
     table, keys, rules = _open(segmentation, values, rules)
-    strings = segmentation.taken_strings(table, barred)
+    strings = segmentation.taken_strings(table, forbidden)
     status, accepted = REACHED, -1
     wanted = n_merges if n_merges < NO_LIMIT else None
     with tqdm(total=wanted, desc="morph merges", unit="", disable=None if show_progress else True) as bar:
@@ -79,14 +79,14 @@ def learn_classic(
             status = advance_classic(table, keys, strings, goal, rules, accepted)
             bar.update(segmentation.add_products(table))
             if status == ASK:
-                accepted = segmentation.verdict(table, int(keys.totals[BEST]), barred)
+                accepted = segmentation.accepted_pair(table, int(keys.totals[BEST]), forbidden)
             elif status == REBUILD:
                 parts.append(learnt(table, segmentation.tokens, opened, False))
                 opened = len(segmentation.tokens)
                 table, keys, rules = _open(segmentation, values, rules)
             if status in (ROOM, REBUILD):
                 table, keys = _enlarged(table, keys) if status == ROOM else (table, keys)
-                strings = segmentation.taken_strings(table, barred)
+                strings = segmentation.taken_strings(table, forbidden)
     parts.append(learnt(table, segmentation.tokens, opened, False))
     merges = [merge for part in parts for merge in part.merges]
     return LearnedMerges(merges, [value for part in parts for value in part.scores], status == EXHAUSTED)

@@ -36,7 +36,7 @@ def learn_classic_reference(
     score = score or ClassicSettings()
     words = [(list(corpus.word(w)), int(corpus.weights[w])) for w in range(len(corpus))]
     ids = {character: i for i, character in enumerate(corpus.alphabet)}
-    barred = {*forbidden, *BYTE_TOKENS}
+    forbidden = forbidden.union(BYTE_TOKENS)
     merges: list[Pair] = []
     scores: list[float] = []
     while len(merges) < n_merges:
@@ -46,7 +46,7 @@ def learn_classic_reference(
             if to_units(value) > score.floor
             and count >= min_frequency
             and left + right not in ids
-            and left + right not in barred
+            and left + right not in forbidden
             and len(left + right) <= (max_token_length or 1 << 30)
         ]
         if not candidates:

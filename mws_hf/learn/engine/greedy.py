@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mws_hf.kernels.heap import pop, push, sift_down
 from mws_hf.kernels.int_table import pair_key, slot_of
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.engine.pairs import PAIRS, TOKENS, TOUCHED, PairTable, has_room, take
+from mws_hf.learn.engine.pairs import PAIRS, TOKENS, TOUCHED, PairTable, has_room, merge_pair
 from mws_hf.learn.engine.strings import known, remember
 
 REACHED, EXHAUSTED, ROOM, ASK = 0, 1, 2, 3
@@ -36,7 +36,7 @@ class Queue(NamedTuple):
     used: Array
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def _add(t: PairTable, q: Queue, p: int) -> None:
     """Queue pair `p` under its present value."""
     q.queued[p] = t.value[p]
@@ -51,7 +51,7 @@ def fill_queue(t: PairTable, q: Queue, least: tuple[int, int]) -> None:
             _add(t, q, p)
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def _best(t: PairTable, q: Queue, least: tuple[int, int]) -> int:
     """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
     keys, ids, value, places, heap, queued, used = t.keys, t.ids, t.value, t.places, q.heap, q.queued, q.used
@@ -77,7 +77,7 @@ def most_pushes(t: PairTable, p: int) -> int:
     return int(4 * min(np.int64(t.listed[p]), t.used[TOKENS] + 1))
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _frequency(t: PairTable, p: int, weights: Array) -> int:
     """Occurrences of a pair, each with the weight of its first cell."""
     tok, arena, left, right, total = t.tok, t.arena, t.left[p], t.right[p], np.int64(0)
@@ -109,7 +109,7 @@ def advance(
         strings: hashes of the strings that may not be made again (strings.py).
         goal: number of tokens to stop at.
         least: (occurrences, value) below which a pair is no candidate.
-        limits: see `take`.
+        limits: see `merge_pair`.
         accepted: a pair the caller has found to make a new string although its hash is known; else -1.
         weights: int64, by cell, how often each word counts in a frequency; empty when there is no `min_frequency`.
         min_frequency: least sum of `weights` over a pair's occurrences, looked at when its turn comes.
@@ -135,7 +135,7 @@ def advance(
         t.token_score[t.used[TOKENS]] = t.value[p]
         q.queued[p] = NOT_QUEUED
         q.used[SIZE] = pop(q.heap, q.used[SIZE])
-        take(t, p, limits)
+        merge_pair(t, p, limits)
         remember(strings, product)
         for k in range(t.used[TOUCHED] + t.used[PAIRS] - first):
             p = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]

@@ -74,7 +74,7 @@ PAIR_FIELDS = ("left", "right", "value", "places", "begin", "listed")
 
 
 @njit(nogil=True)
-def lay_out(symbols: Array, starts: Array, out: Array) -> None:
+def write_cells(symbols: Array, starts: Array, out: Array) -> None:
     """Copy flat symbols into `out` (n_symbols + n_words + 1 cells) with separators before, between and after."""
     at = 0
     for w in range(len(starts) - 1):
@@ -88,7 +88,7 @@ def lay_out(symbols: Array, starts: Array, out: Array) -> None:
 
 @njit(nogil=True)
 def copy_words(text: Array, starts: Array, words: Array, target: Array, target_starts: Array, places: Array) -> None:
-    """Copy the cells of the given words of one text to the given places of another, both in the layout of `lay_out`."""
+    """Copy the cells of the given words of one text to the given places of another, both as `write_cells` has them."""
     for k in range(len(words)):
         begin = starts[words[k]] + words[k] + 1
         shift = target_starts[places[k]] + places[k] + 1 - begin
@@ -97,13 +97,13 @@ def copy_words(text: Array, starts: Array, words: Array, target: Array, target_s
 
 
 @njit(nogil=True)
-def lay_out_weights(weights: Array, starts: Array, out: Array) -> None:
-    """Write each word's weight into all its cells, in the layout of `lay_out`."""
+def write_weights(weights: Array, starts: Array, out: Array) -> None:
+    """Write each word's weight into all its cells, in the layout of `write_cells`."""
     for w in range(len(weights)):
         out[starts[w] + w + 1 : starts[w + 1] + w + 1] = weights[w]
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _new_pair(t: PairTable, left: int, right: int) -> int:
     p = t.used[PAIRS]
     t.used[PAIRS] = p + 1
@@ -183,7 +183,7 @@ def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token
     sums[side, token] += value
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours it is taken from.
 
@@ -216,7 +216,7 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     return int(kept - first), int(total)
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _withdraw(t: PairTable, p: int) -> None:
     """Take the tallied occurrences off the pairs (neighbour, left of p) and (right of p, neighbour); clear it."""
     t.used[TOUCHED] = 0
@@ -234,7 +234,7 @@ def _withdraw(t: PairTable, p: int) -> None:
         t.n_seen[side] = 0
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
     """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
     for side in range(2):
@@ -252,7 +252,7 @@ def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
         t.n_seen[side] = 0
 
 
-@njit(nogil=True)
+@njit(no_cpython_wrapper=True)
 def _add_token(t: PairTable, p: int) -> int:
     new = t.used[TOKENS]
     left, right = t.left[p], t.right[p]
@@ -267,7 +267,7 @@ def _add_token(t: PairTable, p: int) -> int:
 
 
 @njit(nogil=True)
-def take(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
+def merge_pair(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
     """Merge pair `p` everywhere: adds the token, updates text, counts and lists. Needs room (see `has_room`).
 
     Args:
@@ -323,7 +323,7 @@ def tidy(t: PairTable) -> None:
 
 @njit(nogil=True)
 def has_room(t: PairTable, p: int) -> bool:
-    """Whether `take(t, p)` fits into the arrays as they are."""
+    """Whether `merge_pair(t, p)` fits into the arrays as they are."""
     n = np.int64(t.listed[p])
     pairs = t.used[PAIRS] + 2 * min(n, t.used[TOKENS] + 1)
     return (

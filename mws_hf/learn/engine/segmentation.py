@@ -28,7 +28,7 @@ from mws_hf.learn.engine.greedy import (
     fill_queue,
     most_pushes,
 )
-from mws_hf.learn.engine.pairs import PAIRS, PairTable, copy_words, lay_out, lay_out_weights, take
+from mws_hf.learn.engine.pairs import PAIRS, PairTable, copy_words, merge_pair, write_cells, write_weights
 from mws_hf.learn.engine.strings import BYTE_TOKENS, hash_and_power, hash_set
 from mws_hf.learn.engine.tables import NO_LIMIT, make_room, open_table, resized
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among
@@ -73,7 +73,7 @@ class Segmentation:
         if cells >= 2**31:
             raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
         self.text = np.empty(cells, np.int32)
-        lay_out(corpus.symbols, corpus.starts, self.text)
+        write_cells(corpus.symbols, corpus.starts, self.text)
 
     @classmethod
     def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
@@ -138,7 +138,7 @@ class Segmentation:
             if pair >= 0 and table.listed[pair] > 0:
                 value = int(table.value[pair])
                 table = make_room(table, pair)
-                replaced = int(take(table, pair, limits))
+                replaced = int(merge_pair(table, pair, limits))
             else:
                 table = _absent_product(table, *ids)
             self.add_token(left + right)
@@ -167,8 +167,8 @@ class Segmentation:
         table = open_table(self.text, self.cell_values(values), self.tokens, limits)
         queue = _queue(table)
         fill_queue(table, queue, least)
-        barred = forbidden.union(BYTE_TOKENS)
-        strings = self.taken_strings(table, barred)
+        forbidden = forbidden.union(BYTE_TOKENS)
+        strings = self.taken_strings(table, forbidden)
         first, status, accepted = len(self.tokens), REACHED, -1
         with tqdm(total=n_merges, desc=title, unit="", disable=None if show_progress else True) as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
@@ -176,10 +176,10 @@ class Segmentation:
                 status = advance(table, queue, strings, goal, least, limits, accepted, weights, min_frequency)
                 bar.update(self.add_products(table))
                 if status == ASK:
-                    accepted = self.verdict(table, int(queue.used[ASKED]), barred)
+                    accepted = self.accepted_pair(table, int(queue.used[ASKED]), forbidden)
                 elif status not in (REACHED, EXHAUSTED):
                     table, queue = _enlarged(table, queue)
-                    strings = self.taken_strings(table, barred)
+                    strings = self.taken_strings(table, forbidden)
         return learnt(table, self.tokens, first, status == EXHAUSTED)
 
     def cell_values(self, values: Array | None) -> Array:
@@ -191,16 +191,16 @@ class Segmentation:
             return values
         cells = np.zeros(len(self.text), np.int64)
         if values is None:
-            lay_out_weights(self.corpus.weights, self.corpus.starts, cells)
+            write_weights(self.corpus.weights, self.corpus.starts, cells)
             return cells
         if len(values) != len(self.corpus.symbols):
             raise MwSError(f"{len(values)} junction values for {len(self.corpus.symbols)} characters; give one each")
-        lay_out(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
+        write_cells(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
         return cells
 
-    def taken_strings(self, table: PairTable, barred: Iterable[str]) -> Array:
+    def taken_strings(self, table: PairTable, forbidden: Iterable[str]) -> Array:
         """Hashes of all token strings and of those that may never become tokens, with room for the table's tokens."""
-        hashes = [*table.token_hash[: len(self.tokens)].tolist(), *(hash_and_power(string)[0] for string in barred)]
+        hashes = [*table.token_hash[: len(self.tokens)].tolist(), *(hash_and_power(string)[0] for string in forbidden)]
         return hash_set(hashes, len(table.length) + len(hashes))
 
     def add_token(self, token: str) -> None:
@@ -215,10 +215,10 @@ class Segmentation:
             self.add_token(self.tokens[table.token_left[i]] + self.tokens[table.token_right[i]])
         return end - first
 
-    def verdict(self, table: PairTable, pair: int, barred: frozenset[str]) -> int:
+    def accepted_pair(self, table: PairTable, pair: int, forbidden: frozenset[str]) -> int:
         """`pair` if its product is a new string after all; otherwise the pair is struck out and -1 returned."""
         product = self.tokens[table.left[pair]] + self.tokens[table.right[pair]]
-        if product not in self._ids and product not in barred:
+        if product not in self._ids and product not in forbidden:
             return pair
         table.value[pair] = table.places[pair] = table.listed[pair] = 0
         return -1

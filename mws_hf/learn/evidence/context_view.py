@@ -46,8 +46,8 @@ def context_log_odds(
     sample = junctions[np.arange(size) * len(junctions) // max(size, 1)]
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((size, 2 * n + N_FLAGS))  # numbers, their squares, flags
-    sample_rows(contexts, corpus.starts, sample, rows[:, :n], rows[:, 2 * n :])
-    mean, scale = _standardise(rows[:, :n])
+    sample_rows(contexts, corpus.starts, sample, rows)
+    mean, scale = _standardise(rows, n)
     np.square(rows[:, :n], out=rows[:, n : 2 * n])
     weights = fit_logistic(rows, targets[sample].astype(np.float64), settings.ridge)
     del rows
@@ -61,12 +61,12 @@ def context_log_odds(
     return out.astype(np.float32)
 
 
-def _standardise(numbers: Doubles) -> tuple[Doubles, Doubles]:
-    """Bring each column to mean 0 and deviation 1, in place; the means and deviations there were."""
-    mean, scale = moments(numbers)
+def _standardise(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
+    """Bring the first `n` columns to mean 0 and deviation 1, in place; the means and deviations there were."""
+    mean, scale = moments(rows, n)
     scale += 1e-6
-    numbers -= mean
-    numbers /= scale
+    rows[:, :n] -= mean
+    rows[:, :n] /= scale
     return mean, scale
 
 

@@ -127,7 +127,7 @@ def _next_symbols(n_contexts: int, context: Ints, symbols: Ints, n_symbols: int)
     return _table_of(support, variety, repeated[0, :size], repeated[1, :size])
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def _repeated_pairs(context: Ints, symbols: Ints, support: Longs, times: Ints, variety: Longs, repeated: Ints) -> int:
     """Count each context's distinct symbols; write (context, count) of the pairs seen twice or more, by appearance."""
     for k in range(len(context)):

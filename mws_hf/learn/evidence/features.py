@@ -49,27 +49,27 @@ def _fill_flags(i: int, n: int, left_is_word: bool, right_is_word: bool, row: Do
     row[8] = 1.0
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def _gather_view(
     junctions: Longs, words: Longs, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats,
-    backwards: bool, out: Doubles,
+    backwards: bool, rows: Doubles, column: int,
 ) -> None:  # fmt: skip
     nodes = np.empty(_longest(starts), np.int32)
     for k in range(len(junctions)):
         begin, end = starts[words[k]], starts[words[k] + 1]
         read_contexts(ids, up, pad, shift, words[k], begin, end, nodes)
-        _fill_view(backwards, junctions[k] - begin, end - begin, nodes, table, out[k])
+        _fill_view(backwards, junctions[k] - begin, end - begin, nodes, table, rows[k, column:])
 
 
 @njit(nogil=True)
 def _gather_flags(
     junctions: Longs, words: Longs, starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask,
-    suffix_is_word: Mask, out: Doubles,
+    suffix_is_word: Mask, rows: Doubles,
 ) -> None:  # fmt: skip
     for k in range(len(junctions)):
         i, begin, end = junctions[k], starts[words[k]], starts[words[k] + 1]
         words_beside = prefix_is_word[prefixes[i]], suffix_is_word[suffixes[i + 1]]
-        _fill_flags(i - begin, end - begin, *words_beside, out[k])
+        _fill_flags(i - begin, end - begin, *words_beside, rows[k, rows.shape[1] - N_FLAGS :])
 
 
 @njit(nogil=True)
@@ -80,7 +80,7 @@ def _longest(starts: Longs) -> int:
     return longest
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def _score_view(
     first: int, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats, backwards: bool,
     linear: Doubles, square: Doubles, out: Doubles,
@@ -95,7 +95,7 @@ def _score_view(
                 out[begin + i] += (linear[k] + square[k] * row[k]) * row[k]
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def _score_flags(
     starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask, suffix_is_word: Mask, linear: Doubles,
     square: Doubles, out: Doubles,
@@ -128,19 +128,17 @@ def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square
     _score_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
 
 
-def sample_rows(contexts: Contexts, starts: Longs, junctions: Longs, numbers: Doubles, flags: Doubles) -> None:
-    """Write the raw rows of the junctions after the given symbols.
+def sample_rows(contexts: Contexts, starts: Longs, junctions: Longs, rows: Doubles) -> None:
+    """Write the raw numbers of the junctions after the given symbols into the first columns, the flags into the last.
 
     Args:
         contexts: from `collect_contexts`.
         starts: word starts of the corpus.
         junctions: ascending symbol indices, none of them the last of its word.
-        numbers: shape (n, 5 * n_views), for the numbers.
-        flags: shape (n, 9), for the flags.
+        rows: shape (n, 5 * n_views + 9 or more).
     """
     words = np.searchsorted(starts, junctions, side="right") - 1
     for v, view in enumerate(contexts.views):
-        part = numbers[:, PER_VIEW * v : PER_VIEW * (v + 1)]
-        _gather_view(junctions, words, starts, *view, v % 2 == 1, part)
+        _gather_view(junctions, words, starts, *view, v % 2 == 1, rows, PER_VIEW * v)
     prefixes, suffixes = (view.ids for view in contexts.views[:2])
-    _gather_flags(junctions, words, starts, prefixes, suffixes, *contexts.is_word, flags)
+    _gather_flags(junctions, words, starts, prefixes, suffixes, *contexts.is_word, rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,61 +19,101 @@ FIXED_POINT = 2.0**32
 """Expected counts are summed as integers of this unit, so that the sum does not depend on the number of threads."""
 
 
-@njit(nogil=True)
-def expected_counts(
-    starts: Longs, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles, start: Doubles,
-    letters: Doubles, unknown: Doubles, counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
-) -> None:  # fmt: skip
-    """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
+class Arcs(NamedTuple):
+    """The entries that may start at each symbol: the arrays of the same names of a `Lattice`."""
 
-    A way's weight is the product of `start` of its first class, of the probabilities of its pieces in their classes,
-    of `step` from each class to the next and of `stop` of its last class. A stem of n symbols is either an entry,
-    with ``(1 - unknown.sum()) * p``, or spelled out, with ``unknown[n]`` times the product of its `letters`.
+    rows: Ints
+    entries: Ints
+    spans: Bytes
 
-    Args:
-        starts: words of this call; `rows` and `posterior` are indexed by symbols of the whole corpus.
-        rows: the lattice, with `entries` and `spans`.
-        entries: see `Lattice`.
-        spans: see `Lattice`.
-        p: shape (n_entries, 3), probability of each entry in each class.
-        step: shape (3, 3), probability of the next class (column) after a class (row).
-        stop: shape (3,), probability that the word ends after a class.
-        start: shape (3,), probability of the first class.
-        letters: shape (n_symbols,), probability of each symbol in a stem that is spelled out.
-        unknown: shape (longest + 1,), probability that a stem is spelled out and has this many symbols.
+
+class Model(NamedTuple):
+    """Probabilities.
+
+    Attributes:
+        p: shape (n_entries, 3), of each entry in each class.
+        step: shape (3, 3), of the next class (column) after a class (row).
+        stop: shape (3,), that the word ends after a class.
+        start: shape (3,), of the first class.
+        letters: shape (n_symbols,), of each symbol in a stem that is spelled out.
+        unknown: shape (longest + 1,), that a stem is spelled out and has this many symbols.
+    """
+
+    p: Doubles
+    step: Doubles
+    stop: Doubles
+    start: Doubles
+    letters: Doubles
+    unknown: Doubles
+
+
+class Expected(NamedTuple):
+    """What is found.
+
+    Attributes:
         counts: int64, shape (n_entries, 3); expected uses in units of 1 / FIXED_POINT are added here.
         moves: int64, shape (5, 3); expected steps (3 rows), stops and starts are added here, in the same unit.
         posterior: probability of a cut after each symbol is written here.
     """
+
+    counts: Longs
+    moves: Longs
+    posterior: npt.NDArray[np.float32]
+
+
+class _Weights(NamedTuple):
+    """Weights of a word's parts, shape (longest + 1, 3): see `expected_counts`."""
+
+    f: Doubles
+    enter: Doubles
+    b: Doubles
+
+
+@njit(nogil=True, allocates=True)
+def expected_counts(starts: Longs, arcs: Arcs, model: Model, expected: Expected) -> None:
+    """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
+
+    A way's weight is the product of `start` of its first class, of the probabilities of its pieces in their classes,
+    of `step` from each class to the next and of `stop` of its last class. A stem of n symbols is either an entry,
+    with ``(1 - unknown.sum()) * p``, or spelled out, with ``unknown[n]`` times the product of its `letters`. With q for
+    that probability of the piece from i to j in class c:
+
+        enter[0, c] = start[c]                  enter[i, c] = sum over d of f[i, d] * step[d, c]
+        f[j, c] = sum over i < j of enter[i, c] * q(i, j, c)
+        b[n, c] = stop[c]                       b[i, d] = sum over j > i, c of step[d, c] * q(i, j, c) * b[j, c]
+        total = sum over c of f[n, c] * stop[c], P(cut at i) = sum over c of f[i, c] * b[i, c] / total
+
+    Args:
+        starts: words of this call; `arcs` and the posterior are indexed by symbols of the whole corpus.
+        arcs: the lattice.
+        model: the probabilities.
+        expected: is added to.
+    """
     longest = 0
     for w in range(len(starts) - 1):
         longest = max(longest, starts[w + 1] - starts[w])
-    f = np.empty((longest + 1, 3))
-    b = np.empty((longest + 1, 3))
-    enter = np.empty((longest + 1, 3))
+    weights = _Weights(np.empty((longest + 1, 3)), np.empty((longest + 1, 3)), np.empty((longest + 1, 3)))
+    f, stop = weights.f, model.stop
     spelled_out = 0.0
-    for share in unknown:  # not `unknown.sum()`, with which numba imports SciPy and numpy.f2py: 19 MB, 0.2 s
+    for share in model.unknown:  # not `unknown.sum()`, with which numba imports SciPy and numpy.f2py: 19 MB, 0.2 s
         spelled_out += share
     known = 1 - spelled_out
     for w in range(len(starts) - 1):
         s = starts[w]
         n = starts[w + 1] - s
-        _forward(s, n, rows, entries, spans, p, step, start, letters, unknown, known, f, enter)
+        _forward(s, n, arcs, model, known, weights)
         total = f[n, 0] * stop[0] + f[n, 1] * stop[1] + f[n, 2] * stop[2]
-        posterior[s : s + n] = 0.0
+        expected.posterior[s : s + n] = 0.0
         if total > 0.0:
-            _backward(
-                s, n, rows, entries, spans, p, step, stop, letters, unknown, known,
-                f, enter, b, total, counts, moves, posterior,
-            )  # fmt: skip
+            _backward(s, n, arcs, model, known, weights, total, expected)
 
 
 @njit(nogil=True)
-def _forward(
-    s: int, n: int, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, start: Doubles,
-    letters: Doubles, unknown: Doubles, known: float, f: Doubles, enter: Doubles,
-) -> None:  # fmt: skip
+def _forward(s: int, n: int, arcs: Arcs, model: Model, known: float, weights: _Weights) -> None:
     """f[i, c]: weight of all ways to write the first i symbols that end with class c; enter: those going on with c."""
+    rows, entries, spans = arcs
+    p, step, _, start, letters, unknown = model
+    f, enter, _ = weights
     f[1 : n + 1] = 0.0
     for i in range(n):
         for c in range(3):
@@ -89,11 +131,13 @@ def _forward(
 
 @njit(nogil=True)
 def _backward(
-    s: int, n: int, rows: Ints, entries: Ints, spans: Bytes, p: Doubles, step: Doubles, stop: Doubles,
-    letters: Doubles, unknown: Doubles, known: float, f: Doubles, enter: Doubles, b: Doubles, total: float,
-    counts: Longs, moves: Longs, posterior: npt.NDArray[np.float32],
-) -> None:  # fmt: skip
+    s: int, n: int, arcs: Arcs, model: Model, known: float, weights: _Weights, total: float, expected: Expected
+) -> None:
     """b[i, c]: weight of all ways to write the rest after class c ends at i; adds up what both directions tell."""
+    rows, entries, spans = arcs
+    p, step, stop, _, letters, unknown = model
+    f, enter, b = weights
+    counts, moves, posterior = expected
     scale = FIXED_POINT / total
     for c in range(3):
         b[n, c] = stop[c]
@@ -164,7 +208,7 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
             p[t, c] = single_stem if c == 1 and lengths[t] == 1 else p[t, c] / total
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def best_splits(
     first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:

@@ -21,6 +21,9 @@ from mws_hf.kernels.arithmetic import column_sums, exps, log, logs
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.evidence.kernels import (
     FIXED_POINT,
+    Arcs,
+    Expected,
+    Model,
     best_splits,
     drop_arcs,
     expected_counts,
@@ -195,11 +198,11 @@ class LexiconView:
         counts = [np.zeros((len(state.p), 3), np.int64) for _ in shares]
         moves = np.zeros((len(counts), 5, 3), np.int64)
 
+        arcs = Arcs(state.rows, state.entries, state.spans)
+        model = Model(state.p, state.step, state.stop, state.start, self._letters, self._unknown)
+
         def work(starts: Longs, counted: Longs, moved: Longs) -> None:
-            expected_counts(
-                starts, state.rows, state.entries, state.spans, state.p, state.step, state.stop, state.start,
-                self._letters, self._unknown, counted, moved, posterior,
-            )  # fmt: skip
+            expected_counts(starts, arcs, model, Expected(counted, moved, posterior))
 
         list(self._pool.map(work, shares, counts, moves))
         for other in counts[1:]:

@@ -41,7 +41,7 @@ def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights:
     return value
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
     """Lower triangle of the negative Hessian."""
     n = len(weights)
@@ -72,7 +72,7 @@ def factorise(lower: Doubles) -> None:
             lower[a, b] = math.sqrt(total) if a == b else total / lower[b, b]
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def substitute(factor: Doubles, right: Doubles) -> Doubles:
     """Solve A x = right, given the Cholesky factor of A."""
     n = len(right)

@@ -41,7 +41,7 @@ def _rises(
             k += 1
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], scores: Doubles) -> None:
     """Add (value - mean) / standard deviation within each group to `scores`.
 

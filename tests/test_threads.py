@@ -64,3 +64,27 @@ def test_quotas_of_both_cgroup_versions(tmp_path, files, memberships, quota):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert cgroup_quota(tmp_path, memberships) == quota
+
+
+LEARN = """
+from mws_hf import MwSTrainer, WordCounts
+from mws_hf.pattern import WORD_PATTERN
+from tests.agglutinative import make_language
+words = dict.fromkeys((" " + word for word in make_language(n_stems=3000)), 1)
+MwSTrainer(vocab_size=1000, show_progress=False).learn(WordCounts.from_mapping(words, pattern=WORD_PATTERN))
+with open("/proc/self/status") as status:
+    print(next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) >> 10)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_does_not_grow_with_the_number_of_threads():
+    peaks = []
+    for threads in ("2", "2", "32"):  # the first run may have to compile
+        environment = {**os.environ, "MWS_NUM_THREADS": threads}
+        child = subprocess.run(
+            [sys.executable, "-c", LEARN], capture_output=True, text=True, check=True, env=environment, timeout=300
+        )
+        peaks.append(int(child.stdout))
+    assert peaks[2] < peaks[1] + 80  # MB; counts of their own for each thread would take 24 bytes an entry: 150 MB here

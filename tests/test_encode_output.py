@@ -23,6 +23,8 @@ from tests.processes import files_of, mws, one_line, start, tree, wait_for
 BACKEND = make_backend(random_merges(6, 150))
 LINES = [f"абв {k} гдаб ab’c\n" for k in range(300)]
 MEGABYTE = "".join(f"{k} абв гдаб ab\n" for k in range(50_000)).encode()
+SHARD = 500_000
+"""Bytes of a shard where there are to be several."""
 BIG = MEGABYTE * 14
 """Over four blocks: with one worker, one is written while the others wait."""
 
@@ -143,15 +145,15 @@ def test_truncated_and_missing_shards(finished, damage):
 
 
 def test_a_shard_that_a_crash_cut_off_is_encoded_again(tmp_path):
-    options = {"separator": EOS, "shard_size": 1}
-    encode_corpus(BACKEND, iter(LINES * 3000), tmp_path / "whole", **options)
-    encode_corpus(BACKEND, iter(LINES * 3000), tmp_path / "out", **options)
+    options = {"separator": EOS, "shard_size": 5000}
+    encode_corpus(BACKEND, iter(LINES * 10), tmp_path / "whole", **options)
+    encode_corpus(BACKEND, iter(LINES * 10), tmp_path / "out", **options)
     manifest = json.loads((tmp_path / "out" / "corpus.json").read_text(encoding="utf-8"))
     assert len(manifest["shards"]) > 3
     (tmp_path / "out" / "corpus.json").write_text(json.dumps({**manifest, "complete": False}), encoding="utf-8")
     os.truncate(tmp_path / "out" / "shard-00001.arrow", 100)
     first = (tmp_path / "out" / "shard-00000.arrow").stat().st_mtime_ns
-    encode_corpus(BACKEND, iter(LINES * 3000), tmp_path / "out", **options)
+    encode_corpus(BACKEND, iter(LINES * 10), tmp_path / "out", **options)
     assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == {
         p.name: p.read_bytes() for p in (tmp_path / "whole").iterdir()
     }
@@ -276,7 +278,7 @@ def first_shard(home):
 
 def fed(home):
     """`mws encode` of standard input that has written a shard and waits for more text."""
-    process = start("encode", home / "tok", "-", "-o", home / "out", "--shard-size", 1, "--workers", 1)
+    process = start("encode", home / "tok", "-", "-o", home / "out", "--shard-size", SHARD, "--workers", 1)
     process.stdin.write(BIG)
     process.stdin.flush()
     wait_for(first_shard(home), process)
@@ -286,7 +288,7 @@ def fed(home):
 def whole_and_interrupted(home):
     """The text as a file, what an undisturbed run makes of it, and whether `out` is the same."""
     (home / "big.txt").write_bytes(BIG)
-    encode_corpus(home / "tok", home / "big.txt", home / "undisturbed", shard_size=1)
+    encode_corpus(home / "tok", home / "big.txt", home / "undisturbed", shard_size=SHARD)
     return [{n: row[0] for n, row in tree(home / name).items()} for name in ("undisturbed", "out")]
 
 
@@ -300,7 +302,7 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path):
     with pytest.raises(MwSError, match="interrupted"):
         EncodedCorpus.open(tmp_path / "out")
     (tmp_path / "big.txt").write_bytes(BIG)
-    done = encode(tmp_path, tmp_path / "big.txt", "--shard-size", 1)
+    done = encode(tmp_path, tmp_path / "big.txt", "--shard-size", SHARD)
     assert done.returncode == 0, done.stderr
     undisturbed, resumed = whole_and_interrupted(tmp_path)
     assert resumed == undisturbed
@@ -310,7 +312,7 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path):
 def test_kill_9_in_a_replacement_keeps_the_old_corpus(finished):
     before = tree(finished / "out")
     process = start(
-        "encode", finished / "tok", "-", "-o", finished / "out", "--shard-size", 1, "--force", "--workers", 1
+        "encode", finished / "tok", "-", "-o", finished / "out", "--shard-size", SHARD, "--force", "--workers", 1
     )
     process.stdin.write(BIG)
     process.stdin.flush()
@@ -320,7 +322,7 @@ def test_kill_9_in_a_replacement_keeps_the_old_corpus(finished):
     assert {name: tree(finished / "out")[name] for name in before} == before
     EncodedCorpus.open(finished / "out")
     (finished / "big.txt").write_bytes(BIG)
-    assert encode(finished, finished / "big.txt", "--shard-size", 1, "--force").returncode == 0
+    assert encode(finished, finished / "big.txt", "--shard-size", SHARD, "--force").returncode == 0
     undisturbed, replaced = whole_and_interrupted(finished)
     assert replaced == undisturbed
 
@@ -358,9 +360,9 @@ def test_two_runs_at_once_never_mix(tmp_path):
     for name in ("a", "b"):
         texts[name] = MEGABYTE * 6 if name == "a" else MEGABYTE[::-1].decode("utf-8", "replace").encode() * 5
         (tmp_path / f"{name}.txt").write_bytes(texts[name])
-        encode_corpus(tmp_path / "tok", tmp_path / f"{name}.txt", tmp_path / name, shard_size=1)
+        encode_corpus(tmp_path / "tok", tmp_path / f"{name}.txt", tmp_path / name, shard_size=SHARD)
     made = {name: {n: row[0] for n, row in tree(tmp_path / name).items()} for name in texts}
-    arguments = ("-o", tmp_path / "out", "--shard-size", 1)
+    arguments = ("-o", tmp_path / "out", "--shard-size", SHARD)
     both = [start("encode", tmp_path / "tok", tmp_path / f"{name}.txt", *arguments) for name in texts]
     errors = [process.communicate(timeout=120)[1].decode() for process in both]
     codes = [process.returncode for process in both]

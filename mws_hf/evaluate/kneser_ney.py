@@ -1,4 +1,4 @@
-"""Interpolated modified Kneser-Ney n-gram models over integer ids, in sorted arrays; it knows nothing of tokenizers.
+"""Interpolated modified Kneser-Ney n-gram models over integer ids, in sorted arrays.
 
 The definitions are those of Chen & Goodman (1998) as KenLM computes them (Heafield et al. 2013, section 3). An n-gram
 is numbered level by level: its key is the number of its context, the n-gram one shorter that it begins with, times a

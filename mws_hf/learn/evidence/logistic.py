@@ -1,4 +1,4 @@
-"""Ridge logistic regression with soft targets by Newton's method, without BLAS; it knows nothing of words.
+"""Ridge logistic regression with soft targets by Newton's method, without BLAS.
 
 BLAS libraries differ in the order of their sums from machine to machine and stall when cores are shared; at this size
 (109 weights) plain loops are as fast, and with our own exp and log they give the same digits on every machine.

@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate
 from mws_hf.errors import MwSError
 from mws_hf.hub import absent_from_hub, refuse_unreachable
-from mws_hf.tokenizer_file import check_directory, load_json
+from mws_hf.tokenizer_file import TOKENIZER_FILE, check_directory, load_json
 
 STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"
@@ -84,6 +86,16 @@ def uses_stock_module(config: dict[str, Any]) -> bool:
 def write_config(path: Path, config: Mapping[str, Any]) -> None:
     """Write a tokenizer_config.json in a fixed order."""
     path.write_text(json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _without_past_calls(file: Path, backend: Tokenizer | None) -> None:
+    """Write a tokenizer.json again where a past call's truncation or padding went into it: bare readers obey them."""
+    if backend is None or (backend.truncation is None and backend.padding is None):
+        return
+    bare = Tokenizer.from_str(backend.to_str())
+    bare.no_truncation()
+    bare.no_padding()
+    file.write_text(bare.to_str(pretty=True), encoding="utf-8", newline="\n")
 
 
 def surrogate_error(inputs: Any) -> MwSError | None:
@@ -175,6 +187,7 @@ class PortableMixin:
             module = directory / f"{STOCK_MODULE}.py"
             module.write_text(STOCK_SOURCE, encoding="utf-8")
             files = (*files, str(module))
+        _without_past_calls(directory / f"{prefix}{TOKENIZER_FILE}", getattr(self, "backend_tokenizer", None))
         # tokenizer.json holds the added tokens; this second copy would go stale beside it
         (directory / f"{prefix}added_tokens.json").unlink(missing_ok=True)
         return tuple(file for file in files if Path(file).is_file())

@@ -6,10 +6,11 @@ that differs on 17,480 rare letters would give other ids. Everything between a p
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
 from mws_hf.backend import base_vocab, build_backend, check_merges, check_vocab, tables_of
+from mws_hf.leading_space import settle_leading_space, without_leading_space
 from mws_hf.merging import merge, ranked, with_bytes
 from mws_hf.portable import PortableMixin, surrogate_error
 from mws_hf.tokenization_mws_fast import read_merges, read_vocab
@@ -59,7 +61,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     """The readable oracle: a `PreTrainedTokenizer` with the same ids as `MwSTokenizerFast`, token for token.
 
     It has no offsets, no word ids and no `train_new_from_iterator`, and is about ten times slower.
-    Its directories hold tokenizer.json too, so that every client loads them.
+    Its directories hold tokenizer.json too, so that every client loads them. Words given one by one are cut as behind a
+    space, and `add_prefix_space` works, as there.
 
     Args:
         vocab_file: vocabulary.json (token -> id); not used when there is a tokenizer file.
@@ -88,7 +91,6 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         "tokenizer_file": "tokenizer.json",
     }
     model_input_names = ["input_ids", "attention_mask"]
-    add_prefix_space = False
 
     def __init__(
         self,
@@ -114,7 +116,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._merges = merges
         self._ranks = ranked(merges)
         self._tokens = {number: token for token, number in self._vocab.items()}
-        self._split, self._normalizer = backend.pre_tokenizer, backend.normalizer
+        spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
+        self._split, self._normalizer = without_leading_space(backend.pre_tokenizer), backend.normalizer
+        self._words_given = False  # whether the text in hand is one of several words
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
         kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
         kwargs.setdefault("special_tokens_pattern", "none")
@@ -132,6 +136,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             added_tokens_decoder=added,
             **kwargs,
         )
+        self.add_prefix_space = spaced
 
     @property
     def vocab_size(self) -> int:
@@ -154,9 +159,28 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         tokens: list[str] = super().tokenize(text, **kwargs)
         return tokens
 
+    def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
+        with self._words(kwargs.get("is_split_into_words", False)):
+            return super()._encode_plus(*args, **kwargs)
+
+    def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
+        with self._words(kwargs.get("is_split_into_words", False)):
+            return super()._batch_encode_plus(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _words(self, given: bool) -> Iterator[None]:
+        """Cut each text as behind a space meanwhile, if words are given one by one."""
+        before, self._words_given = self._words_given, self._words_given or given
+        try:
+            yield
+        finally:
+            self._words_given = before
+
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
         if self._normalizer is not None:
             text = self._normalizer.normalize_str(text)
+        if (self.add_prefix_space or self._words_given) and text and not text.startswith(" "):
+            text = " " + text
         return [token for word, _ in self._split.pre_tokenize_str(text) for token in self._cut(word)]
 
     def _cut(self, word: str) -> list[str]:
@@ -183,6 +207,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         """The same tokenizer as a stock `tokenizers.Tokenizer`, with the same ids."""
         backend = build_backend(self._vocab, self._merges)
         backend.pre_tokenizer, backend.normalizer = self._split, self._normalizer
+        settle_leading_space(backend, self.add_prefix_space)
         for token in self.added_tokens_decoder.values():  # by id, so that new ones get the ids they have here
             added = copy.deepcopy(token) if isinstance(token, AddedToken) else AddedToken(token)
             (backend.add_special_tokens if added.special else backend.add_tokens)([added])

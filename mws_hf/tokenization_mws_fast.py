@@ -13,6 +13,7 @@ from transformers import PreTrainedTokenizerFast
 
 from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of
 from mws_hf.errors import MwSError
+from mws_hf.leading_space import leading_space, settle_leading_space
 from mws_hf.portable import PortableMixin, surrogate_error
 from mws_hf.tokenizer_file import load_json, refuse_empty
 from mws_hf.training_record import write_record
@@ -26,7 +27,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     Everything of `transformers.PreTrainedTokenizerFast` works: offsets, word ids, padding, truncation, chat templates,
     added tokens, pickling. Unlike the stock class it names a lone surrogate's position, saves atomically, and learns
-    MwS merges in `train_new_from_iterator`.
+    MwS merges in `train_new_from_iterator`. Words given one by one (`is_split_into_words=True`, as for labels of words)
+    are cut as behind a space in running text, the first one too, as RoBERTa's are; `word_ids()` and offsets are those
+    of the words given. The stock class does so only where `add_prefix_space=True` was saved.
 
     Args:
         vocab: token -> id, or the path of a JSON file of it; the 256 byte tokens alone when absent.
@@ -37,7 +40,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         pad_token: as above.
         clean_up_tokenization_spaces: True would drop spaces before punctuation when decoding.
         **kwargs: those of `transformers.PreTrainedTokenizerFast`; `tokenizer_object` or `tokenizer_file` replace
-            `vocab` and `merges`; `pattern` and `normalization` go to `build_backend`.
+            `vocab` and `merges`; `pattern` and `normalization` go to `build_backend`; `add_prefix_space` puts a space
+            before the text and behind each added token where none stands (see `leading_space`), is saved in
+            tokenizer.json, and decoding gives that space back.
 
     Raises:
         MwSError: the vocabulary and merges are inconsistent.
@@ -67,6 +72,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         **kwargs: Any,
     ) -> None:
         options = {key: kwargs.pop(key) for key in ("pattern", "normalization") if key in kwargs}
+        kwargs.pop("fix_mistral_regex", None)  # there is nothing to mend, and 5.0 stops at it
         if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
             if vocab is None:
                 refuse_empty(kwargs.get("name_or_path"))
@@ -80,6 +86,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             clean_up_tokenization_spaces=clean_up_tokenization_spaces,
             **kwargs,
         )
+        self.add_prefix_space = settle_leading_space(self._tokenizer, kwargs.get("add_prefix_space"))
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
@@ -90,17 +97,24 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         native: dict[str, Any] = super().convert_to_native_format(trust_remote_code=trust_remote_code, **kwargs)
         return native
 
+    @classmethod
+    def _patch_mistral_regex(cls, tokenizer: Any, *_: Any, **__: Any) -> Any:
+        """Keep the split pattern: transformers would call it incorrect beside some models, or put Mistral's there."""
+        return tokenizer
+
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
         with_names = (*args, *kwargs.values())
         try:
-            return super()._encode_plus(*args, **kwargs)
+            with leading_space(self._tokenizer, kwargs.get("is_split_into_words", False)):
+                return super()._encode_plus(*args, **kwargs)
         except TypeError as error:
             raise (surrogate_error(with_names) or error) from None
 
     def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
         with_names = (*args, *kwargs.values())
         try:
-            return super()._batch_encode_plus(*args, **kwargs)
+            with leading_space(self._tokenizer, kwargs.get("is_split_into_words", False)):
+                return super()._batch_encode_plus(*args, **kwargs)
         except TypeError as error:
             raise (surrogate_error(with_names) or error) from None
 
@@ -137,7 +151,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         found = new.backend_tokenizer.get_vocab(with_added_tokens=True)
         special = sorted(found, key=lambda token: found[token])
         settings, vocabulary = read_settings({**kwargs, "vocab_size": vocab_size, "special_tokens": special})
-        texts, pattern = _normalized(text_iterator, self.backend_tokenizer), pattern_of(self.backend_tokenizer)
+        bare = Tokenizer.from_str(self.backend_tokenizer.to_str())
+        settle_leading_space(bare, False)
+        texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
         counts = count_documents(texts, pattern=pattern, length=length, show_progress=show_progress)
         learned = learn(counts, settings, vocabulary, show_progress=show_progress)
         vocab = base_vocab(special, learned.alphabet, learned.merges)

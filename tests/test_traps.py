@@ -2,6 +2,7 @@
 
 import json
 import logging
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,9 @@ from mws_hf.backend import base_vocab
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 
-BOTH = pytest.mark.parametrize("make", [small_fast, small_slow])
+BOTH = pytest.mark.parametrize(
+    "make", [partial(make, alphabet=kind) for make in (small_fast, small_slow) for kind in ("characters", "bytes")]
+)
 WORDS = ["Перечитать", "перечит", "the", "漢", "п'ять", "12345", "<|user|>", "!!"]
 
 
@@ -29,9 +32,10 @@ def test_words_given_one_by_one_are_cut_as_in_running_text(make):
 
 @given(st.lists(st.sampled_from([*WORDS, *"абв", "", " чит", "a b", "\n", "\ufeff"])))
 def test_both_classes_cut_lists_of_words_alike(words):
-    fast, slow = small_fast(), small_slow()
-    cut = [each(["a", *words], is_split_into_words=True)["input_ids"] for each in (fast, slow)]
-    assert cut[0] == cut[1]
+    for kind in ("characters", "bytes"):
+        fast, slow = small_fast(alphabet=kind), small_slow(alphabet=kind)
+        cut = [each(["a", *words], is_split_into_words=True)["input_ids"] for each in (fast, slow)]
+        assert cut[0] == cut[1]
 
 
 def test_word_ids_and_offsets_are_those_of_the_words_given():

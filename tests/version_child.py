@@ -49,10 +49,10 @@ def load(job):
 def save(folder):
     import transformers
 
-    from tests.small_tokenizers import ADVERSARIAL, PATTERNS, small_fast, small_slow
+    from tests.small_tokenizers import ADVERSARIAL, VARIANTS, small_fast, small_slow
 
-    for name, pattern in PATTERNS.items():
-        fast, slow = small_fast(pattern), small_slow(pattern)
+    for name, options in VARIANTS.items():
+        fast, slow = small_fast(**options), small_slow(**options)
         for tokenizer in (fast, slow):
             tokenizer.add_tokens(["<new>"])
             kind = "fast" if tokenizer.is_fast else "slow"
@@ -62,6 +62,13 @@ def save(folder):
                 for text in ADVERSARIAL:
                     assert again.encode(text) == fast.encode(text), (transformers.__version__, kind, text)
                     assert again.decode(again.encode(text)) == text
+            words = ["перечит", "漢", "<|user|>", "the"]
+            assert tokenizer(words, is_split_into_words=True) == fast(words, is_split_into_words=True)
+            assert tokenizer(words[3:], is_split_into_words=True)["input_ids"] == fast.encode(" the")
+            assert (
+                tokenizer([words] * 2, is_split_into_words=True)["input_ids"][1]
+                == fast(words, is_split_into_words=True)["input_ids"]
+            )
             try:
                 tokenizer("ab\ud800")
             except ValueError as error:

@@ -28,7 +28,7 @@ COMMANDS = {
         "import_notebook_command",
         "The original notebook's artifact to a tokenizer.",
     ),
-    "export": ("mws_hf.commands.notebook", "export_notebook_command", "A tokenizer to the notebook's two files."),
+    "export": ("mws_hf.commands.export", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
     "warmup": ("mws_hf.commands.warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }
 """Name -> module, function, line in the list of commands."""

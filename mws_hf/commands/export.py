@@ -1,0 +1,140 @@
+"""`mws export`: a tokenizer directory for clients that do not read tokenizer.json, and in the notebook's layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mws_hf.atomic import check_output
+from mws_hf.commands.figures import counted
+from mws_hf.commands.outputs import files_in, refuse_overwriting, tokenizer_files
+from mws_hf.errors import MwSError
+
+Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
+
+
+def export(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="What to write: a file for gguf, else a folder.", show_default=False),
+    ],
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="gguf: llama.cpp; byte-level: the same ids where no rare character occurs."),
+    ] = "notebook",
+    sample: Annotated[
+        Path | None,
+        typer.Option(
+            help="Text to compare on, besides the built-in sample; its first 1,000 lines.", show_default=False
+        ),
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(help="byte-level only: another split pattern, such as llama3.", show_default=False),
+    ] = None,
+) -> None:
+    """Write a tokenizer for other clients; one that a format cannot carry exactly is refused, with the reason.
+
+    Before anything is written, ids and texts are compared with `tokenizers` on a sample: those of gguf with llama.cpp
+    (`pip install llama-cpp-python`), those of tiktoken with tiktoken. gguf and tiktoken take byte-level tokenizers.
+
+    For example:
+
+        mws export out/russian --format byte-level --pattern llama3 -o out/russian-bytes
+
+        mws export out/russian-bytes --format gguf -o russian.gguf --sample text.txt
+
+        mws export out/imported --output notebook/
+    """
+    if not directory.exists():
+        raise MwSError(f"{directory}: no such tokenizer directory")
+    if pattern is not None and form != "byte-level":
+        raise MwSError("--pattern goes with --format byte-level; the other formats keep the pattern there")
+    check_output(output, folder=form != "gguf")
+    if form == "notebook":
+        _to_notebook(directory, output)
+    elif form == "byte-level":
+        _to_byte_level(directory, output, sample, pattern)
+    else:
+        _to_client(directory, output, form, sample)
+
+
+def _to_notebook(directory: Path, output: Path) -> None:
+    from mws_hf.backend import pattern_of
+    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
+    from mws_hf.pattern import GPT4_PATTERN
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+
+    refuse_overwriting(files_in(output, (VOCABULARY_FILE, MERGES_FILE)), directory, list(directory.glob("*.json")))
+    tokenizer = MwSTokenizerFast.from_pretrained(str(directory))
+    export_notebook(tokenizer, output)
+    if pattern_of(tokenizer.backend_tokenizer) != GPT4_PATTERN:
+        typer.echo(
+            "its split pattern is not the notebook's: `mws import` reads it from merges.json, the notebook does not",
+            err=True,
+        )
+    typer.echo(f"{output}: {VOCABULARY_FILE}, {MERGES_FILE}")
+
+
+def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
+    from mws_hf.export.byte_level import to_byte_level_backend
+    from mws_hf.export.comparison import compare
+    from mws_hf.sample_texts import sample_texts
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+
+    refuse_overwriting(tokenizer_files(output), directory, [directory / "tokenizer.json"], sample)
+    old = MwSTokenizerFast.from_pretrained(str(directory))
+    new = to_byte_level_backend(old.backend_tokenizer, pattern)
+    found = compare(old.backend_tokenizer, sample_texts(sample), lambda text: new.encode(text).ids, new.decode)
+    shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
+    typer.echo(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", err=True)
+    tokenizer = MwSTokenizerFast(tokenizer_object=new, **_settings(old))
+    tokenizer.chat_template = old.chat_template
+    tokenizer.save_pretrained(str(output))
+    typer.echo(f"{output}: {counted(len(tokenizer), 'token')}, byte-level")
+
+
+def _settings(tokenizer: Any) -> dict[str, Any]:
+    """What of a tokenizer's settings is not in tokenizer.json: special roles, sides, the longest text."""
+    names = ("model_max_length", "padding_side", "truncation_side", "clean_up_tokenization_spaces", "model_input_names")
+    return {**tokenizer.special_tokens_map, **{name: getattr(tokenizer, name) for name in names}}
+
+
+def _to_client(directory: Path, output: Path, form: Format, sample: Path | None) -> None:
+    from mws_hf.export.gguf_file import write_gguf
+    from mws_hf.export.tiktoken_file import MODULE_FILE, RANKS_FILE, write_tiktoken
+    from mws_hf.sample_texts import sample_texts
+    from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+
+    folder = directory if directory.is_dir() else directory.parent
+    file = folder / TOKENIZER_FILE if directory.is_dir() else directory
+    written = [output] if form == "gguf" else files_in(output, (RANKS_FILE, MODULE_FILE))
+    refuse_overwriting(written, directory, list(folder.glob("*")), sample)
+    backend, texts = read_tokenizer(file), sample_texts(sample)
+    if form == "gguf":
+        roles = _roles(load_settings(folder / CONFIG_FILE), folder / "chat_template.jinja")
+        found = write_gguf(backend, roles, output, texts, folder.resolve().name)
+        reader = "llama-cpp-python"
+    else:
+        found = write_tiktoken(backend, output, texts, folder.resolve().name)
+        reader = "tiktoken"
+    if found is None:
+        typer.echo(f"not compared, for {reader} is not installed: pip install {reader}", err=True)
+    else:
+        typer.echo(f"{reader} gives the same ids on all {found.texts:,} texts of the sample", err=True)
+    typer.echo(f"{output}: {counted(backend.get_vocab_size(), 'token')}, {form}")
+
+
+def _roles(settings: dict[str, Any], template: Path) -> dict[str, str]:
+    """Role -> special token, and the chat template."""
+    roles = {}
+    for role, token in settings.items():
+        content = token.get("content") if isinstance(token, dict) else token
+        if isinstance(content, str) and (role.endswith("_token") or role == "chat_template"):
+            roles[role] = content
+    if template.is_file():
+        roles["chat_template"] = template.read_text(encoding="utf-8")
+    return roles

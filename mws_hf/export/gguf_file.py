@@ -1,0 +1,147 @@
+"""A vocabulary-only GGUF file for llama.cpp and what is built on it (Ollama, LM Studio), by the `gguf` package.
+
+It is read back with llama.cpp's own tokenizer, from `llama-cpp-python`, before it takes its place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from mws_hf.atomic import atomic_path
+from mws_hf.errors import MwSError
+from mws_hf.export.byte_tables import ByteTables, byte_tables
+from mws_hf.export.comparison import Comparison, compare, refuse_differences
+from mws_hf.pattern import GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN
+
+PRE_TYPES = {LLAMA3_PATTERN: "dbrx", GPT4_PATTERN: "dbrx", O200K_PATTERN: "gpt-4o"}
+"""Split pattern -> the name that llama.cpp knows it by.
+
+``dbrx`` is Llama 3's pattern without its `ignore_merges`; GPT-4's splits alike. Any other pattern is unknown there.
+"""
+
+_NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4  # gguf.TokenType
+
+
+def write_gguf(
+    backend: Tokenizer, roles: Mapping[str, str], output: str | os.PathLike[str], texts: list[str], name: str
+) -> Comparison | None:
+    """Write the vocabulary as a GGUF file that llama.cpp reads with the same ids, or nothing.
+
+    Args:
+        backend: a byte-level tokenizer.
+        roles: ``{"eos_token": "<|endoftext|>", ...}``, and ``chat_template``.
+        output: the file.
+        texts: what both tokenizers must agree on.
+        name: of the model, for people.
+
+    Returns:
+        What was compared, or None where `llama-cpp-python` is not installed.
+
+    Raises:
+        MwSError: the tokenizer cannot be carried exactly, or the `gguf` package is missing.
+    """
+    tables = byte_tables(backend)
+    pre_type = PRE_TYPES.get(tables.pattern)
+    if pre_type is None:
+        raise MwSError(
+            "llama.cpp has no such split pattern, only gpt4, llama3 and o200k; train with --pattern llama3 "
+            "or write a tokenizer that splits so with `mws export DIR --format byte-level --pattern llama3`"
+        )
+    with atomic_path(output) as temporary:
+        _write(tables, pre_type, roles, temporary, name)
+        found = read_back(backend, temporary, texts)
+        if found is not None:
+            refuse_differences(found, "llama.cpp", "keep to clients that read tokenizer.json")
+    return found
+
+
+def _write(tables: ByteTables, pre_type: str, roles: Mapping[str, str], file: Path, name: str) -> None:
+    try:
+        from gguf import GGUFWriter
+    except ImportError as error:
+        raise MwSError("writing GGUF needs the package gguf; install it with: pip install 'mws-hf[gguf]'") from error
+
+    kinds = [_NORMAL] * len(tables.tokens)
+    for number, token in tables.added.items():
+        kinds[number] = _CONTROL if token.special else _USER_DEFINED
+    writer = GGUFWriter(file, "llama")
+    writer.add_name(name)
+    writer.add_vocab_size(len(tables.tokens))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(pre_type)
+    writer.add_token_list(tables.tokens)
+    writer.add_token_types(kinds)
+    writer.add_token_merges([f"{left} {right}" for left, right in tables.merges])
+    ids = {role: tables.tokens.index(token) for role, token in roles.items() if token in tables.tokens}
+    end = ids.get("eos_token")
+    begin = ids.get("bos_token", end)  # llama.cpp would take token 11
+    pad = ids.get("pad_token")
+    for place, add in (
+        (begin, writer.add_bos_token_id),
+        (end, writer.add_eos_token_id),
+        (pad, writer.add_pad_token_id),
+    ):
+        if place is not None:
+            add(place)
+    writer.add_add_bos_token(False)
+    writer.add_add_eos_token(False)
+    if roles.get("chat_template"):
+        writer.add_chat_template(roles["chat_template"])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+
+
+def read_back(backend: Tokenizer, file: Path, texts: list[str]) -> Comparison | None:
+    """Compare llama.cpp's tokenizer with `tokenizers`; None where it is not installed.
+
+    Raises:
+        MwSError: llama.cpp cannot load the file.
+    """
+    try:
+        import llama_cpp
+    except ImportError:
+        return None
+    llama_cpp.llama_log_set(_silence(llama_cpp), None)
+    options = llama_cpp.llama_model_default_params()
+    options.vocab_only = True
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(file), options)
+    if not model:
+        raise MwSError("llama.cpp cannot load the vocabulary that was written; a newer llama-cpp-python may")
+    try:
+        vocab = llama_cpp.llama_model_get_vocab(model)
+        return compare(backend, texts, partial(_encode, llama_cpp, vocab), partial(_decode, llama_cpp, vocab))
+    finally:
+        llama_cpp.llama_model_free(model)
+
+
+def _encode(llama_cpp: Any, vocab: Any, text: str) -> list[int]:
+    data = text.encode()
+    room = len(data) + 8
+    ids = (llama_cpp.llama_token * room)()
+    number = llama_cpp.llama_tokenize(vocab, data, len(data), ids, room, False, True)
+    return list(ids[:number])
+
+
+def _decode(llama_cpp: Any, vocab: Any, ids: list[int]) -> str:
+    """The pieces of the tokens, as llama.cpp streams; its `llama_detokenize` drops spaces before points and commas."""
+    pieces = []
+    for token in ids:
+        size = -llama_cpp.llama_token_to_piece(vocab, token, None, 0, 0, True)  # minus the length
+        room = ctypes.create_string_buffer(size)
+        llama_cpp.llama_token_to_piece(vocab, token, room, size, 0, True)
+        pieces.append(room.raw)
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+@cache
+def _silence(llama_cpp: Any) -> Any:
+    """A logger that says nothing; llama.cpp keeps no reference to it."""
+    return llama_cpp.llama_log_callback(lambda *_: None)

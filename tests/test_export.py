@@ -1,0 +1,138 @@
+"""`mws export`: what other programs' own tokenizers make of the files, and what is refused."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+from typer.testing import CliRunner
+
+from mws_hf.backend import build_backend, tokenizer_tables
+from mws_hf.commands.app import app
+from mws_hf.errors import MwSError
+from mws_hf.export.byte_level import to_byte_level_backend
+from mws_hf.export.gguf_file import write_gguf
+from mws_hf.export.tiktoken_file import write_tiktoken
+from mws_hf.sample_texts import NATURAL, sample_texts
+from tests.small_tokenizers import ADVERSARIAL, ALPHABET, small_fast
+
+TEXTS = [text for text in (*ADVERSARIAL, *sample_texts()) if text and "'ſ" not in text]
+
+
+def mws(*arguments):
+    return CliRunner().invoke(app, ["export", *map(str, arguments)])
+
+
+@pytest.fixture
+def in_bytes():
+    return small_fast("llama3", alphabet="bytes")
+
+
+@pytest.mark.parametrize("pattern", ["llama3", "gpt4"])
+def test_llama_cpp_gives_the_same_ids_and_texts(pattern, tmp_path):
+    pytest.importorskip("gguf")
+    llama_cpp = pytest.importorskip("llama_cpp")
+    tokenizer = small_fast(pattern, alphabet="bytes")
+    tokenizer.chat_template = "{{ messages }}"
+    tokenizer.add_tokens(["<new>"])
+    tokenizer.save_pretrained(tmp_path / "bytes")
+    result = mws(tmp_path / "bytes", "--format", "gguf", "-o", tmp_path / "x.gguf")
+    assert (result.exit_code, result.stdout) == (0, f"{tmp_path / 'x.gguf'}: {len(tokenizer)} tokens, gguf\n")
+    model = llama_cpp.Llama(str(tmp_path / "x.gguf"), vocab_only=True, verbose=False)
+    for text in [*TEXTS, "чит<new>чит"]:
+        ids = model.tokenize(text.encode(), add_bos=False, special=True)
+        assert ids == tokenizer.encode(text)
+        assert model.detokenize(ids, special=True).decode() == text
+    assert (model.token_eos(), model.token_bos()) == (tokenizer.eos_token_id, tokenizer.eos_token_id)
+    assert model.metadata["tokenizer.chat_template"] == "{{ messages }}"
+    assert model.n_vocab() == len(tokenizer)
+
+
+def test_tiktoken_loads_the_folder_with_the_same_ids(in_bytes, tmp_path, monkeypatch):
+    pytest.importorskip("tiktoken")
+    in_bytes.save_pretrained(tmp_path / "bytes")
+    result = mws(tmp_path / "bytes", "--format", "tiktoken", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.stderr
+    monkeypatch.syspath_prepend(tmp_path / "out")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    sys.modules.pop("load_tiktoken", None)
+    encoding = importlib.import_module("load_tiktoken").encoding
+    for text in TEXTS:
+        assert encoding.encode(text, allowed_special="all") == in_bytes.encode(text)
+        assert encoding.decode(in_bytes.encode(text)) == text
+    assert encoding.n_vocab == len(in_bytes)
+
+
+def test_byte_level_keeps_every_id_and_every_text(tmp_path):
+    old = small_fast(add_prefix_space=False)
+    old.chat_template = "{{ messages }}"
+    old.add_tokens(["<new>"])
+    old.save_pretrained(tmp_path / "old")
+    result = mws(tmp_path / "old", "--format", "byte-level", "-o", tmp_path / "new")
+    assert result.exit_code == 0
+    stock = AutoTokenizer.from_pretrained(tmp_path / "new")
+    known = set(ALPHABET)
+    for text in [*ADVERSARIAL, *TEXTS, "чит<new>чит"]:
+        assert stock.decode(stock.encode(text)) == text
+        if set(text) <= known:
+            assert stock.encode(text) == old.encode(text)
+    assert (stock.eos_token_id, stock.pad_token_id, stock.chat_template) == (0, 1, "{{ messages }}")
+    differing = [text for text in sample_texts() if stock.encode(text) != old.encode(text)]
+    assert differing and f"ids differ on {len(differing)} of {len(sample_texts())} texts" in result.stderr
+
+
+def test_byte_level_export_with_another_pattern_goes_on_to_llama_cpp(tmp_path):
+    pytest.importorskip("gguf")
+    small_fast().save_pretrained(tmp_path / "old")
+    assert mws(tmp_path / "old", "--format", "byte-level", "--pattern", "llama3", "-o", tmp_path / "new").exit_code == 0
+    assert mws(tmp_path / "new", "--format", "gguf", "-o", tmp_path / "x.gguf").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: small_fast(), "byte-level tokenizers only"),
+        (lambda: small_fast(alphabet="bytes"), "no such split pattern"),
+        (lambda: small_fast("llama3", "nfc", alphabet="bytes"), "normalizer"),
+        (lambda: small_fast("llama3", alphabet="bytes", add_prefix_space=True), "add_prefix_space"),
+    ],
+)
+def test_what_llama_cpp_would_read_otherwise_is_refused(make, reason, tmp_path):
+    pytest.importorskip("gguf")
+    with pytest.raises(MwSError, match=reason):
+        write_gguf(make().backend_tokenizer, {}, tmp_path / "x.gguf", list(NATURAL), "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_difference_found_on_the_sample_stops_the_export(tmp_path):
+    """llama.cpp folds no case, so an apostrophe before a long s is no English ending there."""
+    pytest.importorskip("gguf")
+    pytest.importorskip("llama_cpp")
+    backend = build_backend(*tokenizer_tables([], "ſy", [("ſ", "y")], "bytes"), "llama3")
+    with pytest.raises(MwSError, match='other ids on 1 of 2 texts, "x\'ſy" for one'):
+        write_gguf(backend, {}, tmp_path / "x.gguf", ["ſy", "x'ſy"], "x")
+    assert not list(tmp_path.iterdir())
+    write_gguf(backend, {}, tmp_path / "x.gguf", ["ſy"], "x")
+
+
+def test_tiktoken_refuses_ids_that_are_no_ranks(tmp_path):
+    new = to_byte_level_backend(small_fast("llama3").backend_tokenizer)
+    with pytest.raises(MwSError, match="later merge has a smaller id"):
+        write_tiktoken(new, tmp_path / "out", list(NATURAL), "x")
+    assert not (tmp_path / "out").exists()
+
+
+def test_misuse_is_told_in_one_line(in_bytes, tmp_path):
+    in_bytes.save_pretrained(tmp_path / "bytes")
+    for arguments, reason in [
+        ((tmp_path / "absent", "-o", tmp_path / "x"), "no such tokenizer directory"),
+        ((tmp_path / "bytes", "--format", "gguf", "--pattern", "llama3", "-o", tmp_path / "x"), "--pattern goes with"),
+        ((tmp_path / "bytes", "--format", "byte-level", "-o", tmp_path / "x"), "byte-level already"),
+        ((tmp_path / "bytes", "--format", "gguf", "-o", tmp_path / "bytes" / "tokenizer.json"), "written over"),
+    ]:
+        result = mws(*arguments)
+        assert isinstance(result.exception, MwSError) and reason in str(result.exception)
+    assert Tokenizer.from_file(str(tmp_path / "bytes" / "tokenizer.json"))

@@ -1,52 +1,71 @@
-"""Do other programs read a tokenizer directory as AutoTokenizer does: JavaScript libraries, streaming decoders.
+"""Do other programs read tokenizer directories as `tokenizers` does: ids and decoded text, client by client.
 
-    python scripts/check_clients.py out/my-tokenizer --text 'corpus/*.txt'
+    python scripts/check_clients.py out/characters out/bytes --text '../shared/data/text/*.txt.gz'
 
-Encodes lines of the texts, hard cases and random Unicode with AutoTokenizer, and compares, id by id and text by text:
+Lines of the texts, the built-in sample of `mws_hf.sample_texts` and random Unicode go through every client that can be
+had: Python ones by pip into virtual environments below --work (llama-cpp-python is compiled, which takes minutes),
+JavaScript ones by npm (Node.js 18 or later). llama.cpp and tiktoken get what `mws export` writes, where it is exact.
 
-* transformers.js 3 and 4 and @huggingface/tokenizers, installed by npm into --work (Node.js 18 or later is needed);
-* `tokenizers.decoders.DecodeStream`, one id at a time, as inference servers stream;
-* `convert_tokens_to_string`, as the slower streaming path of vLLM does.
-
-Writes scripts/results/clients.md; exit code 1 when anything differs. Special tokens are not added.
+Writes scripts/results/clients.md and clients.json; exit code 1 when a client gives other ids without refusing.
+Special tokens are not added. What cannot be installed is named with the reason.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
-import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import venv
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer
-from tokenizers.decoders import DecodeStream
-from transformers import AutoTokenizer
 
 import mws_hf
 from mws_hf.atomic import write_text
 from mws_hf.corpus.files import expand_paths
 from mws_hf.corpus.readers import read_lines
 from mws_hf.errors import MwSError
+from mws_hf.sample_texts import NATURAL, sample_texts
 
 PACKAGES = ("@huggingface/transformers@3.8.1", "@huggingface/transformers@4.3.1", "@huggingface/tokenizers@0.2.0")
-CHECK = Path(__file__).parent / "clients" / "check.mjs"
-HARD = (
-    "Don't stop: it's we'll THEY'VE 's 'S 'll x'Re ’s",
-    "п'ять слов’я об’єкт",
-    "  two   spaces\n\n\nlines\r\n\ttab ",
-    "1234567 12,5% — «цитата»… „so“ ‘a’",
-    "漢字かな交じり文 한국어 ไทย हिन्दी नमस्ते ქართული հայերեն",
-    "😀👨‍👩‍👧‍👦 e\u0301 й и\u0306 ﬁ ſ K Å",
-    "\u00a0\u2028x\u200b\ufeff\u0000",
-    " ",
-    "\n",
-    "<|endoftext|> a <|endoftext|>",
+CHECKS = Path(__file__).parent / "clients"
+
+
+class Client(NamedTuple):
+    """A Python client: its name, the environment it goes into, what pip installs, and how check.py calls it."""
+
+    name: str
+    environment: str
+    requirements: tuple[str, ...]
+    call: str
+    reads: str = "directory"
+
+
+CLIENTS = (
+    Client("tokenizers", "clients", ("tokenizers",), "tokenizers"),
+    Client("tokenizers, DecodeStream", "clients", ("tokenizers",), "decode_stream"),
+    *(
+        Client(f"transformers {version}", f"transformers-{version}", (requirement, "jinja2"), "transformers")
+        for version, requirement in [
+            *((number, f"transformers=={number}") for number in ("4.51.3", "4.57.6", "5.0.0")),
+            ("5.x", "transformers>=5.23,<6"),
+        ]
+    ),
+    Client("transformers, convert_tokens_to_string", "transformers-5.x", (), "convert_tokens_to_string"),
+    Client("kitoken", "clients", ("kitoken",), "kitoken"),
+    Client("fastokens", "clients", ("fastokens",), "fastokens"),
+    Client("llguidance", "clients", ("llguidance",), "llguidance"),
+    Client("gigatoken", "clients", ("gigatoken",), "gigatoken"),
+    Client("tokie", "clients", ("tokie",), "tokie"),
+    Client("OpenVINO tokenizers", "clients", ("openvino-tokenizers", "transformers"), "openvino"),
+    Client("onnxruntime-extensions", "clients", ("onnxruntime-extensions",), "onnxruntime_extensions"),
+    Client("tiktoken, mws export", "clients", ("tiktoken",), "tiktoken", "tiktoken"),
+    Client("llama.cpp, mws export", "clients", ("llama-cpp-python",), "llama_cpp", "gguf"),
 )
 
 
@@ -54,100 +73,141 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="directories with tokenizer.json")
     parser.add_argument("--text", nargs="*", default=[], help="files whose first lines are encoded")
-    parser.add_argument("--lines", type=int, default=500, help="of each file")
-    parser.add_argument("--random", type=int, default=500, help="random strings")
-    parser.add_argument("--work", type=Path, default=Path("out/clients"), help="scratch folder, for npm")
+    parser.add_argument("--lines", type=int, default=60, help="of each file")
+    parser.add_argument("--only", nargs="*", default=[], help="the clients whose names begin so")
+    parser.add_argument("--work", type=Path, default=Path("out/clients"), help="scratch folder, for pip and npm")
     parser.add_argument("--output", type=Path, default=Path("scripts/results/clients.md"))
     return parser.parse_args(arguments)
 
 
-def texts(names: list[str], lines: int, n_random: int) -> list[str]:
-    """What is encoded: the same texts for the same arguments."""
-    found = list(HARD)
+def texts(names: list[str], lines: int) -> dict[str, bool]:
+    """What is encoded, the same for the same arguments: text -> whether it is running text."""
+    found = {}
     for name in expand_paths(names) if names else []:
         for _, line in zip(range(lines), read_lines(name), strict=False):
-            found.append(line.rstrip("\n"))
-    choose = random.Random(1)
-    points = [*range(0x20, 0xD800), *range(0xE000, 0x30000)]
-    for _ in range(n_random):
-        size = choose.randint(1, 30)
-        found.append(
-            "".join(
-                chr(choose.choice(points)) if choose.random() < 0.4 else choose.choice(" абeö'\n.,1—")
-                for _ in range(size)
-            )
-        )
-    return [text for text in found if text]
+            found[line.rstrip("\r\n")] = True
+    found |= {text: text in NATURAL for text in sample_texts() if text not in found}
+    found.pop("", None)
+    return found
 
 
-def javascript(package: str, work: Path, folder: Path, cases: Path) -> dict[str, Any]:
-    """What `clients/check.mjs` prints, run in a folder where npm has put the package."""
+def installed(client: Client, work: Path) -> tuple[Path, str]:
+    """The python of the client's environment, made if it is absent, and what pip complains about."""
+    home = work / client.environment
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not python.exists():
+        venv.create(home)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--disable-pip-version-check"]
+    done = subprocess.run([*pip, *client.requirements], capture_output=True, text=True) if client.requirements else None
+    return python, "" if done is None or done.returncode == 0 else done.stderr.strip()[-300:]
+
+
+def exported(folder: Path, reads: str, work: Path) -> tuple[Path | None, str]:
+    """What a client reads: the directory, or what `mws export` makes of it; and the reason where it refuses."""
+    if reads == "directory":
+        return folder.resolve(), ""
+    place = work / f"{folder.name}.{reads}"
+    command = [sys.executable, "-m", "mws_hf", "export", str(folder), "--format", reads, "-o", str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    return (place.resolve(), "") if done.returncode == 0 else (None, done.stderr.strip()[-300:])
+
+
+def run_child(command: list[str], folder: Path) -> dict[str, Any]:
+    """What check.py or check.mjs prints."""
+    outside = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "HF_"))}
+    outside |= {"HF_HUB_OFFLINE": "1", "PYTHONUTF8": "1"}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", env=outside)
+    if done.returncode != 0:
+        return {"refused": done.stderr.strip()[-300:]}
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def python_client(client: Client, folder: Path, cases: Path, work: Path) -> dict[str, Any]:
+    python, complaint = installed(client, work)
+    if complaint:
+        return {"absent": complaint}
+    place, refusal = exported(folder, client.reads, work)
+    if place is None:
+        return {"refused": refusal}
+    command = [str(python.absolute()), str(CHECKS.resolve() / "check.py"), client.call, str(place), str(cases)]
+    return run_child(command, work)
+
+
+def javascript(package: str, folder: Path, cases: Path, work: Path) -> dict[str, Any]:
+    """The result of a package, in a folder where npm has put it."""
     home = work / package.replace("/", "-").strip("@")
     home.mkdir(parents=True, exist_ok=True)
     library = package.rsplit("@", 1)[0]
+    if shutil.which("npm") is None:
+        return {"absent": "npm is not installed"}
     if not (home / "node_modules" / library).is_dir():
         write_text(home / "package.json", '{"type": "module", "private": true}\n')
         npm = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", package]
-        subprocess.run(npm, cwd=home, check=True, stdout=subprocess.DEVNULL)
-    shutil.copy(CHECK, home / CHECK.name)  # imports are looked up from where the module stands
-    node = ["node", CHECK.name, library, str(folder.resolve()), str(cases.resolve())]
-    done = subprocess.run(node, cwd=home, capture_output=True, text=True, encoding="utf-8")
-    if done.returncode != 0:
-        raise MwSError(f"{package} cannot read {folder}: {done.stderr.strip()[-500:]}")
-    return dict(json.loads(done.stdout))
+        done = subprocess.run(npm, cwd=home, capture_output=True, text=True)
+        if done.returncode != 0:
+            return {"absent": done.stderr.strip()[-300:]}
+    shutil.copy(CHECKS / "check.mjs", home)  # imports are looked up from where the module stands
+    return run_child(["node", "check.mjs", library, str(folder.resolve()), str(cases)], home)
 
 
-def decoding(decode: Callable[[list[int]], str], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """How many of the rows a decoder does not restore."""
-    wrong = [row["text"] for row in rows if decode(row["ids"]) != row["text"]]
-    return {"wrong_ids": None, "wrong_text": len(wrong), "first": wrong[0] if wrong else None}
-
-
-def streamed(backend: Tokenizer, ids: list[int]) -> str:
-    stream = DecodeStream(skip_special_tokens=False)
-    return "".join(stream.step(backend, number) or "" for number in ids)
-
-
-def check(folder: Path, wanted: list[str], work: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Client and result for one tokenizer."""
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    rows = [{"text": text, "ids": tokenizer(text, add_special_tokens=False)["input_ids"]} for text in wanted]
-    cases = work / "cases.json"
+def check(folder: Path, wanted: dict[str, bool], work: Path, only: list[str]) -> dict[str, dict[str, Any]]:
+    """Client -> result for one tokenizer."""
+    backend = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    rows = [
+        {"text": text, "natural": natural, "ids": backend.encode(text, add_special_tokens=False).ids}
+        for text, natural in wanted.items()
+    ]
+    cases = (work / "cases.json").resolve()
     write_text(cases, json.dumps(rows))
-    yield "AutoTokenizer, decode", decoding(tokenizer.decode, rows)
-    yield "tokenizers DecodeStream", decoding(lambda ids: streamed(tokenizer.backend_tokenizer, ids), rows)
-    yield (
-        "convert_tokens_to_string",
-        decoding(lambda ids: tokenizer.convert_tokens_to_string(tokenizer.convert_ids_to_tokens(ids)), rows),
-    )
-    for package in PACKAGES:
-        yield package, javascript(package, work, folder, cases)
+    chosen = [client for client in CLIENTS if client.name.startswith(tuple(only or [""]))]
+    found = {client.name: python_client(client, folder, cases, work) for client in chosen}
+    scripts = [package for package in PACKAGES if package.startswith(tuple(only or [""]))]
+    return found | {package: javascript(package, folder, cases, work) for package in scripts}
+
+
+def cell(result: dict[str, Any]) -> str:
+    """A result as the table shows it: wrong ids (of them in running text) / wrong text.
+
+    >>> cell({"wrong_ids": 3, "natural": 1, "wrong_text": 0}), cell({"refused": "RuntimeError: Unknown"})
+    ('3 (1) / 0', 'refuses')
+    """
+    if "absent" in result:
+        return "not installed"
+    if "refused" in result:
+        return "refuses"
+    ids = "–" if result["wrong_ids"] is None else f"{result['wrong_ids']} ({result['natural']})"
+    return f"{ids} / {result['wrong_text']}"
+
+
+def report(results: dict[str, dict[str, dict[str, Any]]], wanted: dict[str, bool]) -> str:
+    names = list(dict.fromkeys(client for found in results.values() for client in found))
+    lines = [
+        "# Clients",
+        "",
+        f"mws_hf {mws_hf.__version__}, Python {platform.python_version()}; {len(wanted):,} texts a tokenizer, "
+        f"{sum(wanted.values()):,} of them running text, the others hard cases and random Unicode. A cell tells how "
+        "many texts get other ids than from `tokenizers` (in brackets: of running text) / how many do not come back "
+        "when its ids are decoded. `python scripts/check_clients.py`; reasons and first texts are in clients.json.",
+        "",
+        f"| client | {' | '.join(results)} |",
+        f"|---|{'---:|' * len(results)}",
+        *(f"| {name} | {' | '.join(cell(found[name]) for found in results.values())} |" for name in names),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     options = parse()
-    wanted = texts(options.text, options.lines, options.random)
+    wanted = texts(options.text, options.lines)
     options.work.mkdir(parents=True, exist_ok=True)
-    lines = [
-        "# Clients",
-        "",
-        f"mws_hf {mws_hf.__version__}, Python {platform.python_version()}; {len(wanted):,} texts a tokenizer: "
-        f"lines of text, hard cases, random Unicode. Wrong means different from AutoTokenizer.",
-        "",
-        "| tokenizer | client | wrong ids | wrong text |",
-        "|---|---|---:|---:|",
-    ]
-    wrong = 0
+    results = {}
     for folder in options.folders:
-        for client, result in check(folder, wanted, options.work):
-            ids = "–" if result["wrong_ids"] is None else result["wrong_ids"]
-            lines.append(f"| {folder.name} | {client} | {ids} | {result['wrong_text']} |")
-            print(lines[-1], flush=True)
-            if result["first"] is not None:
-                wrong += 1
-                print(f"first: {result['first']!r}", file=sys.stderr)
-    write_text(options.output, "\n".join(lines) + "\n")
-    return 1 if wrong else 0
+        results[folder.name] = check(folder, wanted, options.work, options.only)
+        for client, result in results[folder.name].items():
+            print(f"{folder.name}\t{client}\t{cell(result)}", flush=True)
+    write_text(options.output, report(results, wanted))
+    write_text(options.output.with_suffix(".json"), json.dumps(results, indent=1, ensure_ascii=True) + "\n")
+    return any(result.get("wrong_ids") for found in results.values() for result in found.values())
 
 
 if __name__ == "__main__":

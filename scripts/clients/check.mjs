@@ -2,7 +2,7 @@
 //
 //     node check.mjs LIBRARY FOLDER CASES      LIBRARY: @huggingface/transformers or @huggingface/tokenizers
 //
-// CASES: [{"text": ..., "ids": [...]}, ...]. Result, on stdout: {"wrong_ids": n, "wrong_text": n, "first": text or null}.
+// CASES and result as in check.py.
 import fs from "node:fs";
 import path from "node:path";
 
@@ -28,11 +28,12 @@ async function load() {
 }
 
 const tokenizer = await load();
-const result = { wrong_ids: 0, wrong_text: 0, first: null };
-for (const { text, ids } of JSON.parse(fs.readFileSync(cases, "utf-8"))) {
+const result = { wrong_ids: 0, natural: 0, wrong_text: 0, first: null };
+for (const { text, ids, natural } of JSON.parse(fs.readFileSync(cases, "utf-8"))) {
   const wrongIds = JSON.stringify(Array.from(tokenizer.encode(text), Number)) !== JSON.stringify(ids);
   const wrongText = ids.length > 0 && tokenizer.decode(ids) !== text;
   result.wrong_ids += wrongIds;
+  result.natural += wrongIds && natural;
   result.wrong_text += wrongText;
   if (wrongIds || wrongText) result.first ??= text;
 }

@@ -29,6 +29,8 @@ COMMANDS = {
         "The original notebook's artifact to a tokenizer.",
     ),
     "export": ("mws_hf.commands.export", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
+    "check": ("mws_hf.commands.check", "check", "Where a tokenizer directory can go, and what is wrong with it."),
+    "repair": ("mws_hf.commands.check", "repair", "Mend a directory that a stock class saved; ids stay."),
     "warmup": ("mws_hf.commands.warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }
 """Name -> module, function, line in the list of commands."""

@@ -1,0 +1,216 @@
+"""Where a tokenizer directory can go: what is wrong with it, what would go wrong elsewhere, and which clients read it.
+
+Nothing is changed here (`mws_hf.repair` does that), and no code that lies in the directory is executed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from tokenizers import Tokenizer
+
+from mws_hf.backend import alphabet_of, pattern_of, tables_of
+from mws_hf.client_facts import ClientFact, client_facts
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.leading_space import has_leading_space, settle_leading_space
+from mws_hf.pattern import NAMED_PATTERNS
+from mws_hf.portable import STOCK_CLASS, STOCK_MODULE, uses_stock_module
+from mws_hf.sample_texts import sample_texts
+from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, read_tokenizer
+
+REPLACING_TYPES = {
+    *("qwen2", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "hyperclovax_vision_v2", "siglip2"),
+}
+"""Beside models of these types transformers 5.10 and later take the model's own class, unless there is an auto_map."""
+
+NEUTRAL_CLASSES = {STOCK_CLASS, "PreTrainedTokenizer", "TokenizersBackend", "PythonBackend"} | {
+    f"MwSTokenizer{fast}" for fast in ("", "Fast")
+}
+"""Values of tokenizer_class that stand for tokenizer.json as it is."""
+
+_KNOWN_EVERYWHERE = {STOCK_CLASS, "PreTrainedTokenizer"}
+_MISTRAL_TYPES = {"mistral", "mistral3", "voxtral", "ministral", "pixtral"}
+
+
+class Finding(NamedTuple):
+    """One thing that a user should know.
+
+    Attributes:
+        level: an "error" gives wrong ids, lost text or a failed load somewhere; a "warning" may, by a user's doing.
+        trap: a short name for scripts.
+        message: what is so, and what to do.
+    """
+
+    level: Literal["error", "warning"]
+    trap: str
+    message: str
+
+
+class Report(NamedTuple):
+    """What `check` found.
+
+    Attributes:
+        facts: what the tokenizer is: alphabet, pattern, number of tokens, normalizer, versions of transformers, ...
+        findings: what is or may go wrong, errors first.
+        clients: what each client makes of it; empty where this is not known.
+    """
+
+    facts: dict[str, Any]
+    findings: list[Finding]
+    clients: list[ClientFact]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error."""
+        return all(finding.level != "error" for finding in self.findings)
+
+
+def check(directory: Path) -> Report:
+    """Look at a tokenizer directory.
+
+    Raises:
+        MwSError: there is none, or tokenizer.json is damaged.
+    """
+    if not directory.is_dir():
+        raise MissingTokenizerError(f"{directory}: no such directory; give one written by save_pretrained")
+    if not (directory / TOKENIZER_FILE).is_file():
+        raise MissingTokenizerError(f"{directory}: holds no {TOKENIZER_FILE}; save the tokenizer there")
+    backend = read_tokenizer(directory / TOKENIZER_FILE)
+    settings = load_settings(directory / CONFIG_FILE)
+    model = load_settings(directory / "config.json")
+    findings = [
+        *_lossless(backend),
+        *_baked(backend),
+        *_configured(directory, settings, model),
+        *_beside_a_model(backend, settings, model),
+    ]
+    findings.sort(key=lambda finding: finding.level)
+    return Report(_facts(backend, settings), findings, _clients(backend))
+
+
+def _facts(backend: Tokenizer, settings: dict[str, Any]) -> dict[str, Any]:
+    name = settings.get("tokenizer_class")
+    facts: dict[str, Any] = {"tokens": backend.get_vocab_size()}
+    shape = _shape(backend)
+    if shape is not None:
+        kind, pattern = shape
+        names = [known for known, literal in NAMED_PATTERNS.items() if literal == pattern]
+        facts |= {"alphabet": kind, "pattern": names[0] if names else pattern}
+    facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
+    facts["add_prefix_space"] = has_leading_space(backend.pre_tokenizer)
+    facts["transformers"] = (
+        "4.51 to 5.x" if name in _KNOWN_EVERYWHERE else "5.x" if name in NEUTRAL_CLASSES else "unknown"
+    )
+    return facts
+
+
+def _shape(backend: Tokenizer) -> tuple[Any, str] | None:
+    """Alphabet and pattern of a tokenizer of our form; None for any other."""
+    bare = Tokenizer.from_str(backend.to_str())
+    settle_leading_space(bare, False)
+    try:
+        return alphabet_of(tables_of(bare)[0]), pattern_of(bare)
+    except MwSError:
+        return None
+
+
+def _clients(backend: Tokenizer) -> list[ClientFact]:
+    shape = _shape(backend)
+    if shape is None:
+        return []
+    vocab, merges = tables_of(backend)
+    made = [vocab[left + right] for left, right in merges]
+    return client_facts(*shape, keeps_bom="\ufeff" in vocab, in_rank_order=made == sorted(made))
+
+
+def _lossless(backend: Tokenizer) -> Iterator[Finding]:
+    """Decode the sample."""
+    spaced = has_leading_space(backend.pre_tokenizer)
+    bare = Tokenizer.from_str(backend.to_str())
+    bare.no_truncation()
+    bare.no_padding()
+    lost = []
+    for text in sample_texts():
+        wanted = text if backend.normalizer is None else backend.normalizer.normalize_str(text)
+        if spaced and not wanted.startswith(" "):
+            wanted = " " + wanted
+        if bare.decode(bare.encode(text, add_special_tokens=False).ids, skip_special_tokens=False) != wanted:
+            lost.append(text)
+    if lost:
+        number = f"{len(lost)} of {len(sample_texts())} texts of the sample, {lost[0][:40]!r} for one,"
+        yield Finding("error", "lossy", f"{number} do not come back when they are decoded; train or save it again")
+
+
+def _baked(backend: Tokenizer) -> Iterator[Finding]:
+    for what, state in (("truncation", backend.truncation), ("padding", backend.padding)):
+        if state is not None:
+            message = f"{TOKENIZER_FILE} holds a past call's {what}, which bare readers obey; mws repair takes it out"
+            yield Finding("error", f"baked-{what}", message)
+
+
+def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
+    """What transformers makes of tokenizer_config.json and the files beside it."""
+    if not settings:
+        beside = f", and beside {model['model_type']} maybe that model's class, with other ids" if model else ""
+        message = f"{CONFIG_FILE} is missing: transformers 4 cannot load this{beside}; mws repair writes it"
+        yield Finding("error", "no-config", message)
+        return
+    name = settings.get("tokenizer_class")
+    if name not in NEUTRAL_CLASSES:
+        message = f"tokenizer_class is {name}, which may cut otherwise than {TOKENIZER_FILE}"
+        yield Finding("warning", "foreign-class", message)
+    elif name not in _KNOWN_EVERYWHERE:
+        message = (
+            f"tokenizer_class is {name}, which not every version from 4.51 on knows; mws repair names {STOCK_CLASS}"
+        )
+        yield Finding("error", "version-class", message)
+    if isinstance(settings.get("extra_special_tokens"), list):
+        message = "extra_special_tokens is a list, at which transformers 4 stops; mws repair renames it"
+        yield Finding("error", "version-list", message)
+    if "auto_map" in settings and uses_stock_module(settings) and not (directory / f"{STOCK_MODULE}.py").is_file():
+        message = (
+            f"auto_map names {STOCK_MODULE}.py, which is missing (a stock class saved this): loading with "
+            "trust_remote_code=True fails; mws repair writes it"
+        )
+        yield Finding("error", "auto-map-file", message)
+    if (directory / "added_tokens.json").is_file():
+        known = load_json(directory / TOKENIZER_FILE)
+        ids = {token["content"]: token["id"] for token in known["added_tokens"]} | known["model"]["vocab"]
+        if any(ids.get(token) != number for token, number in load_settings(directory / "added_tokens.json").items()):
+            message = f"added_tokens.json contradicts {TOKENIZER_FILE}; mws repair removes it"
+            yield Finding("error", "stale-added-tokens", message)
+
+
+def _beside_a_model(backend: Tokenizer, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
+    """What a config.json in the same directory does."""
+    kind, size = model.get("model_type"), backend.get_vocab_size()
+    if kind in REPLACING_TYPES and settings and "auto_map" not in settings:
+        message = (
+            f"transformers 5.10 and later replace it beside a config.json of type {kind}; mws repair prevents that"
+        )
+        yield Finding("error", "replaced", message)
+    if isinstance(model.get("vocab_size"), int) and model["vocab_size"] < size:
+        message = (
+            f"config.json has vocab_size {model['vocab_size']:,}, fewer than the {size:,} tokens; resize embeddings"
+        )
+        yield Finding("error", "vocab-size", message)
+    if size > 100_000 and kind in _MISTRAL_TYPES:
+        message = (
+            f"beside a model of type {kind} transformers may call the split pattern incorrect, for the vocabulary is "
+            "large; the ids are right. Do not pass fix_mistral_regex=True to stock classes: it changes them"
+        )
+        yield Finding("warning", "mistral-regex", message)
+
+
+def as_json(report: Report) -> str:
+    """The report for scripts."""
+    parts = {
+        "ok": report.ok,
+        **report.facts,
+        "findings": [finding._asdict() for finding in report.findings],
+        "clients": [fact._asdict() for fact in report.clients],
+    }
+    return json.dumps(parts, ensure_ascii=False)

@@ -1,0 +1,56 @@
+"""`mws check` and `mws repair`: where a tokenizer directory can go, and mending one that lost something on its way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mws_hf.commands.sources import Json
+
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")]
+
+
+def check(directory: Directory, as_json: Json = False) -> None:
+    """Tell where a directory can go: lost text, traps, versions, and which clients read it rightly.
+
+    Exits with 0 when nothing is wrong, with 1 when something gives wrong ids, loses text or fails to load somewhere.
+
+    For example:
+
+        mws check out/russian
+
+        mws check out/russian --json
+    """
+    from mws_hf import check as checking
+
+    report = checking.check(directory)
+    if as_json:
+        typer.echo(checking.as_json(report))
+    else:
+        for name, value in report.facts.items():
+            typer.echo(f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}")
+        if report.ok:
+            typer.echo("every text of the sample comes back; nothing is wrong")
+        for finding in report.findings:
+            typer.echo(f"{finding.level}: {finding.message}")
+        for fact in report.clients:
+            remark = f" ({fact.remark})" if fact.remark else ""
+            typer.echo(f"{fact.verdict:<8}{fact.client}{remark}")
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def repair(directory: Directory) -> None:
+    """Mend a directory that a stock class saved or that lost files: names, module, baked truncation; never ids.
+
+    For example:
+
+        mws repair checkpoints/last
+    """
+    from mws_hf.repair import repair as mend
+
+    done = mend(directory)
+    for line in done or ["nothing to repair"]:
+        typer.echo(line)

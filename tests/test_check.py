@@ -1,0 +1,164 @@
+"""`mws check` and `mws repair`: every trap is seen, mended where it can be, and ids never change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from tokenizers import Tokenizer, decoders
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from typer.testing import CliRunner
+
+from mws_hf.check import check
+from mws_hf.commands.app import app
+from mws_hf.errors import MwSError
+from mws_hf.repair import repair
+from tests.small_tokenizers import ADVERSARIAL, small_fast
+
+ALPHABETS = pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+
+
+def mws(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def traps(directory) -> set[str]:
+    return {finding.trap for finding in check(directory).findings if finding.level == "error"}
+
+
+def ids_of(directory):
+    return [Tokenizer.from_file(str(directory / "tokenizer.json")).encode(text).ids for text in ADVERSARIAL]
+
+
+def change(file, **entries):
+    content = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    content |= entries
+    file.write_text(json.dumps({key: value for key, value in content.items() if value is not None}), encoding="utf-8")
+
+
+def lose_config(folder):
+    (folder / "tokenizer_config.json").unlink()
+
+
+def bake_padding(folder):
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_padding(pad_id=1, pad_token="<|pad|>")
+    tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def bake_truncation(folder):
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(4)
+    tokenizer.save(str(folder / "tokenizer.json"))
+
+
+SPOILED = {
+    "no-config": lose_config,
+    "baked-padding": bake_padding,
+    "baked-truncation": bake_truncation,
+    "auto-map-file": lambda folder: (folder / "stock_tokenizer.py").unlink(),
+    "version-class": lambda folder: change(folder / "tokenizer_config.json", tokenizer_class="TokenizersBackend"),
+    "version-list": lambda folder: change(folder / "tokenizer_config.json", extra_special_tokens=["<|user|>"]),
+    "stale-added-tokens": lambda folder: change(folder / "added_tokens.json", чит=3),
+    "replaced": lambda folder: (
+        change(folder / "tokenizer_config.json", auto_map=None),
+        change(folder / "config.json", model_type="qwen2"),
+    ),
+}
+
+
+@ALPHABETS
+def test_a_saved_directory_has_no_faults(alphabet, tmp_path):
+    small_fast("llama3", alphabet=alphabet).save_pretrained(tmp_path)
+    result = mws("check", tmp_path)
+    assert result.exit_code == 0, result.stdout
+    assert len(result.stdout.splitlines()) < 24
+    found = json.loads(mws("check", tmp_path, "--json").stdout)
+    assert (found["ok"], found["alphabet"], found["pattern"]) == (True, alphabet, "llama3")
+    assert found["transformers"] == "4.51 to 5.x" and not found["findings"]
+    wrong = {each["client"] for each in found["clients"] if each["verdict"] == "wrong"}
+    assert bool(wrong) == (alphabet == "characters")
+    assert repair(tmp_path) == [] and mws("repair", tmp_path).stdout == "nothing to repair\n"
+
+
+@ALPHABETS
+@pytest.mark.parametrize("trap", SPOILED)
+def test_each_trap_is_seen_and_repaired_and_ids_stay(trap, alphabet, tmp_path):
+    tokenizer = small_fast(alphabet=alphabet)
+    tokenizer.save_pretrained(tmp_path)
+    SPOILED[trap](tmp_path)
+    assert trap in traps(tmp_path)
+    assert mws("check", tmp_path).exit_code == 1
+    assert mws("repair", tmp_path).exit_code == 0
+    assert traps(tmp_path) == set()
+    assert ids_of(tmp_path) == [tokenizer.encode(text) for text in ADVERSARIAL]
+    (tmp_path / "config.json").write_text('{"model_type": "qwen2"}', encoding="utf-8")
+    for options in ({}, {"trust_remote_code": True}):
+        loaded = AutoTokenizer.from_pretrained(tmp_path, **options)
+        assert [loaded.encode(text) for text in ADVERSARIAL] == ids_of(tmp_path)
+        assert (loaded.eos_token, loaded.pad_token) == ("<|endoftext|>", "<|pad|>")
+
+
+@ALPHABETS
+def test_a_copy_by_the_stock_class_is_repaired(alphabet, tmp_path):
+    """Loaded by the stock class, called with truncation, saved: as training libraries and pushes do."""
+    tokenizer = small_fast(alphabet=alphabet, add_prefix_space=True)
+    tokenizer.save_pretrained(tmp_path / "first")
+    stock = PreTrainedTokenizerFast.from_pretrained(tmp_path / "first")
+    stock("чит the чит", truncation=True, max_length=2)
+    stock.save_pretrained(tmp_path / "copy")
+    assert {"auto-map-file", "baked-truncation"} <= traps(tmp_path / "copy")
+    with pytest.raises(OSError, match="stock_tokenizer.py"):
+        AutoTokenizer.from_pretrained(tmp_path / "copy", trust_remote_code=True)
+    assert any("stock_tokenizer.py" in line for line in repair(tmp_path / "copy"))
+    assert traps(tmp_path / "copy") == set()
+    again = AutoTokenizer.from_pretrained(tmp_path / "copy", trust_remote_code=True)
+    for text in ADVERSARIAL:
+        assert again.encode(text) == tokenizer.encode(text)
+
+
+def test_lost_text_is_seen(tmp_path):
+    tokenizer = small_fast()
+    tokenizer.save_pretrained(tmp_path)
+    damaged = tokenizer.backend_tokenizer
+    damaged.decoder = decoders.Fuse()
+    damaged.save(str(tmp_path / "tokenizer.json"))
+    assert "lossy" in traps(tmp_path)
+
+
+def test_what_is_meant_to_change_text_is_no_loss(tmp_path):
+    small_fast(normalization="nfc", add_prefix_space=True).save_pretrained(tmp_path)
+    report = check(tmp_path)
+    assert report.ok and report.facts["normalizer"] == "NFC" and report.facts["add_prefix_space"]
+
+
+def test_a_model_with_fewer_embeddings_and_one_of_mistral_are_named(tmp_path):
+    tokenizer = small_fast()
+    tokenizer.save_pretrained(tmp_path)
+    change(tmp_path / "config.json", model_type="llama", vocab_size=len(tokenizer))
+    assert not traps(tmp_path)
+    change(tmp_path / "config.json", vocab_size=len(tokenizer) - 1)
+    assert traps(tmp_path) == {"vocab-size"}
+
+
+def test_other_tokenizers_are_looked_at_and_never_repaired(tmp_path):
+    small_fast().save_pretrained(tmp_path)
+    change(tmp_path / "tokenizer_config.json", tokenizer_class="LlamaTokenizer")
+    assert [finding.trap for finding in check(tmp_path).findings] == ["foreign-class"]
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(MwSError, match="tokenizer_class is LlamaTokenizer"):
+        repair(tmp_path)
+    assert before == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+
+def test_misuse(tmp_path):
+    for command in ("check", "repair"):
+        with pytest.raises(MwSError, match="no such directory"):
+            raise mws(command, tmp_path / "absent").exception
+        with pytest.raises(MwSError, match="holds no tokenizer.json"):
+            raise mws(command, tmp_path).exception
+    small_fast().save_pretrained(tmp_path / "t")
+    shutil.copy(tmp_path / "t" / "tokenizer_config.json", tmp_path / "t" / "tokenizer.json")
+    with pytest.raises(MwSError, match="not a tokenizer.json"):
+        raise mws("check", tmp_path / "t").exception

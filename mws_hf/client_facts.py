@@ -50,7 +50,7 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
         return [
             *facts,
             ClientFact("llama.cpp (Ollama, LM Studio)", "wrong", f"its converter says nothing; {_TWIN}"),
-            ClientFact("tiktoken", "wrong", _TWIN),
+            ClientFact("tiktoken", "wrong", "train with --byte-level"),
             ClientFact("gigatoken", "refuses", _TWIN),
             ClientFact("tokie", "wrong", _TWIN),
             ClientFact("onnxruntime-extensions", "wrong", _TWIN),
@@ -70,7 +70,7 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
         ClientFact("gigatoken", "right", "") if llama or o200k else ClientFact("gigatoken", "refuses", retrain),
         ClientFact("tokie", "right", "")
         if llama or o200k or gpt4
-        else ClientFact("tokie", "wrong", "at apostrophes and line ends; llama3 is read rightly"),
+        else ClientFact("tokie", "wrong", "in running text; llama3 is read rightly"),
         ClientFact("onnxruntime-extensions", "right", "but a text ends at its first U+0000")
         if llama or o200k
         else ClientFact("onnxruntime-extensions", "refuses", retrain),

@@ -28,12 +28,15 @@ def export(
     sample: Annotated[
         Path | None,
         typer.Option(
-            help="Text to compare on, besides the built-in sample; its first 1,000 lines.", show_default=False
+            help="Text to compare on, besides the built-in sample; its first 1,000 lines [default: none].",
+            show_default=False,
         ),
     ] = None,
     pattern: Annotated[
         str | None,
-        typer.Option(help="byte-level only: another split pattern, such as llama3.", show_default=False),
+        typer.Option(
+            help="byte-level only: another split pattern, such as llama3 [default: the one there].", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Write a tokenizer for other clients; one that a format cannot carry exactly is refused, with the reason.

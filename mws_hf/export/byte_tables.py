@@ -38,8 +38,8 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
     vocab, merges = tables_of(backend)
     if alphabet_of(vocab) != "bytes" or not is_byte_level(backend):
         raise MwSError(
-            "this format knows byte-level tokenizers only, and this one is of characters with byte fallback; write one "
-            "first with `mws export DIR --format byte-level`, or train with --byte-level"
+            "this format knows byte-level tokenizers only, and this one is of characters with byte fallback; train with "
+            "--byte-level (for llama.cpp `mws export DIR --format byte-level --pattern llama3` will do)"
         )
     if backend.normalizer is not None:
         raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without")

@@ -3,8 +3,8 @@
     python scripts/patterns.py --data ../shared/data [--megabytes 10]
 
 Every 50th line is held out for lengths, the rest trains. F1 is of morph merges alone, 8,000 entries; lengths are of the
-default recipe with 32,000 entries. Ukrainian and Hindi have no gold but made-up lists (`scripts/robustness/made_up.py`),
-trained on with 1,000 entries. Speeds are medians of rounds in turn. Writes scripts/results/patterns.md.
+default recipe with 32,000 entries. Ukrainian and Hindi have no gold but made-up lists (scripts/robustness/made_up.py),
+on which 1,000 entries are trained. Speeds are medians of rounds in turn. Writes scripts/results/patterns.md.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def main() -> None:
     size = arguments.megabytes * 1_000_000
     rows = [row for language in TEXTS for row in text_rows(arguments.data, language, size)]
     tables = [
-        f"# Alphabets and split patterns\n\n`scripts/patterns.py --megabytes {arguments.megabytes}`; see there for what "
-        "was trained. Russian gold: Tikhonov lemmas, Wiktionary forms.",
+        f"# Alphabets and split patterns\n\n`scripts/patterns.py --megabytes {arguments.megabytes}` says how. "
+        "Russian gold: Tikhonov lemmas, Wiktionary forms.",
         markdown_table(["text", "pattern", "alphabet", "types", "F1", "tokens/word", "bytes/token"], rows),
         "## Made-up lists, F1",
         markdown_table(["list", "pattern", "types", *ALPHABETS], made_up_rows()),

@@ -98,7 +98,7 @@ def compare(
     specs = parse_systems(systems) if systems else None
     with output_lock(output):
         result = run_comparison(
-            sources.gather(DEFAULT_PATTERN, None),
+            sources.gather(DEFAULT_PATTERN, None).union,
             gold,
             sizes,
             output,

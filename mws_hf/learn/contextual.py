@@ -51,6 +51,11 @@ FORM_UNIT = 256
 
 NO_WORD = -2
 
+CAUTIOUS_SHARE, CAUTION = 0.2, 3.0
+"""In a mixture this share of the merges comes first, at so many times the crossing penalty. The commonest pairs stand
+in many languages: what is right in four would be merged early although it is wrong in the fifth. Now each language's
+own longer pairs are there before it comes. At 128,000 entries Finnish gains .022, Hungarian .029, Czech .033."""
+
 UNKNOWN = 0.5
 """Boundary probability inside words without evidence."""
 
@@ -68,11 +73,13 @@ class Evidence:
         probabilities: float64, one a character of the types: probability of a boundary after it; 0 at the end of a
             type and between a letter and its mark.
         settings: the constants used.
+        weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
     """
 
     code_points: CodePoints
     probabilities: Doubles
     settings: EvidenceSettings = field(default_factory=EvidenceSettings)
+    weights: Doubles | None = None
 
     @cached_property
     def types(self) -> list[str]:
@@ -105,11 +112,11 @@ class Evidence:
         before = [0.0 if places.spaced[0] else 1.0] * lead
         return before + [float(p) for p in self.probabilities[self.starts[found] : self.starts[found + 1]]]
 
-    def boundaries(self, pretokens: Sequence[str] | CodePoints) -> Doubles:
+    def boundaries(self, pretokens: Sequence[str] | CodePoints, *, weighted: bool = False) -> Doubles:
         """`word` of many pre-tokens, one after another.
 
         Where nothing is known of a word it is 0.5 at every junction inside it but those before combining marks; 0 in
-        pre-tokens that are no words.
+        pre-tokens that are no words. If `weighted`, each is multiplied by the weight of its type, 1 where it has none.
         """
         places = find_words(pretokens)
         words = np.nonzero(places.is_word)[0]
@@ -120,6 +127,8 @@ class Evidence:
         _fill_boundaries(
             text.points, text.starts, places.begins, places.spaced, core, mark, self.starts, self.probabilities, out
         )
+        if weighted and self.weights is not None:
+            out *= np.repeat(np.where(core >= 0, self.weights[np.maximum(core, 0)], 1.0), np.diff(text.starts))
         return out
 
 
@@ -204,11 +213,13 @@ def learn_contextual(
     frequencies = (np.arange(len(forms.counts)) < n_forms).astype(np.int64) if types else forms.counts
     core = evidence.find(forms.spelled_cores)[forms.core_of]
     kept = np.nonzero(core >= 0)[0]
-    core, weights, frequencies = core[kept], _shares(forms)[kept] if types else forms.counts[kept], frequencies[kept]
+    weights = _shares(forms, core, evidence.weights)[kept] if types else forms.counts[kept]
+    core, frequencies = core[kept], frequencies[kept]
     words = forms.spelled_forms.take(kept)
     del forms, kept
     corpus = SymbolCorpus.from_words(words, frequencies, alphabet)
-    values = _junction_values(words, core, weights, evidence, alphabet, corpus, crossing_penalty)
+    penalties = [crossing_penalty] if evidence.weights is None else [CAUTION * crossing_penalty, crossing_penalty]
+    values = [_junction_values(words, core, weights, evidence, alphabet, corpus, each) for each in penalties]
     del words, core, weights, frequencies
     give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
@@ -217,13 +228,14 @@ def learn_contextual(
     segmentation = Segmentation(corpus)
     segmentation.apply(first)
     give_back()
-    learnt = segmentation.learn(
+    learnt = _learn_in_turn(
+        segmentation,
         values,
+        [round(CAUTIOUS_SHARE * n_merges), n_merges][-len(values) :],
         n_merges - len(first),
         min_occurrences=min_occurrences,
         min_frequency=min_frequency,
         show_progress=show_progress,
-        title="morph merges",
         **limits,
     )
     unit = float(UNIT * FORM_UNIT if types else UNIT)
@@ -231,10 +243,26 @@ def learn_contextual(
     return LearnedMerges(first + learnt.merges, scores, learnt.exhausted), segmentation
 
 
-def _shares(forms: Forms) -> Longs:
-    """What each form weighs of its core's `FORM_UNIT`."""
+def _learn_in_turn(
+    segmentation: Segmentation, values: list[Longs], most: Sequence[int], n_merges: int, **options: Any
+) -> LearnedMerges:
+    """At most ``most[k]`` merges by the values number k, one after another, `n_merges` in all; `values` is emptied."""
+    learnt = LearnedMerges([])
+    for wanted in most:
+        room = min(wanted, n_merges - len(learnt.merges))
+        found = segmentation.learn(values.pop(0), room, title="morph merges", **options)
+        learnt = LearnedMerges(learnt.merges + found.merges, learnt.scores + found.scores, found.exhausted)
+        give_back()
+    return learnt
+
+
+def _shares(forms: Forms, types: Ints, weights: Doubles | None) -> Longs:
+    """What each form weighs of its core's `FORM_UNIT`, times the weight of its type where types have one."""
     total = np.bincount(forms.core_of, forms.counts)[forms.core_of]
-    return np.maximum(1, np.rint(FORM_UNIT * forms.counts / total)).astype(np.int64)
+    shares = np.rint(FORM_UNIT * forms.counts / total)
+    if weights is not None:
+        shares = np.rint(np.maximum(1, shares) * weights[np.maximum(types, 0)])
+    return np.maximum(1, shares).astype(np.int64)
 
 
 def _junction_values(

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from mws_hf.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
+from mws_hf.corpus.groups import check_weights
 from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
@@ -99,6 +100,7 @@ class VocabularySettings:
     types: bool = True
     composition: float | Literal["fill"] | None = None
     alphabet: Alphabet | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.vocab_size is not None and self.n_merges is not None:
@@ -109,6 +111,7 @@ class VocabularySettings:
         check_composition(self.composition)
         if self.alphabet is not None:
             check_alphabet_kind(self.alphabet)
+        object.__setattr__(self, "weights", check_weights(self.weights))
         object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
         object.__setattr__(self, "initial_alphabet", check_alphabet(self.initial_alphabet))
 
@@ -175,6 +178,7 @@ def to_record(
     record: dict[str, Any] = {"criterion": criterion_of(settings), "pattern": pattern, "normalization": normalization}
     record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
     record["alphabet"] = alphabet_kind(settings, vocabulary)
+    record |= {"weights": dict(vocabulary.weights)} if vocabulary.weights else {}
     if isinstance(settings, ContextualSettings):
         evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
         record["max_types"] = evidence.pop("max_types")
@@ -194,7 +198,7 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings
     True
     """
-    names = ("criterion", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
+    names = ("criterion", "weights", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
     arguments = {name: record[name] for name in names if name in record}
     arguments["alphabet"] = record.get("alphabet", "characters")  # older records know of no other
     settings, vocabulary = read_settings(arguments)

@@ -38,7 +38,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
     vocab, merges = tables_of(backend)
     if alphabet_of(vocab) != "bytes" or not is_byte_level(backend):
         raise MwSError(
-            "this format knows byte-level tokenizers only, and this one is of characters with byte fallback; train with "
+            "this format knows byte-level tokenizers only, and this one is of characters; train with "
             "--byte-level (for llama.cpp `mws export DIR --format byte-level --pattern llama3` will do)"
         )
     if backend.normalizer is not None:

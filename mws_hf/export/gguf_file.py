@@ -18,12 +18,13 @@ from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.export.byte_tables import ByteTables, byte_tables
 from mws_hf.export.comparison import Comparison, compare, refuse_differences
-from mws_hf.pattern import GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN
+from mws_hf.pattern import GPT4_PATTERN, LLAMA3_PATTERN
 
-PRE_TYPES = {LLAMA3_PATTERN: "dbrx", GPT4_PATTERN: "dbrx", O200K_PATTERN: "gpt-4o"}
+PRE_TYPES = {LLAMA3_PATTERN: "dbrx", GPT4_PATTERN: "dbrx"}
 """Split pattern -> the name that llama.cpp knows it by.
 
-``dbrx`` is Llama 3's pattern without its `ignore_merges`; GPT-4's splits alike. Any other pattern is unknown there.
+``dbrx`` is Llama 3's pattern without its `ignore_merges`; GPT-4's splits alike. Its ``gpt-4o`` is not quite
+o200k: it cuts some letters with combining marks otherwise. Any other pattern is unknown there.
 """
 
 _NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4  # gguf.TokenType
@@ -51,7 +52,7 @@ def write_gguf(
     pre_type = PRE_TYPES.get(tables.pattern)
     if pre_type is None:
         raise MwSError(
-            "llama.cpp has no such split pattern, only gpt4, llama3 and o200k; train with --pattern llama3 "
+            "llama.cpp does not split exactly so, only as gpt4 and llama3; train with --pattern llama3 "
             "or write a tokenizer that splits so with `mws export DIR --format byte-level --pattern llama3`"
         )
     with atomic_path(output) as temporary:

@@ -64,6 +64,7 @@ class MwSTrainer:
             None: 16.
         burial_cost: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
         max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
+        granularity: contextual; share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine); None: 0.095.
 
     Raises:
         MwSError: an argument is out of range, contradicts another or belongs to the other criterion; the message says
@@ -96,6 +97,7 @@ class MwSTrainer:
     stop_threshold: float | None = None
     crossing_penalty: float | None = None
     max_types: int | None = None
+    granularity: float | None = None
     burial_cost: float | None = None
     settings: CriterionSettings = field(init=False, repr=False, compare=False)
     vocabulary: VocabularySettings = field(init=False, repr=False, compare=False)

@@ -40,7 +40,7 @@ class ContextualSettings:
 
     Attributes:
         crossing_penalty: lambda of the merge score, the price of merging across a boundary against the reward of
-            merging within a morph; 8 with a `cut_rate` .02 higher is a tie on the mean.
+            merging within a morph; 8 with a `granularity` .02 higher is a tie on the mean.
         burial_cost: price of a boundary that a composition hides, see `DEFAULT_BURIAL_COST`.
         evidence: constants of the boundary evidence.
 
@@ -63,8 +63,14 @@ class ContextualSettings:
 
 CriterionSettings = ClassicSettings | ContextualSettings
 
+_FLAT_EVIDENCE = ("max_types", "granularity")
+"""The constants of the evidence that are flat arguments too."""
+
+_OLD_NAMES = {"cut_rate": "granularity"}
+"""Constants of the evidence in older records, and what they are called now."""
+
 _OWN: dict[str, tuple[str, ...]] = {
-    "contextual": ("crossing_penalty", "burial_cost", "max_types"),
+    "contextual": ("crossing_penalty", "burial_cost", *_FLAT_EVIDENCE),
     "classic": tuple(each.name for each in fields(ClassicSettings)),
 }
 """The flat arguments of each criterion."""
@@ -153,7 +159,7 @@ def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSetti
             raise MwSError(f"unknown argument {name!r}; known for {criterion!r}: {', '.join(_OWN[criterion])}")
     if criterion == "classic":
         return ClassicSettings(**given)
-    evidence = EvidenceSettings(**{name: given.pop(name) for name in ("max_types",) if name in given})
+    evidence = EvidenceSettings(**{name: given.pop(name) for name in _FLAT_EVIDENCE if name in given})
     return ContextualSettings(**given, evidence=evidence)
 
 
@@ -165,7 +171,7 @@ def to_record(
     record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
     if isinstance(settings, ContextualSettings):
         evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
-        record["max_types"] = evidence.pop("max_types")
+        record |= {name: evidence.pop(name) for name in _FLAT_EVIDENCE}
         changed = {name: value for name, value in evidence.items() if value != usual[name]}
         record |= {"evidence": changed} if changed else {}
     return record
@@ -178,14 +184,14 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
         MwSError: a value is out of range.
         TypeError: a value is none that `to_record` writes.
 
-    >>> settings = ContextualSettings(evidence=EvidenceSettings(cut_rate=0.1))
+    >>> settings = ContextualSettings(evidence=EvidenceSettings(granularity=0.1))
     >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings
     True
     """
     names = ("criterion", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
     settings, vocabulary = read_settings({name: record[name] for name in names if name in record})
     evidence = (record.get("evidence") or {}).items()
-    changed: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in evidence}
+    changed: dict[str, Any] = {_OLD_NAMES.get(n, n): tuple(v) if isinstance(v, list) else v for n, v in evidence}
     if isinstance(settings, ContextualSettings):
         settings = replace(settings, evidence=replace(settings.evidence, **changed))
     return settings, vocabulary

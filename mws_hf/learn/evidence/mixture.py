@@ -53,7 +53,7 @@ def boundary_probabilities(
     if inner.any():
         mixed = _mixed_log_odds(corpus, inner, settings, n_threads)
         slope = settings.sharpness / max(float(moments(mixed[:, None])[1][0]), 1e-9)
-        uncut = round((1 - settings.cut_rate) * (len(mixed) - 1))
+        uncut = round((1 - settings.granularity) * (len(mixed) - 1))
         threshold = np.partition(mixed, uncut)[uncut]
         mixed -= threshold
         mixed *= slope

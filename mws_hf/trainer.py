@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.labels import Labels
     from mws_hf.learn.contextual import Evidence
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
@@ -64,7 +65,10 @@ class MwSTrainer:
             None: 16.
         burial_cost: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
         max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
-        granularity: contextual; share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine); None: 0.095.
+        granularity: contextual; share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine); None: 0.095,
+            or as the labels ask.
+        labels: contextual; words cut by hand, 20 are worth their while: a file of ``word<TAB>m1 m2, alternative`` or in
+            another format that `mws evaluate` reads, a dict, or pairs; see `corpus.labels.read_labels`.
 
     Raises:
         MwSError: an argument is out of range, contradicts another or belongs to the other criterion; the message says
@@ -98,6 +102,7 @@ class MwSTrainer:
     crossing_penalty: float | None = None
     max_types: int | None = None
     granularity: float | None = None
+    labels: Labels | None = None
     burial_cost: float | None = None
     settings: CriterionSettings = field(init=False, repr=False, compare=False)
     vocabulary: VocabularySettings = field(init=False, repr=False, compare=False)
@@ -106,7 +111,7 @@ class MwSTrainer:
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         settings, vocabulary = read_settings({n: v for n, v in given.items() if n not in _NOT_FOR_LEARNING})
         pattern = GPT4_PATTERN if isinstance(settings, ClassicSettings) else WORD_PATTERN
-        checked = {
+        checked: dict[str, Any] = {
             "settings": settings,
             "vocabulary": vocabulary,
             "special_tokens": vocabulary.special_tokens,
@@ -114,6 +119,8 @@ class MwSTrainer:
             "normalization": check_normalization(self.normalization),
             "pattern": pattern if self.pattern is None else self.pattern,
         }
+        if self.labels is not None and not isinstance(settings, ClassicSettings):
+            checked["labels"] = settings.evidence.labels  # read once
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         compiled(self.split_pattern)

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import BoundaryScores, Emma2, WordTable, emma2, summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.evaluate.gold import Gold, read_golds
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
 from mws_hf.evaluate.segment import Isolated, every_character, is_plain_function, no_cut, segment_words

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from mws_hf.corpus.labels import read_labels, to_mapping
 from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 
 DEFAULT_VOCAB_SIZE = 32_000
@@ -63,7 +64,7 @@ class ContextualSettings:
 
 CriterionSettings = ClassicSettings | ContextualSettings
 
-_FLAT_EVIDENCE = ("max_types", "granularity")
+_FLAT_EVIDENCE = ("max_types", "granularity", "labels")
 """The constants of the evidence that are flat arguments too."""
 
 _OLD_NAMES = {"cut_rate": "granularity"}
@@ -159,6 +160,8 @@ def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSetti
             raise MwSError(f"unknown argument {name!r}; known for {criterion!r}: {', '.join(_OWN[criterion])}")
     if criterion == "classic":
         return ClassicSettings(**given)
+    if "labels" in given:
+        given["labels"] = read_labels(given["labels"])
     evidence = EvidenceSettings(**{name: given.pop(name) for name in _FLAT_EVIDENCE if name in given})
     return ContextualSettings(**given, evidence=evidence)
 
@@ -172,6 +175,9 @@ def to_record(
     if isinstance(settings, ContextualSettings):
         evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
         record |= {name: evidence.pop(name) for name in _FLAT_EVIDENCE}
+        labels = settings.evidence.labels
+        record["labels"] = to_mapping(labels) or None
+        record["granularity"] = record["granularity"] or (None if labels else DEFAULT_GRANULARITY)
         changed = {name: value for name, value in evidence.items() if value != usual[name]}
         record |= {"evidence": changed} if changed else {}
     return record

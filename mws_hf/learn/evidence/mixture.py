@@ -1,8 +1,8 @@
-"""Boundary evidence: three views of every junction, mixed as log-odds and calibrated. No labels and no merges here.
+"""Boundary evidence: three views of every junction, mixed as log-odds and calibrated. No merges here.
 
 The lexicon view explains words by whole morphs, the context view generalises its posteriors over contexts (one round
 of co-training, Blum and Mitchell 1998, on soft labels), normalised variation looks at entropy alone. One round, since
-with classes in the lexicon further rounds move nothing or harm.
+with classes in the lexicon further rounds move nothing or harm. Where words are labelled, `labels` re-fits the mixture.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import collect_contexts, trie_view
+from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import LexiconView
 from mws_hf.learn.evidence.positions import inner_junctions
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.evidence.variation import normalised_variation
 from mws_hf.learn.words import SymbolCorpus
@@ -46,25 +47,49 @@ def boundary_probabilities(
     >>> j.shape == corpus.symbols.shape, float(j[corpus.starts[1:] - 1].max())
     (True, 0.0)
     """
-    settings = settings or EvidenceSettings()
+    return find_boundaries(corpus, settings or EvidenceSettings(), n_threads)[0]
+
+
+def find_boundaries(
+    corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, labelled: Doubles | None = None
+) -> tuple[Doubles, Refit | None]:
+    """`boundary_probabilities`, re-fitted where words are labelled, and what came of that.
+
+    Args:
+        corpus: distinct words.
+        settings: constants of the recipe; where it names no granularity, that of the labels is used, or the default.
+        n_threads: threads; all cores when absent.
+        labelled: from `labels.label_targets`; None where fewer than `labels.LEAST` words are labelled.
+    """
     n_threads = thread_count(n_threads)
     inner = inner_junctions(corpus)
     j = np.zeros(len(inner))
-    if inner.any():
-        mixed = _mixed_log_odds(corpus, inner, settings, n_threads)
-        slope = settings.sharpness / max(float(moments(mixed[:, None])[1][0]), 1e-9)
-        uncut = round((1 - settings.granularity) * (len(mixed) - 1))
-        threshold = np.partition(mixed, uncut)[uncut]
-        mixed -= threshold
-        mixed *= slope
-        j[inner] = sigmoid(mixed)
-    return j
+    if not inner.any():
+        return j, None
+    mixed, found = _mixed_log_odds(corpus, inner, settings, n_threads, labelled)
+    granularity = settings.granularity or (DEFAULT_GRANULARITY if found is None else found.granularity)
+    _calibrate(mixed, granularity, settings.sharpness)
+    j[inner] = sigmoid(mixed)
+    return j, found
+
+
+def _calibrate(mixed: Doubles, granularity: float, sharpness: float) -> None:
+    """Bring log-odds to deviation `sharpness`, 0 where a share of `granularity` lies above; in place."""
+    slope = sharpness / max(float(moments(mixed[:, None])[1][0]), 1e-9)
+    uncut = round((1 - granularity) * (len(mixed) - 1))
+    threshold = np.partition(mixed, uncut)[uncut]
+    mixed -= threshold
+    mixed *= slope
 
 
 def _mixed_log_odds(
-    corpus: SymbolCorpus, inner: npt.NDArray[np.bool_], settings: EvidenceSettings, n_threads: int
-) -> Doubles:
-    """Weighted sum of the views at every inner junction; the lexicon's only where it was learnt."""
+    corpus: SymbolCorpus,
+    inner: npt.NDArray[np.bool_],
+    settings: EvidenceSettings,
+    n_threads: int,
+    labelled: Doubles | None,
+) -> tuple[Doubles, Refit | None]:
+    """Weighted sum of the views at every inner junction, the lexicon's where it was learnt; or the fit to labels."""
     learnt = _first_words(corpus, settings.em_types)
     with ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(1) as aside:
         tries = [aside.submit(trie_view, corpus, backwards) for backwards in (False, True)]
@@ -74,13 +99,21 @@ def _mixed_log_odds(
         del tries
         give_back()
         mixed = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
+        context = None if labelled is None else mixed.copy()
         known = np.nonzero(inner[: len(targets)])[0]
         mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - mixed[: len(known)])
         size = min(max(len(corpus), settings.short_list), settings.full_list)
         variation = normalised_variation(corpus, contexts)
         variation *= settings.variation_weight * settings.full_list / size
         mixed += variation
-    return mixed
+        if context is None or labelled is None:
+            return mixed, None
+        views = np.zeros((len(mixed), 4))  # of the lexicon, whether it was learnt there, of contexts, of variation
+        views[: len(known), 0], views[: len(known), 1] = lexicon[known], 1
+        views[:, 2], views[:, 3] = context, variation
+        _calibrate(mixed, DEFAULT_GRANULARITY, settings.sharpness)
+        found = refit(corpus, contexts, views, mixed, labelled, pool, n_threads)
+    return found.log_odds, found
 
 
 def _lexicon_view(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
 
 DEFAULT_GRANULARITY = 0.095
@@ -74,7 +75,8 @@ class EvidenceSettings:
             3 to 5 are ties, at half of it unseen Finnish stems lose .02.
         granularity: share of the places inside words (between two letters of one) where the evidence for a boundary
             passes one half, between 0 and 1: more cuts finer. Together with `sharpness` and the crossing penalty it
-            sets how much is cut.
+            sets how much is cut. None: as the labels ask, or `DEFAULT_GRANULARITY`.
+        labels: words cut by hand, to which the evidence is fitted (`labels`).
     """
 
     max_types: int = 400_000
@@ -99,10 +101,12 @@ class EvidenceSettings:
     full_list: int = 70_000
     short_list: int = 8_000
     sharpness: float = 4.0
-    granularity: float = DEFAULT_GRANULARITY
+    granularity: float | None = None
+    labels: tuple[GoldWord, ...] = ()
 
     def __post_init__(self) -> None:
-        check_granularity(self.granularity)
+        if self.granularity is not None:
+            check_granularity(self.granularity)
         if not 0 <= self.unknown_stems < 1:
             raise MwSError(f"unknown_stems={self.unknown_stems} is not in [0, 1); give the share of stems spelled out")
         if not 1 <= self.short_list <= self.full_list:

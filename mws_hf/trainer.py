@@ -230,7 +230,7 @@ class MwSTrainer:
 
         backend, roles = self.backend(learned)
         tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
-        tokenizer.training_settings = self.record
+        tokenizer.training_settings = self.record_of(learned)
         return tokenizer
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
@@ -248,6 +248,10 @@ class MwSTrainer:
         if extra:
             roles["additional_special_tokens"] = extra
         return backend, roles
+
+    def record_of(self, learned: LearnedVocabulary) -> dict[str, Any]:
+        """`record`, and what came of labels."""
+        return self.record | learned.label_record
 
     @property
     def split_pattern(self) -> str:

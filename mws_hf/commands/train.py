@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -56,7 +56,15 @@ def train(
         float | None,
         typer.Option(
             help="Share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine) "
-            "[default: 0.095; not with --criterion classic]."
+            "[default: 0.095, or as the labels ask; not with --criterion classic]."
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Words cut by hand to learn from, 20 or more: word<TAB>mor ph eme s, alternatives after a comma, or "
+            "another format that `mws evaluate` reads [default: none; not with --criterion classic].",
         ),
     ] = None,
     running_text: Annotated[
@@ -86,7 +94,7 @@ def train(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Learn a tokenizer without labels and save it as a stock Hugging Face directory.
+    """Learn a tokenizer, by default without labels, and save it as a stock Hugging Face directory.
 
     For example:
 
@@ -112,7 +120,7 @@ def train(
 
         пере·писыва·ющаяся  пере·писыва·ющ·аяся  пере·пис·ыва·ющ·аяся
     """
-    refuse_overwriting(tokenizer_files(output), files, word_list, lemmas)
+    refuse_overwriting(tokenizer_files(output), files, word_list, lemmas, labels)
     check_output(output, folder=True)
     return_freed_memory()
     from mws_hf.trainer import MwSTrainer
@@ -133,11 +141,16 @@ def train(
         composition=parse_composition(composition),
         burial_cost=burial_cost,
         granularity=granularity,
+        labels=labels,
     )
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers)
     with output_lock(output):
         result = _train_and_save(trainer, sources, pattern, normalization, output)
+    if "labels" in result and not quiet:
+        typer.echo(f"labels: {result['labels'].describe()}", err=True)
+    if "labels" in result:
+        result["labels"] = asdict(result["labels"])
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
 
 
@@ -153,7 +166,7 @@ def _train_and_save(
     trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
     learned = trainer.learn(counts)
     backend, roles = trainer.backend(learned)
-    save_backend(output, backend, roles, trainer.record)
+    save_backend(output, backend, roles, trainer.record_of(learned))
     card = model_card(
         output.name,
         backend.get_vocab_size(),
@@ -174,6 +187,7 @@ def _train_and_save(
         "word_types": learned.n_types,
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
+        **({} if learned.label_fit is None else {"labels": learned.label_fit}),
     }
 
 

@@ -18,7 +18,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -52,6 +52,7 @@ class Gold:
         lines: lines that hold data (not empty, no comment, no header).
         partial: True if a word carries only one or two of its boundaries (MorphScore, derivational MorphyNet): then
             precision and F1 punish true cuts, and recall at single-boundary gold is the figure to read.
+        labelled: words taken out because a tokenizer had learnt from their labels.
     """
 
     name: str
@@ -60,6 +61,18 @@ class Gold:
     problems: tuple[str, ...]
     lines: int
     partial: bool
+    labelled: int = 0
+
+    def without(self, words: frozenset[str]) -> Gold:
+        """The gold less some words, given casefolded.
+
+        Raises:
+            MwSError: nothing is left.
+        """
+        kept = tuple(entry for entry in self.words if entry.word.casefold() not in words)
+        if not kept:
+            raise MwSError(f"{self.name}: every word was a label of a tokenizer's training; give gold it has not seen")
+        return replace(self, words=kept, labelled=self.labelled + len(self.words) - len(kept))
 
 
 class _BadLine(Exception):

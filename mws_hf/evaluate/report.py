@@ -18,6 +18,7 @@ from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
 from mws_hf.evaluate.segment import Isolated, every_character, is_plain_function, no_cut, segment_words
 from mws_hf.evaluate.significance import Difference, PairedDifference, bootstrap_f1, difference, interval
+from mws_hf.training_record import labelled_words
 
 BASELINES = {"(every character)": every_character, "(no cut)": no_cut}
 
@@ -107,6 +108,7 @@ class EvaluationReport:
                 "lines": gold.lines,
                 "partial": gold.partial,
                 "left_out": len(gold.problems),
+                "labelled": gold.labelled,
                 "problems": list(gold.problems[:20]),
             }
             for gold in self.golds
@@ -169,7 +171,8 @@ def evaluate(
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):
         raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
-    golds = tuple(read_golds(gold_files))
+    learnt_from = _labelled(named.values())
+    golds = tuple(gold.without(learnt_from) for gold in read_golds(gold_files))
     sources = {name: source if is_plain_function(source) else load_encoder(source) for name, source in named.items()}
     rows = [row for gold in golds for row in _gold_rows(sources, gold, isolated, baselines, resamples)]
     encoders = {name: source for name, source in sources.items() if not is_plain_function(source)}
@@ -191,6 +194,12 @@ def _named(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Path]:
     if len(named) < len(paths):
         raise MwSError(f"two tokenizers share a name: {[str(path) for path in paths]}; write NAME=DIR")
     return named
+
+
+def _labelled(sources: Iterable[Any]) -> frozenset[str]:
+    """Words that the tokenizers among the directories were labelled with."""
+    folders = [Path(source) for source in sources if isinstance(source, str | os.PathLike)]
+    return frozenset().union(*(labelled_words(folder) for folder in folders))
 
 
 def _gold_rows(
@@ -251,6 +260,8 @@ def _gold_markdown(gold: Gold, rows: Sequence[GoldRow]) -> str:
     about = f"{len(gold.words)} words, {morphs:.2f} morphs a word, format {gold.format}"
     if gold.problems:
         about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"
+    if gold.labelled:
+        about += f"; {gold.labelled} more left out: a tokenizer was trained on their labels"
     if gold.partial:
         about += "; **marks only one or two boundaries of a word: read MorphScore, not F1**"
     return f"### {gold.name}\n{about}\n\n" + markdown_table(

@@ -8,6 +8,7 @@ junctions towards the mixture's; `PRIOR_JUNCTIONS` made-up junctions pull a and 
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,8 @@ from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
 from mws_hf.learn.evidence.positions import inner_junctions, word_ranges
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY
 from mws_hf.learn.words import CodePoints, SymbolCorpus, find_among, joined
+
+_logger = logging.getLogger(__name__)
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -98,6 +101,16 @@ class LabelFit:
     granularity: float | None = None
     ridge: float | None = None
 
+    def describe(self) -> str:
+        """In a line."""
+        used = f"{self.used} of {self.given} used, {self.in_text} of them in the text"
+        if self.f1 is None:
+            return used
+        return (
+            f"{used}; boundary F1 of the evidence {self.f1:.3f} (cross-validated), without labels "
+            f"{self.f1_without:.3f}; granularity {self.granularity:.3f}"
+        )
+
 
 def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) -> CodePoints:
     """The types, and behind them, by code points, labelled words of at most `longest` graphemes that are none of them.
@@ -119,6 +132,7 @@ def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: R
     at = find_among(_cores(labels)[1], types)
     fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
     if fitted is None:
+        _logger.warning("labels not used: %d of %d are words of letters, and %d are needed", fit.used, fit.given, LEAST)
         return fit
     return replace(fit, f1=fitted.f1, f1_without=fitted.f1_without, granularity=fitted.granularity, ridge=fitted.ridge)
 

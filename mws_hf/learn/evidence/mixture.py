@@ -8,6 +8,7 @@ with classes in the lexicon further rounds move nothing or harm. Where words are
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.evidence.context_view import context_log_odds
-from mws_hf.learn.evidence.contexts import collect_contexts, trie_view
+from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
 from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import LexiconView
 from mws_hf.learn.evidence.positions import inner_junctions
@@ -61,12 +62,43 @@ def find_boundaries(
         n_threads: threads; all cores when absent.
         labelled: from `labels.label_targets`; None where fewer than `labels.LEAST` words are labelled.
     """
-    n_threads = thread_count(n_threads)
+    mixture = mix_views(corpus, settings, n_threads, keep=labelled is not None)
+    return boundaries_of(mixture, corpus, settings, n_threads, labelled)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The views of n inner junctions, mixed.
+
+    Attributes:
+        log_odds: float64, shape (n,), their weighted sum, not calibrated.
+        views: shape (n, 4), of the lexicon, whether it was learnt there, of contexts, of variation; None if not kept.
+        contexts: None if not kept.
+    """
+
+    log_odds: Doubles
+    views: Doubles | None = None
+    contexts: Contexts | None = None
+
+
+def boundaries_of(
+    mixture: Mixture,
+    corpus: SymbolCorpus,
+    settings: EvidenceSettings,
+    n_threads: int | None = None,
+    labelled: Doubles | None = None,
+) -> tuple[Doubles, Refit | None]:
+    """`find_boundaries` of views that are mixed; for labels they must have been kept."""
     inner = inner_junctions(corpus)
-    j = np.zeros(len(inner))
-    if not inner.any():
+    j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
+    if len(mixed) == 0:
         return j, None
-    mixed, found = _mixed_log_odds(corpus, inner, settings, n_threads, labelled)
+    if labelled is not None and mixture.views is not None and mixture.contexts is not None:
+        _calibrate(mixed, DEFAULT_GRANULARITY, settings.sharpness)
+        n_threads = thread_count(n_threads)
+        with ThreadPoolExecutor(n_threads) as pool:
+            found = refit(corpus, mixture.contexts, mixture.views, mixed, labelled, pool, n_threads)
+        mixed = found.log_odds.copy()
     granularity = settings.granularity or (DEFAULT_GRANULARITY if found is None else found.granularity)
     _calibrate(mixed, granularity, settings.sharpness)
     j[inner] = sigmoid(mixed)
@@ -82,14 +114,21 @@ def _calibrate(mixed: Doubles, granularity: float, sharpness: float) -> None:
     mixed *= slope
 
 
-def _mixed_log_odds(
-    corpus: SymbolCorpus,
-    inner: npt.NDArray[np.bool_],
-    settings: EvidenceSettings,
-    n_threads: int,
-    labelled: Doubles | None,
-) -> tuple[Doubles, Refit | None]:
-    """Weighted sum of the views at every inner junction, the lexicon's where it was learnt; or the fit to labels."""
+def mix_views(
+    corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, *, keep: bool = False
+) -> Mixture:
+    """Weighted sum of the views at every inner junction, the lexicon's only where it was learnt.
+
+    Args:
+        corpus: distinct words.
+        settings: constants of the recipe.
+        n_threads: threads; all cores when absent.
+        keep: also keep the views and the contexts, for labels.
+    """
+    n_threads = thread_count(n_threads)
+    inner = inner_junctions(corpus)
+    if not inner.any():
+        return Mixture(np.zeros(0))
     learnt = _first_words(corpus, settings.em_types)
     with ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(1) as aside:
         tries = [aside.submit(trie_view, corpus, backwards) for backwards in (False, True)]
@@ -99,21 +138,19 @@ def _mixed_log_odds(
         del tries
         give_back()
         mixed = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
-        context = None if labelled is None else mixed.copy()
+        context = mixed.copy() if keep else None
         known = np.nonzero(inner[: len(targets)])[0]
         mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - mixed[: len(known)])
         size = min(max(len(corpus), settings.short_list), settings.full_list)
         variation = normalised_variation(corpus, contexts)
         variation *= settings.variation_weight * settings.full_list / size
         mixed += variation
-        if context is None or labelled is None:
-            return mixed, None
-        views = np.zeros((len(mixed), 4))  # of the lexicon, whether it was learnt there, of contexts, of variation
-        views[: len(known), 0], views[: len(known), 1] = lexicon[known], 1
-        views[:, 2], views[:, 3] = context, variation
-        _calibrate(mixed, DEFAULT_GRANULARITY, settings.sharpness)
-        found = refit(corpus, contexts, views, mixed, labelled, pool, n_threads)
-    return found.log_odds, found
+    if context is None:
+        return Mixture(mixed)
+    views = np.zeros((len(mixed), 4))
+    views[: len(known), 0], views[: len(known), 1] = lexicon[known], 1
+    views[:, 2], views[:, 3] = context, variation
+    return Mixture(mixed, views, contexts)
 
 
 def _lexicon_view(

@@ -13,6 +13,7 @@ from typing import Any
 from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import BoundaryScores, Emma2, WordTable, emma2, summarize, word_table
+from mws_hf.evaluate.consistency import Consistency, consistency
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
@@ -33,6 +34,7 @@ class GoldRow:
         scores: boundary, morph and word scores.
         interval: bootstrap 95 % interval of micro F1.
         emma2: consistency of pieces across words.
+        consistency: that of words which share a morph or a token, and edit distance (MorphBPE's measures).
         behind_best: the best tokenizer of this gold (by micro F1, baselines apart) against this one; None for the
             best itself and for the baselines.
     """
@@ -42,6 +44,7 @@ class GoldRow:
     scores: BoundaryScores
     interval: tuple[float, float]
     emma2: Emma2
+    consistency: Consistency
     behind_best: Difference | None = None
 
 
@@ -56,6 +59,8 @@ _GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
     "morph F1": lambda row: f"{row.scores.morph_f1:.3f}",
     "exact": lambda row: f"{row.scores.exact:.1%}",
     "EMMA-2": lambda row: f"{row.emma2.f1:.3f}",
+    "μc": lambda row: f"{row.consistency.f1:.3f}",
+    "μe": lambda row: f"{row.consistency.edit_distance:.2f}",
     "MorphScore": lambda row: f"{row.scores.morphscore:.3f}" if row.scores.morphscore_words else "-",
     "over": lambda row: f"{row.scores.over_segmented:.1%}",
     "under": lambda row: f"{row.scores.under_segmented:.1%}",
@@ -121,6 +126,7 @@ class EvaluationReport:
                 "f1_low": row.interval[0],
                 "f1_high": row.interval[1],
                 **{f"emma2_{name}": value for name, value in asdict(row.emma2).items()},
+                **{f"consistency_{name}": value for name, value in asdict(row.consistency).items()},
                 "behind_best": asdict(row.behind_best) if row.behind_best else None,
             }
             for row in self.rows
@@ -226,6 +232,7 @@ def _gold_rows(
             scores=scores[name],
             interval=interval(resampled[name]),
             emma2=emma2(gold.words, cuts[name]),
+            consistency=consistency(gold.words, cuts[name]),
             behind_best=behind(name, table),
         )
         for name, table in tables.items()

@@ -1,7 +1,8 @@
 """Morphological consistency and edit distance, after the description of MorphBPE's measures (Asgari et al. 2025).
 
 Consistency (mu_c) asks of pairs of words whether those that share a token share a morph, and the other way round; edit
-distance (mu_e) how many morphs must be put in, left out or exchanged to make a word's tokens of its morphs. The authors' code was not at hand: details may differ.
+distance (mu_e) how many morphs must be put in, left out or exchanged to make a word's tokens of its morphs. The
+authors' code was not at hand: details may differ.
 """
 
 from __future__ import annotations

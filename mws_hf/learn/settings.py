@@ -11,7 +11,7 @@ from mws_hf.corpus.labels import read_labels, to_mapping
 from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
+from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 
 DEFAULT_VOCAB_SIZE = 32_000
@@ -175,9 +175,7 @@ def to_record(
     if isinstance(settings, ContextualSettings):
         evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
         record |= {name: evidence.pop(name) for name in _FLAT_EVIDENCE}
-        labels = settings.evidence.labels
-        record["labels"] = to_mapping(labels) or None
-        record["granularity"] = record["granularity"] or (None if labels else DEFAULT_GRANULARITY)
+        record["labels"] = to_mapping(settings.evidence.labels) or None
         changed = {name: value for name, value in evidence.items() if value != usual[name]}
         record |= {"evidence": changed} if changed else {}
     return record

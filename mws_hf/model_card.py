@@ -29,7 +29,7 @@ tags:
 ---
 # {name}
 
-A {kind} BPE tokenizer whose merges follow morphemes, learnt without labels by
+A {kind} BPE tokenizer whose merges follow morphemes, learnt {labels} by
 [mws-hf](https://pypi.org/project/mws-hf/). It is a stock `tokenizer.json`: no plug-in is needed to use it.
 
 ```python
@@ -47,7 +47,7 @@ tokenizer = AutoTokenizer.from_pretrained("{name}")
 | of these: alphabet | {alphabet:,} |
 | morph merges | {morphs:,} |
 | compositions of frequent neighbours | {compositions:,} |
-| command | `{command}` |
+{label_row}| command | `{command}` |
 {groups}{examples}
 `decode(encode(x)) == x` holds for every Unicode string{caveat}.
 """
@@ -81,7 +81,10 @@ def model_card(
         groups: the fields of `group_facts.GroupFacts` by group, of a mixture.
     """
     rows = "".join(f"| {word} | {'·'.join(morphs)} |\n" for word, morphs in examples)
+    fit = report.label_fit
     return _TEMPLATE.format(
+        labels="without labels" if fit is None else f"with {fit.used:,} words cut by hand",
+        label_row="" if fit is None else f"| labelled words | {fit.describe()} |\n",
         name=name,
         kind="byte-level" if byte_level else "byte-fallback",
         criterion=criterion,

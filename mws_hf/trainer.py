@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.labels import Labels
     from mws_hf.learn.contextual import Evidence
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
@@ -72,6 +73,10 @@ class MwSTrainer:
         max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
         weights: of groups against each other where words are given by group, such as ``{"ru": 2}``; 1 for a group that
             is not named, so that every language weighs the same, however much text and however many forms it has.
+        granularity: contextual; share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine); None: 0.095,
+            or as the labels ask.
+        labels: contextual; words cut by hand, 20 are worth their while: a file of ``word<TAB>m1 m2, alternative`` or in
+            another format that `mws evaluate` reads, a dict, or pairs; see `corpus.labels.read_labels`.
 
     Raises:
         MwSError: an argument is out of range, contradicts another or belongs to the other criterion; the message says
@@ -105,6 +110,8 @@ class MwSTrainer:
     stop_threshold: float | None = None
     crossing_penalty: float | None = None
     max_types: int | None = None
+    granularity: float | None = None
+    labels: Labels | None = None
     burial_cost: float | None = None
     weights: Mapping[str, float] | None = None
     settings: CriterionSettings = field(init=False, repr=False, compare=False)
@@ -114,7 +121,7 @@ class MwSTrainer:
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         settings, vocabulary = read_settings({n: v for n, v in given.items() if n not in _NOT_FOR_LEARNING})
         pattern = GPT4_PATTERN if isinstance(settings, ClassicSettings) else DEFAULT_PATTERN
-        checked = {
+        checked: dict[str, Any] = {
             "settings": settings,
             "vocabulary": vocabulary,
             "special_tokens": vocabulary.special_tokens,
@@ -123,6 +130,8 @@ class MwSTrainer:
             "pattern": pattern if self.pattern is None else literal_pattern(self.pattern),
             "alphabet": alphabet_kind(settings, vocabulary),
         }
+        if self.labels is not None and not isinstance(settings, ClassicSettings):
+            checked["labels"] = settings.evidence.labels  # read once
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         compiled(self.split_pattern)
@@ -242,7 +251,7 @@ class MwSTrainer:
 
         backend, roles = self.backend(learned)
         tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
-        tokenizer.training_settings = self.record
+        tokenizer.training_settings = self.record_of(learned)
         return tokenizer
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
@@ -260,6 +269,10 @@ class MwSTrainer:
         if extra:
             roles["additional_special_tokens"] = extra
         return backend, roles
+
+    def record_of(self, learned: LearnedVocabulary) -> dict[str, Any]:
+        """`record`, and what came of labels."""
+        return self.record | learned.label_record
 
     @property
     def split_pattern(self) -> str:

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import write_text
 from mws_hf.backend import tables_of
-from mws_hf.tokenizer_file import load_json
+from mws_hf.tokenizer_file import load_json, read_tokenizer
 
 FILE = "mws_training.json"
 
@@ -39,6 +39,18 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
     if not isinstance(settings, dict) or record.get("merges") != _merges_digest(backend):
         return None
     return settings
+
+
+def labelled_words(directory: Path) -> frozenset[str]:
+    """The words, casefolded, whose labels the tokenizer in a directory was learnt from; none where none are recorded.
+
+    Raises:
+        MwSError: the record or the tokenizer cannot be read.
+    """
+    if not (directory / FILE).is_file() or not (directory / "tokenizer.json").is_file():
+        return frozenset()
+    labels = (read_record(directory, read_tokenizer(directory / "tokenizer.json")) or {}).get("labels")
+    return frozenset(word.casefold() for word in labels) if isinstance(labels, dict) else frozenset()
 
 
 def _merges_digest(backend: Tokenizer) -> str:

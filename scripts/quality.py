@@ -43,7 +43,7 @@ PICTURES = {
     ("tur", "tur.morphochallenge2010"): "Turkish: Morpho Challenge 2010",
 }
 RIVALS = (
-    "bpe:types,bpe:text,bpe-byte:text,wordpiece:types,unigram:types,unigram:text,"
+    "bpe:types,bpe:text,bpe-byte:text,morph-bpe:types,wordpiece:types,unigram:types,unigram:text,"
     "sentencepiece-bpe:text,sentencepiece-unigram:types,sentencepiece-unigram:text,morfessor:types,"
     "morfessor-frequent:text"
 )
@@ -125,6 +125,22 @@ def best_rivals(rows: list[dict[str, Any]], size: int) -> str:
     return markdown_table(header, table)
 
 
+def macro(rows: list[dict[str, Any]], size: int) -> str:
+    """Markdown: macro boundary F1, the mean over words with the best alternative (Morpho Challenge's), at one size."""
+    table = []
+    for name in dict.fromkeys(name for names in GOLD.values() for name in names):
+        here = [row for row in rows if row["gold"] == name and row["vocab_size"] in (size, None)]
+        here = [row for row in here if row["language"] != "rus-lexicon"]
+        ours = {row["system"]: row for row in here if row["system"].startswith("mws")}
+        rivals = [row for row in here if not row["system"].startswith("mws")]
+        if not rivals or "mws" not in ours:
+            continue
+        cells = [f"{ours[s]['macro_f1']:.3f}" if s in ours else "" for s in ("mws", "mws-composed", "mws-classic")]
+        best = max(rivals, key=lambda row: row["macro_f1"])
+        table.append([name, *cells, f"{best['macro_f1']:.3f} {best['system']}"])
+    return markdown_table(["gold, macro F1", "mws", "mws-composed", "mws-classic", "best rival"], table)
+
+
 def lengths(rows: list[dict[str, Any]], size: int) -> str:
     """Markdown: tokens per word on held-out text, and F1 on the language's first gold set, at one size."""
     table = []
@@ -169,7 +185,8 @@ def main() -> None:
     draw(rows, arguments.results.parent)
     sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]})
     text = "\n\n".join(
-        f"## Vocabulary {size:,}\n\n{best_rivals(rows, size)}\n\n{lengths(rows, size)}" for size in sizes
+        f"## Vocabulary {size:,}\n\n{best_rivals(rows, size)}\n\n{macro(rows, size)}\n\n{lengths(rows, size)}"
+        for size in sizes
     )
     arguments.results.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
     print(text)

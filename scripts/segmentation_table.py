@@ -1,11 +1,14 @@
 """The README's table: words cut by BPE and by MwS, both learnt from the forms of pymorphy3's dictionary, none labelled.
 
     python scripts/segmentation_table.py            # some minutes, nearly all of them BPE's
+    python scripts/segmentation_table.py --granularity 0.05 0.095 0.25      # MwS alone, coarse to fine
 
 Prints the rows in Markdown.
 """
 
 from __future__ import annotations
+
+import argparse
 
 from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.corpus.dictionary import lexicon_counts
@@ -14,9 +17,10 @@ WORDS = ("подводник", "безработица", "читательниц
 SIZE = 8000
 
 
-def mws_cuts(counts: WordCounts) -> list[str]:
+def mws_cuts(counts: WordCounts, granularity: float | None = None) -> list[str]:
     """Each word as the demo's tokenizer cuts it: morphs only, as word lists want."""
-    tokenizer = MwSTrainer(vocab_size=SIZE, composition=0, show_progress=False).train_from_counts(counts)
+    trainer = MwSTrainer(vocab_size=SIZE, composition=0, granularity=granularity, show_progress=False)
+    tokenizer = trainer.train_from_counts(counts)
     return ["·".join(token.strip() for token in tokenizer.tokenize(" " + word)) for word in WORDS]
 
 
@@ -27,6 +31,10 @@ def bpe_cuts(counts: WordCounts) -> list[str]:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--granularity", nargs="+", type=float, help="shares of places to cut, instead of BPE and MwS")
+    arguments = parser.parse_args()
     forms = lexicon_counts("ru")
-    for row in zip(WORDS, bpe_cuts(forms), mws_cuts(forms), strict=True):
+    columns = [mws_cuts(forms, each) for each in arguments.granularity or [None]]
+    for row in zip(WORDS, *columns if arguments.granularity else (bpe_cuts(forms), *columns), strict=True):
         print(f"| {' | '.join(row)} |")

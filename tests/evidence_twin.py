@@ -23,7 +23,7 @@ def boundary_probabilities(words: Sequence[str], settings: EvidenceSettings) -> 
     mixed = (1 - settings.context_weight) * lexicon + settings.context_weight * context_view(words, targets, settings)
     size = min(max(len(words), settings.short_list), settings.full_list)
     mixed += settings.variation_weight * settings.full_list / size * variation(words)
-    threshold = np.sort(mixed)[round((1 - settings.cut_rate) * (len(mixed) - 1))]
+    threshold = np.sort(mixed)[round((1 - settings.granularity) * (len(mixed) - 1))]
     j = iter((1 / (1 + np.exp(-settings.sharpness / mixed.std() * (mixed - threshold)))).tolist())
     return {word: [next(j) for _ in word[1:]] for word in words}
 

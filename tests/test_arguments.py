@@ -18,7 +18,7 @@ from tests.test_cli import TEXT, mws
 
 NAN = float("nan")
 CLASSIC = ("len_norm_factor", "log_base", "max_merge_len", "max_len_delta", "stop_threshold")
-CONTEXTUAL = ("crossing_penalty", "burial_cost", "max_types")
+CONTEXTUAL = ("crossing_penalty", "burial_cost", "max_types", "granularity")
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,11 @@ CONTEXTUAL = ("crossing_penalty", "burial_cost", "max_types")
         ("crossing_penalty", -1.0),
         ("crossing_penalty", NAN),
         ("crossing_penalty", float("inf")),
+        ("granularity", 0.0),
+        ("granularity", 1),
+        ("granularity", NAN),
+        ("granularity", "fine"),
+        ("granularity", True),
         ("burial_cost", -0.5),
         ("burial_cost", NAN),
         ("len_norm_factor", NAN),
@@ -71,12 +76,13 @@ def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, va
     [("classic", "contextual", name) for name in CONTEXTUAL] + [("contextual", "classic", name) for name in CLASSIC],
 )
 def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion: Any, other: Any, argument: str):
-    assert MwSTrainer(**{argument: 2}, criterion=other)
-    with pytest.raises(MwSError, match=f"{argument}=2 .*{other}"):
-        MwSTrainer(**{argument: 2}, criterion=criterion)
+    value = 0.5 if argument == "granularity" else 2
+    assert MwSTrainer(**{argument: value}, criterion=other)
+    with pytest.raises(MwSError, match=f"{argument}={value} .*{other}"):
+        MwSTrainer(**{argument: value}, criterion=criterion)
     tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
-    with pytest.raises(MwSError, match=f"{argument}=2 .*{other}"):
-        tokenizer.train_new_from_iterator([TEXT], 300, **{argument: 2}, criterion=criterion)
+    with pytest.raises(MwSError, match=f"{argument}={value} .*{other}"):
+        tokenizer.train_new_from_iterator([TEXT], 300, **{argument: value}, criterion=criterion)
 
 
 def test_a_trainer_cannot_be_changed():

@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 from mws_hf.baselines import BASELINES, load, train
+from mws_hf.baselines.morph_bpe import build_morph_bpe
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split
@@ -17,6 +18,7 @@ WORDS = ["".join(parts) for parts in morphs()] + ["walkost", "unbereging", "Ж",
 NEEDS = {
     "morfessor": "morfessor",
     "morfessor-frequent": "morfessor",
+    "morph-bpe": "morfessor",
     "sentencepiece-bpe": "sentencepiece",
     "sentencepiece-unigram": "sentencepiece",
 }
@@ -140,3 +142,17 @@ def test_damaged_morfessor_table_is_named(tmp_path):
     file.write_text("1\tab\nx\tcd\n", encoding="utf-8")
     with pytest.raises(MwSError, match=r"segmentations\.tsv:2"):
         load(tmp_path / "m")
+
+
+def test_morph_bpe_merges_inside_the_segments_of_morfessor():
+    pytest.importorskip("morfessor")
+    endings = ("ing", "ed", "s", "er")
+    words = {f" {stem}{end}": 5 for stem in ("walk", "talk", "jump", "play", "work", "kick") for end in endings}
+    counts = WordCounts.from_mapping(words, pattern=WORD_PATTERN)
+    model = train("morfessor-frequent", counts, 0)
+    segments = {piece for word in words for piece in model.segment(word.strip())}
+    assert segments & set(endings)
+    tokenizer = build_morph_bpe(counts, 2000)
+    tokens = {token.strip() for token in tokenizer.get_vocab() if not token.startswith("<")}
+    assert all(any(token in segment for segment in segments) for token in tokens)
+    assert tokenizer.encode(" walking").tokens == [" walk", "ing"]

@@ -20,9 +20,9 @@ import mws_hf
 from mws_hf.compare import compare, parse_systems
 from mws_hf.compare.cache import Cache, counts_digest, text_record
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
+from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import score, segment_words
-from mws_hf.evaluate.gold import read_gold
 from mws_hf.trainer import MwSTrainer
 from tests.small_corpus import morphs, running_text, small_counts
 

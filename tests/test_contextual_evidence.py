@@ -26,7 +26,7 @@ def corpus(language):
 
 
 def test_evidence_finds_the_boundaries_of_an_agglutinative_language(language, corpus):
-    j = boundary_probabilities(corpus, EvidenceSettings(cut_rate=0.2))
+    j = boundary_probabilities(corpus, EvidenceSettings(granularity=0.2))
     true = np.concatenate([[k in np.cumsum([len(m) for m in language[w]])[:-1] for k in range(1, len(w) + 1)]
                            for w in sorted(language)])  # fmt: skip
     found = j > 0.5
@@ -41,7 +41,7 @@ def test_evidence_is_the_same_for_any_number_of_threads(corpus):
 def test_the_share_of_cuts_is_the_setting(corpus):
     inner = len(corpus.symbols) - len(corpus)
     for rate in (0.1, 0.3):
-        j = boundary_probabilities(corpus, EvidenceSettings(cut_rate=rate))
+        j = boundary_probabilities(corpus, EvidenceSettings(granularity=rate))
         assert (j > 0.5).sum() / inner == pytest.approx(rate, abs=0.01)
     assert j.min() >= 0
     assert j.max() <= 1
@@ -61,8 +61,8 @@ def test_tiny_inputs(words):
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
-        ("cut_rate", 0.0),
-        ("cut_rate", 1.0),
+        ("granularity", 0.0),
+        ("granularity", 1.0),
         ("max_types", 0),
         ("em_types", 0),
         ("price_ends", (0.4,)),
@@ -76,8 +76,8 @@ def test_settings_out_of_range_say_which(argument, value):
 @pytest.mark.parametrize(
     "settings",
     [
-        EvidenceSettings(cut_rate=0.3),
-        EvidenceSettings(cut_rate=0.2, price_ramp=(0.2, 1.0), price_ends=(0.2,), context_weight=0.5, em_steps=1),
+        EvidenceSettings(granularity=0.3),
+        EvidenceSettings(granularity=0.2, price_ramp=(0.2, 1.0), price_ends=(0.2,), context_weight=0.5, em_steps=1),
     ],
     ids=["defaults", "others"],
 )

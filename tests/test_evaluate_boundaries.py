@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import best_alternative, emma2, score, word_table
-from mws_hf.evaluate.gold import GoldWord
 from mws_hf.evaluate.segment import every_character, no_cut, pieces_of
 
 # The reference of the unit tests of github.com/svirpioj/morphoeval, whose expected values are quoted below.

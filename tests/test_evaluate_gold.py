@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mws_hf.corpus.segmentations import FORMATS, GoldWord, detect_format, read_gold
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.gold import FORMATS, GoldWord, detect_format, read_gold
 
 
 def read(tmp_path, text, name="gold.tsv", format=None):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import macro_scores, summarize, word_table
-from mws_hf.evaluate.gold import GoldWord
 from mws_hf.evaluate.segment import every_character, no_cut, pieces_of
 from mws_hf.evaluate.significance import bootstrap_f1, compare, interval, stable_samples, wilcoxon
 

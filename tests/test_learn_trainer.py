@@ -26,6 +26,7 @@ from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 from tests.small_corpus import small_counts
 from tests.test_cli import ENDINGS, PREFIXES, STEMS, TEXT
 
+FORMS = (Path(__file__).parent / "data" / "russian_forms.txt").read_text(encoding="utf-8").split()
 KNOWN = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
 
 
@@ -140,7 +141,7 @@ def test_evidence_of_other_settings_is_refused(settings: ClassicSettings | Conte
 
 def test_a_criterion_is_also_given_as_its_settings():
     counts = small_counts()
-    settings = ContextualSettings(burial_cost=0.3, evidence=EvidenceSettings(cut_rate=0.2))
+    settings = ContextualSettings(burial_cost=0.3, evidence=EvidenceSettings(granularity=0.2))
     assert quiet(n_merges=90, criterion=settings).learn(counts) == learn(
         counts, settings, VocabularySettings(n_merges=90)
     )
@@ -168,6 +169,28 @@ def test_a_record_gives_the_settings_back(settings: ClassicSettings | Contextual
 def test_a_record_of_an_older_version_holds_arguments_of_both_criteria():
     old = {"criterion": "classic", "log_base": 3.0, "burial_cost": 1.0, "max_types": 400_000, "pattern": "a", "new": 1}
     assert from_record(old) == (ClassicSettings(log_base=3.0), VocabularySettings(alphabet="characters"))
+
+
+def test_a_record_of_an_older_version_calls_granularity_by_its_old_name():
+    old = {"criterion": "contextual", "max_types": 7, "evidence": {"cut_rate": 0.2}}
+    expected = ContextualSettings(evidence=EvidenceSettings(max_types=7, granularity=0.2))
+    assert from_record(old)[0] == expected
+    assert from_record(quiet(granularity=0.2, max_types=7).record)[0] == expected
+
+
+def test_finer_granularity_cuts_more():
+    """Each step cuts more places, and about as many as asked for where evidence passes one half."""
+    counts, tokens = WordCounts.from_mapping({" " + w: 1 for w in FORMS}, pattern=WORD_PATTERN), []
+    for granularity in (0.05, 0.1, 0.3):
+        trainer = quiet(n_merges=1500, composition=0, granularity=granularity)
+        learned = trainer.learn(counts)
+        evidence = learned.evidence
+        assert evidence is not None
+        places = len(evidence.probabilities) - len(evidence.types)
+        assert (evidence.probabilities > 0.5).sum() / places == pytest.approx(granularity, abs=0.001)
+        tokenizer = trainer.tokenizer(learned)
+        tokens.append(sum(len(ids) for ids in tokenizer(counts.words[::7])["input_ids"]))
+    assert tokens[0] < tokens[1] < tokens[2]
 
 
 def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: bool) -> list[int]:

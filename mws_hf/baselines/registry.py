@@ -23,6 +23,7 @@ from mws_hf.baselines.bpe import (
 )
 from mws_hf.baselines.feed import UNKNOWN
 from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor
+from mws_hf.baselines.morph_bpe import build_morph_bpe
 from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
 from mws_hf.baselines.unigram import build_unigram
 from mws_hf.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
@@ -59,6 +60,7 @@ class System:
 BASELINES: dict[str, System] = {
     "bpe-byte": System("byte-level BPE by frequency, GPT-2 style", build_byte_bpe),
     "bpe": System("character-level BPE by frequency; pre-tokenizer and byte fallback as MwS", build_character_bpe),
+    "morph-bpe": System("character-level BPE inside the segments of Morfessor (MorphBPE, no labels)", build_morph_bpe),
     "bpe-end-of-word": System("BPE with </w> after each word, merges by frequency", build_end_of_word),
     "bpe-low-line": System("the same with a final ▁, lower-cased, trailing punctuation stripped", build_final_low_line),
     "wordpiece": System("WordPiece by the trainer of tokenizers (frequency)", build_library),

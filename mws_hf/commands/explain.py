@@ -113,6 +113,10 @@ def _check(words: list[str] | None, model: Path | None, plot: Path | None, sourc
         sources.check(None, None)
 
 
+_LONG = ("pattern", "labels", "label_fit")
+"""What of a record is left out of a line."""
+
+
 @dataclass(frozen=True)
 class _Model:
     """The tokenizer to explain, if any, and the record of its training (None: not known)."""
@@ -134,7 +138,7 @@ class _Model:
         """The settings in a line."""
         if self.record is None:
             return "settings unknown, defaults assumed"
-        shown = {name: value for name, value in self.record.items() if value is not None and name != "pattern"}
+        shown = {name: value for name, value in self.record.items() if value is not None and name not in _LONG}
         return "learnt with " + ", ".join(f"{name}={value}" for name, value in shown.items())
 
     def gather(self, sources: Sources, default_pattern: str = DEFAULT_PATTERN) -> GroupedCounts:

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -63,6 +63,21 @@ def train(
             "[default: 1.0; not with --criterion classic]."
         ),
     ] = None,
+    granularity: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine) "
+            "[default: 0.095, or as the labels ask; not with --criterion classic]."
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Words cut by hand to learn from, 20 or more: word<TAB>mor ph eme s, alternatives after a comma, or "
+            "another format that `mws evaluate` reads [default: none; not with --criterion classic].",
+        ),
+    ] = None,
     running_text: Annotated[
         bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
     ] = False,
@@ -95,7 +110,7 @@ def train(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Learn a tokenizer without labels and save it as a stock Hugging Face directory.
+    """Learn a tokenizer, by default without labels, and save it as a stock Hugging Face directory.
 
     For example:
 
@@ -110,8 +125,23 @@ def train(
         mws train ru='ru/*.gz' en='en/*.gz' --weight ru=2 --vocab-size 64000 --output out/mixture
 
         zcat dump.gz | mws train - --criterion classic --output out/classic
+
+    What --granularity does to five words (8,000 entries, --composition 0, all forms of the Russian dictionary):
+
+        0.05                0.095                0.13
+
+        под·вод·ник         под·вод·н·ик         под·вод·н·и·к
+
+        без·работ·иц·а      без·работ·иц·а       без·работ·иц·а
+
+        чита·тельн·иц·ами   чита·тель·н·иц·ами   чи·т·а·те·ль·н·иц·ами
+
+        красно·лиц·ый       красно·лиц·ый        красно·лиц·ый
+
+        пере·писыва·ющаяся  пере·писыва·ющ·аяся  пере·пис·ыва·ющ·аяся
     """
-    refuse_overwriting(tokenizer_files(output), [group_of(name)[1] for name in files or []], word_list, lemmas)
+    sources_given = [group_of(name)[1] for name in files or []]
+    refuse_overwriting(tokenizer_files(output), sources_given, word_list, lemmas, labels)
     check_output(output, folder=True)
     return_freed_memory()
     from mws_hf.corpus.groups import group_shares
@@ -134,6 +164,8 @@ def train(
         composition=parse_composition(composition),
         burial_cost=burial_cost,
         weights=parse_weights(weight),
+        granularity=granularity,
+        labels=labels,
     )
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(
@@ -143,6 +175,10 @@ def train(
         group_shares(sources.by_group, trainer.vocabulary.weights)  # before hours of counting
     with output_lock(output):
         result = _train_and_save(trainer, sources, pattern, normalization, output)
+    if "labels" in result and not quiet:
+        typer.echo(f"labels: {result['labels'].describe()}", err=True)
+    if "labels" in result:
+        result["labels"] = asdict(result["labels"])
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
 
 
@@ -159,7 +195,7 @@ def _train_and_save(
     learned = trainer.learn(counts)
     backend, roles = trainer.backend(learned)
     facts = trainer.facts(backend, counts)
-    save_backend(output, backend, roles, trainer.record | facts)
+    save_backend(output, backend, roles, trainer.record_of(learned) | facts)
     card = model_card(
         output.name,
         backend.get_vocab_size(),
@@ -183,6 +219,7 @@ def _train_and_save(
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
         **facts,
+        **({} if learned.label_fit is None else {"labels": learned.label_fit}),
     }
 
 

@@ -16,9 +16,9 @@ from mws_hf.compare.plan import Job, SystemSpec, default_systems, plan
 from mws_hf.compare.results import Comparison, Example, Row, Tokenizer, write_tables
 from mws_hf.compare.training import Training, open_job
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import summarize, word_table
-from mws_hf.evaluate.gold import Gold, read_golds
 from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.segment import is_plain_function, segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+from mws_hf.corpus.segmentations import Gold, GoldWord, read_gold
 from mws_hf.evaluate.boundaries import BoundaryScores, score
-from mws_hf.evaluate.gold import Gold, GoldWord, read_gold
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, read_lines, score_text

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.corpus.segmentations import GoldWord, Morphs
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.gold import GoldWord, Morphs
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -10,14 +10,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import BoundaryScores, Emma2, WordTable, emma2, summarize, word_table
+from mws_hf.evaluate.consistency import Consistency, consistency
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.evaluate.gold import Gold, read_golds
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
 from mws_hf.evaluate.segment import Isolated, every_character, is_plain_function, no_cut, segment_words
 from mws_hf.evaluate.significance import Difference, PairedDifference, bootstrap_f1, difference, interval
+from mws_hf.training_record import labelled_words
 
 BASELINES = {"(every character)": every_character, "(no cut)": no_cut}
 
@@ -32,6 +34,7 @@ class GoldRow:
         scores: boundary, morph and word scores.
         interval: bootstrap 95 % interval of micro F1.
         emma2: consistency of pieces across words.
+        consistency: that of words which share a morph or a token, and edit distance (MorphBPE's measures).
         behind_best: the best tokenizer of this gold (by micro F1, baselines apart) against this one; None for the
             best itself and for the baselines.
     """
@@ -41,6 +44,7 @@ class GoldRow:
     scores: BoundaryScores
     interval: tuple[float, float]
     emma2: Emma2
+    consistency: Consistency
     behind_best: Difference | None = None
 
 
@@ -55,6 +59,8 @@ _GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
     "morph F1": lambda row: f"{row.scores.morph_f1:.3f}",
     "exact": lambda row: f"{row.scores.exact:.1%}",
     "EMMA-2": lambda row: f"{row.emma2.f1:.3f}",
+    "μc": lambda row: f"{row.consistency.f1:.3f}",
+    "μe": lambda row: f"{row.consistency.edit_distance:.2f}",
     "MorphScore": lambda row: f"{row.scores.morphscore:.3f}" if row.scores.morphscore_words else "-",
     "over": lambda row: f"{row.scores.over_segmented:.1%}",
     "under": lambda row: f"{row.scores.under_segmented:.1%}",
@@ -107,6 +113,7 @@ class EvaluationReport:
                 "lines": gold.lines,
                 "partial": gold.partial,
                 "left_out": len(gold.problems),
+                "labelled": gold.labelled,
                 "problems": list(gold.problems[:20]),
             }
             for gold in self.golds
@@ -119,6 +126,7 @@ class EvaluationReport:
                 "f1_low": row.interval[0],
                 "f1_high": row.interval[1],
                 **{f"emma2_{name}": value for name, value in asdict(row.emma2).items()},
+                **{f"consistency_{name}": value for name, value in asdict(row.consistency).items()},
                 "behind_best": asdict(row.behind_best) if row.behind_best else None,
             }
             for row in self.rows
@@ -169,7 +177,8 @@ def evaluate(
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):
         raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
-    golds = tuple(read_golds(gold_files))
+    learnt_from = _labelled(named.values())
+    golds = tuple(gold.without(learnt_from) for gold in read_golds(gold_files))
     sources = {name: source if is_plain_function(source) else load_encoder(source) for name, source in named.items()}
     rows = [row for gold in golds for row in _gold_rows(sources, gold, isolated, baselines, resamples)]
     encoders = {name: source for name, source in sources.items() if not is_plain_function(source)}
@@ -191,6 +200,12 @@ def _named(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Path]:
     if len(named) < len(paths):
         raise MwSError(f"two tokenizers share a name: {[str(path) for path in paths]}; write NAME=DIR")
     return named
+
+
+def _labelled(sources: Iterable[Any]) -> frozenset[str]:
+    """Words that the tokenizers among the directories were labelled with."""
+    folders = [Path(source) for source in sources if isinstance(source, str | os.PathLike)]
+    return frozenset().union(*(labelled_words(folder) for folder in folders))
 
 
 def _gold_rows(
@@ -217,6 +232,7 @@ def _gold_rows(
             scores=scores[name],
             interval=interval(resampled[name]),
             emma2=emma2(gold.words, cuts[name]),
+            consistency=consistency(gold.words, cuts[name]),
             behind_best=behind(name, table),
         )
         for name, table in tables.items()
@@ -251,6 +267,8 @@ def _gold_markdown(gold: Gold, rows: Sequence[GoldRow]) -> str:
     about = f"{len(gold.words)} words, {morphs:.2f} morphs a word, format {gold.format}"
     if gold.problems:
         about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"
+    if gold.labelled:
+        about += f"; {gold.labelled} more left out: a tokenizer was trained on their labels"
     if gold.partial:
         about += "; **marks only one or two boundaries of a word: read MorphScore, not F1**"
     return f"### {gold.name}\n{about}\n\n" + markdown_table(

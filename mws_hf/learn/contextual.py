@@ -29,7 +29,8 @@ from mws_hf.learn.evidence.forms import (
     with_lower_case,
 )
 from mws_hf.learn.evidence.graphemes import MarkedLetters, find_marked_letters, grapheme_merges
-from mws_hf.learn.evidence.mixture import boundary_probabilities
+from mws_hf.learn.evidence.labels import LabelFit, add_labelled, label_targets, report
+from mws_hf.learn.evidence.mixture import find_boundaries
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among, numbering
@@ -72,14 +73,16 @@ class Evidence:
         code_points: the types, case-folded letters, by count.
         probabilities: float64, one a character of the types: probability of a boundary after it; 0 at the end of a
             type and between a letter and its mark.
-        settings: the constants used.
+        settings: the constants used, the labels among them.
         weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
+        labels: what came of the labels; None where there were none.
     """
 
     code_points: CodePoints
     probabilities: Doubles
     settings: EvidenceSettings = field(default_factory=EvidenceSettings)
     weights: Doubles | None = None
+    labels: LabelFit | None = None
 
     @cached_property
     def types(self) -> list[str]:
@@ -170,12 +173,16 @@ def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_t
     sizes = count_graphemes(cores)
     chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
     types = cores.take(chosen)
+    if settings.labels:
+        types = add_labelled(types, settings.labels, settings.max_word_length)
+    n_text = len(chosen)
     del forms, cores, sizes, chosen
     graphemes = split_graphemes(types)
     give_back()
+    labelled = label_targets(types, settings.labels, graphemes.last) if settings.labels else None
     found = np.zeros(len(graphemes.last))
-    found[graphemes.last] = boundary_probabilities(graphemes.corpus, settings, n_threads)
-    return Evidence(types, found, settings)
+    found[graphemes.last], fitted = find_boundaries(graphemes.corpus, settings, n_threads, labelled)
+    return Evidence(types, found, settings, labels=report(settings.labels, types, n_text, fitted))
 
 
 def learn_contextual(

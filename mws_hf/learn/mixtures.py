@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts, group_shares
+from mws_hf.errors import MwSError
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.contextual import Evidence, find_evidence
 from mws_hf.learn.evidence.forms import collect_forms
@@ -55,7 +57,7 @@ def find_group_evidence(
         weights: of groups; 1 for one that is not named.
 
     Raises:
-        MwSError: a weight for a group that is not there.
+        MwSError: a weight for a group that is not there; labels, which belong to one language, beside several groups.
 
     >>> fin = WordCounts.from_mapping({" talossa": 3, " talosta": 1, " in": 1}, pattern="...")
     >>> eng = WordCounts.from_mapping({" in": 9, " house": 2, " houses": 1}, pattern="...")
@@ -68,6 +70,8 @@ def find_group_evidence(
     shares = group_shares(groups, weights or {})
     if len(groups) == 1:
         return _list_evidence(next(iter(groups.values())), settings)
+    if settings.labels:
+        raise MwSError(f"labels belong to one language, and there are {len(groups)} groups; train without them")
     parts: list[GroupEvidence] = []
     for name, words in groups.items():
         evidence = _list_evidence(words, settings)
@@ -121,15 +125,17 @@ def concatenated(parts: Sequence[CodePoints]) -> CodePoints:
 
 
 def _list_evidence(counts: WordCounts, settings: EvidenceSettings) -> Evidence:
-    """Evidence of one group, script by script."""
+    """Evidence of one group, script by script; labels are words of the main script."""
     lists = script_lists(CodePoints.of_counts(counts))
     if len(lists) == 1:
         return find_evidence(counts, settings)
-    found = [find_evidence(counts.take(rows), settings) for rows in lists]
+    others = replace(settings, labels=())
+    found = [find_evidence(counts.take(rows), others if k else settings) for k, rows in enumerate(lists)]
     return Evidence(
         concatenated([part.code_points for part in found]),
         np.concatenate([part.probabilities for part in found]),
         settings,
+        labels=found[0].labels,
     )
 
 

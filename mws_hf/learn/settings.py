@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from mws_hf.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.corpus.groups import check_weights
+from mws_hf.corpus.labels import read_labels, to_mapping
 from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
@@ -42,7 +43,7 @@ class ContextualSettings:
 
     Attributes:
         crossing_penalty: lambda of the merge score, the price of merging across a boundary against the reward of
-            merging within a morph; 8 with a `cut_rate` .02 higher is a tie on the mean.
+            merging within a morph; 8 with a `granularity` .02 higher is a tie on the mean.
         burial_cost: price of a boundary that a composition hides, see `DEFAULT_BURIAL_COST`.
         evidence: constants of the boundary evidence.
 
@@ -65,8 +66,14 @@ class ContextualSettings:
 
 CriterionSettings = ClassicSettings | ContextualSettings
 
+_FLAT_EVIDENCE = ("max_types", "granularity", "labels")
+"""The constants of the evidence that are flat arguments too."""
+
+_OLD_NAMES = {"cut_rate": "granularity"}
+"""Constants of the evidence in older records, and what they are called now."""
+
 _OWN: dict[str, tuple[str, ...]] = {
-    "contextual": ("crossing_penalty", "burial_cost", "max_types"),
+    "contextual": ("crossing_penalty", "burial_cost", *_FLAT_EVIDENCE),
     "classic": tuple(each.name for each in fields(ClassicSettings)),
 }
 """The flat arguments of each criterion."""
@@ -167,7 +174,9 @@ def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSetti
             raise MwSError(f"unknown argument {name!r}; known for {criterion!r}: {', '.join(_OWN[criterion])}")
     if criterion == "classic":
         return ClassicSettings(**given)
-    evidence = EvidenceSettings(**{name: given.pop(name) for name in ("max_types",) if name in given})
+    if "labels" in given:
+        given["labels"] = read_labels(given["labels"])
+    evidence = EvidenceSettings(**{name: given.pop(name) for name in _FLAT_EVIDENCE if name in given})
     return ContextualSettings(**given, evidence=evidence)
 
 
@@ -181,7 +190,8 @@ def to_record(
     record |= {"weights": dict(vocabulary.weights)} if vocabulary.weights else {}
     if isinstance(settings, ContextualSettings):
         evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
-        record["max_types"] = evidence.pop("max_types")
+        record |= {name: evidence.pop(name) for name in _FLAT_EVIDENCE}
+        record["labels"] = to_mapping(settings.evidence.labels) or None
         changed = {name: value for name, value in evidence.items() if value != usual[name]}
         record |= {"evidence": changed} if changed else {}
     return record
@@ -194,7 +204,7 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
         MwSError: a value is out of range.
         TypeError: a value is none that `to_record` writes.
 
-    >>> settings = ContextualSettings(evidence=EvidenceSettings(cut_rate=0.1))
+    >>> settings = ContextualSettings(evidence=EvidenceSettings(granularity=0.1))
     >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings
     True
     """
@@ -203,7 +213,7 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     arguments["alphabet"] = record.get("alphabet", "characters")  # older records know of no other
     settings, vocabulary = read_settings(arguments)
     evidence = (record.get("evidence") or {}).items()
-    changed: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in evidence}
+    changed: dict[str, Any] = {_OLD_NAMES.get(n, n): tuple(v) if isinstance(v, list) else v for n, v in evidence}
     if isinstance(settings, ContextualSettings):
         settings = replace(settings, evidence=replace(settings.evidence, **changed))
     return settings, vocabulary

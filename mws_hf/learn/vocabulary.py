@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.engine.segmentation import Segmentation
+    from mws_hf.learn.evidence.labels import LabelFit
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,16 @@ class LearnedVocabulary:
     exhausted: bool
     n_types: int
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def label_fit(self) -> LabelFit | None:
+        """What came of labelled words; None where there were none."""
+        return None if self.evidence is None else self.evidence.labels
+
+    @property
+    def label_record(self) -> dict[str, Any]:
+        """The same as a record keeps it."""
+        return {} if self.label_fit is None else {"label_fit": asdict(self.label_fit)}
 
     @property
     def n_compositions(self) -> int:
@@ -107,6 +118,8 @@ def learn(
     n_morphs = budget if isinstance(composition, str) else round(budget * (1 - composition))
     if n_morphs == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
         evidence = None
+        if isinstance(settings, ContextualSettings) and settings.evidence.labels:
+            logger.warning("the labels are not used: no merge is to be a morph; lower composition")
     elif evidence is None and isinstance(settings, ContextualSettings):
         from mws_hf.learn.mixtures import find_group_evidence
 

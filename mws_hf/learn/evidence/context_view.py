@@ -47,11 +47,11 @@ def context_log_odds(
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((size, 2 * n + N_FLAGS))  # numbers, their squares, flags
     sample_rows(contexts, corpus.starts, sample, rows)
-    mean, scale = _standardise(rows, n)
+    mean, scale = standardise(rows, n)
     np.square(rows[:, :n], out=rows[:, n : 2 * n])
     weights = fit_logistic(rows, targets[sample].astype(np.float64), settings.ridge)
     del rows
-    linear, square = _raw_coefficients(weights, mean, scale)
+    linear, square = raw_coefficients(weights, mean, scale)
     out = np.zeros(len(corpus.symbols))
 
     def work(starts: npt.NDArray[np.int64]) -> None:
@@ -61,7 +61,7 @@ def context_log_odds(
     return out.astype(np.float32)
 
 
-def _standardise(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
+def standardise(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
     """Bring the first `n` columns to mean 0 and deviation 1, in place; the means and deviations there were."""
     mean, scale = moments(rows, n)
     scale += 1e-6
@@ -70,7 +70,7 @@ def _standardise(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
     return mean, scale
 
 
-def _raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[Doubles, Doubles]:
+def raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[Doubles, Doubles]:
     """Fold the standardisation into the weights: log-odds = linear . raw + square . raw ** 2."""
     n = len(mean)
     first, second, flags = weights[:n], weights[n : 2 * n], weights[2 * n :].copy()

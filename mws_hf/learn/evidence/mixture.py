@@ -1,13 +1,14 @@
-"""Boundary evidence: three views of every junction, mixed as log-odds and calibrated. No labels and no merges here.
+"""Boundary evidence: three views of every junction, mixed as log-odds and calibrated. No merges here.
 
 The lexicon view explains words by whole morphs, the context view generalises its posteriors over contexts (one round
 of co-training, Blum and Mitchell 1998, on soft labels), normalised variation looks at entropy alone. One round, since
-with classes in the lexicon further rounds move nothing or harm.
+with classes in the lexicon further rounds move nothing or harm. Where words are labelled, `labels` re-fits the mixture.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,11 @@ from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.evidence.context_view import context_log_odds
-from mws_hf.learn.evidence.contexts import collect_contexts, trie_view
+from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
+from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import LexiconView
 from mws_hf.learn.evidence.positions import inner_junctions
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.evidence.variation import normalised_variation
 from mws_hf.learn.words import SymbolCorpus
@@ -46,25 +48,87 @@ def boundary_probabilities(
     >>> j.shape == corpus.symbols.shape, float(j[corpus.starts[1:] - 1].max())
     (True, 0.0)
     """
-    settings = settings or EvidenceSettings()
+    return find_boundaries(corpus, settings or EvidenceSettings(), n_threads)[0]
+
+
+def find_boundaries(
+    corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, labelled: Doubles | None = None
+) -> tuple[Doubles, Refit | None]:
+    """`boundary_probabilities`, re-fitted where words are labelled, and what came of that.
+
+    Args:
+        corpus: distinct words.
+        settings: constants of the recipe; where it names no granularity, that of the labels is used, or the default.
+        n_threads: threads; all cores when absent.
+        labelled: from `labels.label_targets`; None where fewer than `labels.LEAST` words are labelled.
+    """
+    mixture = mix_views(corpus, settings, n_threads, keep=labelled is not None)
+    return boundaries_of(mixture, corpus, settings, n_threads, labelled)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The views of n inner junctions, mixed.
+
+    Attributes:
+        log_odds: float64, shape (n,), their weighted sum, not calibrated.
+        views: shape (n, 4), of the lexicon, whether it was learnt there, of contexts, of variation; None if not kept.
+        contexts: None if not kept.
+    """
+
+    log_odds: Doubles
+    views: Doubles | None = None
+    contexts: Contexts | None = None
+
+
+def boundaries_of(
+    mixture: Mixture,
+    corpus: SymbolCorpus,
+    settings: EvidenceSettings,
+    n_threads: int | None = None,
+    labelled: Doubles | None = None,
+) -> tuple[Doubles, Refit | None]:
+    """`find_boundaries` of views that are mixed; for labels they must have been kept."""
+    inner = inner_junctions(corpus)
+    j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
+    if len(mixed) == 0:
+        return j, None
+    if labelled is not None and mixture.views is not None and mixture.contexts is not None:
+        _calibrate(mixed, DEFAULT_GRANULARITY, settings.sharpness)
+        n_threads = thread_count(n_threads)
+        with ThreadPoolExecutor(n_threads) as pool:
+            found = refit(corpus, mixture.contexts, mixture.views, mixed, labelled, pool, n_threads)
+        mixed = found.log_odds.copy()
+    granularity = settings.granularity or (DEFAULT_GRANULARITY if found is None else found.granularity)
+    _calibrate(mixed, granularity, settings.sharpness)
+    j[inner] = sigmoid(mixed)
+    return j, found
+
+
+def _calibrate(mixed: Doubles, granularity: float, sharpness: float) -> None:
+    """Bring log-odds to deviation `sharpness`, 0 where a share of `granularity` lies above; in place."""
+    slope = sharpness / max(float(moments(mixed[:, None])[1][0]), 1e-9)
+    uncut = round((1 - granularity) * (len(mixed) - 1))
+    threshold = np.partition(mixed, uncut)[uncut]
+    mixed -= threshold
+    mixed *= slope
+
+
+def mix_views(
+    corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, *, keep: bool = False
+) -> Mixture:
+    """Weighted sum of the views at every inner junction, the lexicon's only where it was learnt.
+
+    Args:
+        corpus: distinct words.
+        settings: constants of the recipe.
+        n_threads: threads; all cores when absent.
+        keep: also keep the views and the contexts, for labels.
+    """
     n_threads = thread_count(n_threads)
     inner = inner_junctions(corpus)
-    j = np.zeros(len(inner))
-    if inner.any():
-        mixed = _mixed_log_odds(corpus, inner, settings, n_threads)
-        slope = settings.sharpness / max(float(moments(mixed[:, None])[1][0]), 1e-9)
-        uncut = round((1 - settings.cut_rate) * (len(mixed) - 1))
-        threshold = np.partition(mixed, uncut)[uncut]
-        mixed -= threshold
-        mixed *= slope
-        j[inner] = sigmoid(mixed)
-    return j
-
-
-def _mixed_log_odds(
-    corpus: SymbolCorpus, inner: npt.NDArray[np.bool_], settings: EvidenceSettings, n_threads: int
-) -> Doubles:
-    """Weighted sum of the views at every inner junction; the lexicon's only where it was learnt."""
+    if not inner.any():
+        return Mixture(np.zeros(0))
     learnt = _first_words(corpus, settings.em_types)
     with ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(1) as aside:
         tries = [aside.submit(trie_view, corpus, backwards) for backwards in (False, True)]
@@ -74,13 +138,19 @@ def _mixed_log_odds(
         del tries
         give_back()
         mixed = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
+        context = mixed.copy() if keep else None
         known = np.nonzero(inner[: len(targets)])[0]
         mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - mixed[: len(known)])
         size = min(max(len(corpus), settings.short_list), settings.full_list)
         variation = normalised_variation(corpus, contexts)
         variation *= settings.variation_weight * settings.full_list / size
         mixed += variation
-    return mixed
+    if context is None:
+        return Mixture(mixed)
+    views = np.zeros((len(mixed), 4))
+    views[: len(known), 0], views[: len(known), 1] = lexicon[known], 1
+    views[:, 2], views[:, 3] = context, variation
+    return Mixture(mixed, views, contexts)
 
 
 def _lexicon_view(

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
+from typing import Any
 
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
+
+DEFAULT_GRANULARITY = 0.095
+"""From .09 to .11 English falls from .663 to .654 and Turkish rises from .664 to .676."""
 
 LONGEST = 16
 """Graphemes that a lexicon entry may have at most: `build_lattice` keeps a bit for each length in 16."""
+
+
+def check_granularity(value: Any) -> None:
+    """Check that a share of places to cut is a number between 0 and 1, both excluded.
+
+    Raises:
+        MwSError: it is not.
+
+    >>> check_granularity(9.5)
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: granularity=9.5 is not between 0 and 1; give 0.05 (coarse) to 0.15 (fine)
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise MwSError(f"granularity={value!r} is not between 0 and 1; give 0.05 (coarse) to 0.15 (fine)")
 
 
 @dataclass(frozen=True)
@@ -53,8 +73,10 @@ class EvidenceSettings:
             and twice this weight spoils them (Hindi .82 to .78, Finnish .87 to .79).
         sharpness: slope of the calibration, in log-odds of the evidence for each standard deviation of the mixture;
             3 to 5 are ties, at half of it unseen Finnish stems lose .02.
-        cut_rate: share of junctions with evidence above one half. Together with `sharpness` and the crossing penalty it
-            sets how much is cut; from .09 to .11 English falls from .663 to .654, Turkish rises from .664 to .676.
+        granularity: share of the places inside words (between two letters of one) where the evidence for a boundary
+            passes one half, between 0 and 1: more cuts finer. Together with `sharpness` and the crossing penalty it
+            sets how much is cut. None: as the labels ask, or `DEFAULT_GRANULARITY`.
+        labels: words cut by hand, to which the evidence is fitted (`labels`).
     """
 
     max_types: int = 400_000
@@ -79,11 +101,12 @@ class EvidenceSettings:
     full_list: int = 70_000
     short_list: int = 8_000
     sharpness: float = 4.0
-    cut_rate: float = 0.095
+    granularity: float | None = None
+    labels: tuple[GoldWord, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 < self.cut_rate < 1:
-            raise MwSError(f"cut_rate={self.cut_rate} is not between 0 and 1; give the share of junctions to cut")
+        if self.granularity is not None:
+            check_granularity(self.granularity)
         if not 0 <= self.unknown_stems < 1:
             raise MwSError(f"unknown_stems={self.unknown_stems} is not in [0, 1); give the share of stems spelled out")
         if not 1 <= self.short_list <= self.full_list:

@@ -1,8 +1,8 @@
-"""Readers of public gold segmentations into one type; they normalise nothing and drop no line without saying so.
+"""Readers of segmented words, public gold or labels, into one type; they drop no line without saying so.
 
 Formats (found from the content, or named with `format=`):
 
-* ``words``: ``word<TAB>m1 m2``, alternatives after ``", "``.
+* ``words``: ``word<TAB>m1 m2``, alternatives after a comma.
 * ``sigmorphon2022``: ``word<TAB>m1 @@m2[<TAB>category]``; canonical morphs, used only where they spell the word.
 * ``morphochallenge``: ``word<TAB>m1:tag m2:tag, alternative``; zero morphs ``~`` are dropped.
 * ``neural``: ``word<TAB>пере:PREF/чит:ROOT`` (NeuralMorphemeSegmentation), tags optional.
@@ -18,7 +18,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -52,6 +52,7 @@ class Gold:
         lines: lines that hold data (not empty, no comment, no header).
         partial: True if a word carries only one or two of its boundaries (MorphScore, derivational MorphyNet): then
             precision and F1 punish true cuts, and recall at single-boundary gold is the figure to read.
+        labelled: words taken out because a tokenizer had learnt from their labels.
     """
 
     name: str
@@ -60,14 +61,45 @@ class Gold:
     problems: tuple[str, ...]
     lines: int
     partial: bool
+    labelled: int = 0
+
+    def without(self, words: frozenset[str]) -> Gold:
+        """The gold less some words, given casefolded.
+
+        Raises:
+            MwSError: nothing is left.
+        """
+        kept = tuple(entry for entry in self.words if entry.word.casefold() not in words)
+        if not kept:
+            raise MwSError(f"{self.name}: every word was a label of a tokenizer's training; give gold it has not seen")
+        return replace(self, words=kept, labelled=self.labelled + len(self.words) - len(kept))
 
 
 class _BadLine(Exception):
     """Why a line cannot be used; caught by `read_gold`, which adds file and line."""
 
 
-def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
-    r"""Read a gold file (UTF-8, gzip allowed).
+@dataclass(frozen=True)
+class SegmentedLines:
+    """The usable lines of a file of segmentations, and why the others are not.
+
+    Attributes:
+        format: one of `FORMATS`.
+        rows: (line number, word, its segmentations) in file order; the morphs of each spell the word exactly.
+        problems: ``file:line: reason`` for each line left out.
+        lines: lines that hold data (not empty, no comment, no header).
+        partial: see `Gold`.
+    """
+
+    format: str
+    rows: tuple[tuple[int, str, tuple[Morphs, ...]], ...]
+    problems: tuple[str, ...]
+    lines: int
+    partial: bool
+
+
+def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None) -> SegmentedLines:
+    """Read a file of segmentations (UTF-8, gzip allowed) line by line.
 
     Morphs that differ from the word in letter case only are accepted and take the word's letters.
 
@@ -77,6 +109,57 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
 
     Raises:
         MwSError: unreadable file, unknown format, or no usable line at all.
+    """
+    file = Path(path)
+    numbered = list(_numbered(_read_text(file)))
+    if format is None:
+        format = detect_format([line for _, line in numbered])
+    elif format not in FORMATS:
+        raise MwSError(f"gold format {format!r} is unknown; choose one of {', '.join(FORMATS)}")
+    header, parse = _parser(format, numbered, file)
+    if header:
+        numbered = numbered[1:]
+    rows: list[tuple[int, str, tuple[Morphs, ...]]] = []
+    problems: list[str] = []
+    for number, line in numbered:
+        try:
+            word, alternatives = parse(line)
+            rows.append((number, word, tuple(dict.fromkeys(_spell(word, morphs) for morphs in alternatives))))
+        except _BadLine as reason:
+            problems.append(f"{file}:{number}: {reason}")
+    if not rows:
+        first = "; ".join(problems[:3]) or "the file is empty"
+        raise MwSError(f"{file}: no usable line as format {format!r} ({first}); other formats: {', '.join(FORMATS)}")
+    partial = format == "morphscore" or (format == "morphynet" and numbered[0][1].count("\t") == 5)
+    return SegmentedLines(format, tuple(rows), tuple(problems), len(numbered), partial)
+
+
+def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
+    """Distinct segmentations in the word's own letters.
+
+    Raises:
+        MwSError: one of them does not spell the word, or has an empty morph.
+
+    >>> spelled("Unlocks", [["un", "lock", "s"], ["unlock", "s"]])
+    (('Un', 'lock', 's'), ('Unlock', 's'))
+    """
+    try:
+        return tuple(dict.fromkeys(_spell(word, morphs) for morphs in alternatives))
+    except _BadLine as reason:
+        raise MwSError(str(reason)) from None
+
+
+def split_alternatives(word: str, analysis: str) -> list[list[str]]:
+    """The morphs of ``m1 m2, alternative``; a comma alone divides where the word has none.
+
+    >>> split_alternatives("unlocks", "un lock s,unlock s")
+    [['un', 'lock', 's'], ['unlock', 's']]
+    """
+    return [alternative.split() for alternative in analysis.split(", " if "," in word else ",")]
+
+
+def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
+    r"""`read_segmented_lines` with the alternatives of equal words merged.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "toy.tsv"
@@ -87,32 +170,17 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
     >>> [problem.split("/")[-1] for problem in gold.problems]
     ["toy.tsv:2: the morphs 'b d' do not spell 'bad'"]
     """
-    file = Path(path)
-    rows = list(_numbered(_read_text(file)))
-    if format is None:
-        format = detect_format([line for _, line in rows])
-    elif format not in FORMATS:
-        raise MwSError(f"gold format {format!r} is unknown; choose one of {', '.join(FORMATS)}")
-    header, parse = _parser(format, rows, file)
-    if header:
-        rows = rows[1:]
-    segmentations: dict[str, list[Morphs]] = {}
-    problems: list[str] = []
-    for number, line in rows:
-        try:
-            word, alternatives = parse(line)
-            spelled = [_spell(word, morphs) for morphs in alternatives]
-        except _BadLine as reason:
-            problems.append(f"{file}:{number}: {reason}")
-            continue
-        known = segmentations.setdefault(word, [])
-        known.extend(morphs for morphs in dict.fromkeys(spelled) if morphs not in known)
-    if not segmentations:
-        first = "; ".join(problems[:3]) or "the file is empty"
-        raise MwSError(f"{file}: no usable line as format {format!r} ({first}); other formats: {', '.join(FORMATS)}")
-    words = tuple(GoldWord(word, tuple(alternatives)) for word, alternatives in segmentations.items())
-    partial = format == "morphscore" or (format == "morphynet" and rows[0][1].count("\t") == 5)
-    return Gold(_short_name(file), format, words, tuple(problems), len(rows), partial)
+    found = read_segmented_lines(path, format)
+    words = merge_alternatives((word, alternatives) for _, word, alternatives in found.rows)
+    return Gold(_short_name(Path(path)), found.format, words, found.problems, found.lines, found.partial)
+
+
+def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[GoldWord, ...]:
+    """Distinct words in order of appearance, with all their segmentations."""
+    found: dict[str, dict[Morphs, None]] = {}
+    for word, alternatives in rows:
+        found.setdefault(word, {}).update(dict.fromkeys(alternatives))
+    return tuple(GoldWord(word, tuple(alternatives)) for word, alternatives in found.items())
 
 
 def read_golds(paths: Iterable[str | os.PathLike[str]]) -> list[Gold]:
@@ -180,6 +248,8 @@ def _short_name(file: Path) -> str:
 def _spell(word: str, morphs: list[str]) -> Morphs:
     """The morphs in the word's own letters; raises `_BadLine` when they do not spell it."""
     joined = "".join(morphs)
+    if word and not all(morphs or [""]):
+        raise _BadLine(f"a morph of {word!r} is empty")
     if not word or not all(morphs) or len(joined) != len(word) or joined.casefold() != word.casefold():
         raise _BadLine(f"the morphs {' '.join(morphs)!r} do not spell {word!r}")
     pieces: list[str] = []
@@ -228,7 +298,7 @@ def _two(line: str) -> tuple[str, str]:
 
 def _parse_words(line: str) -> _Parsed:
     word, analysis = _two(line)
-    return word, [alternative.split() for alternative in analysis.split(", ")]
+    return word, split_alternatives(word, analysis)
 
 
 def _parse_sigmorphon(line: str) -> _Parsed:

@@ -1,0 +1,134 @@
+"""Words cut by hand, to learn from: a file, a mapping or a list becomes `GoldWord`s, or an error that names the line.
+
+Whoever labels words wants to hear of a slip, so a plain list is refused for one; in the published formats, where lines
+that do not spell their word are usual, they are left out with a warning.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mws_hf.corpus.segmentations import (
+    GoldWord,
+    Morphs,
+    merge_alternatives,
+    read_segmented_lines,
+    spelled,
+    split_alternatives,
+)
+from mws_hf.errors import MwSError
+
+Labels: TypeAlias = (
+    str | os.PathLike[str] | Mapping[str, str | Iterable[Any]] | Iterable[GoldWord | tuple[str, str | Iterable[Any]]]
+)
+"""A file; or words with their segmentations: ``"m1 m2, alternative"``, a list of morphs, or a list of such lists."""
+
+SHOWN = 5
+"""Problems named one by one."""
+
+_logger = logging.getLogger(__name__)
+
+
+def read_labels(source: Labels) -> tuple[GoldWord, ...]:
+    """Labelled words from wherever they are.
+
+    Args:
+        source: a file in one of `segmentations.FORMATS` (not MorphScore or derivational MorphyNet, which mark one or
+            two boundaries of a word and are silent on the others); a mapping from words to their segmentations; or
+            `GoldWord`s or pairs of a word and its segmentations.
+
+    Raises:
+        MwSError: an unreadable file, morphs that are empty or do not spell their word, or two entries for a word that
+            disagree; the message names file and line, or the entry.
+
+    >>> read_labels({"unlocks": "un lock s, unlock s", "cats": ["cat", "s"]})[1]
+    GoldWord(word='cats', segmentations=(('cat', 's'),))
+    >>> read_labels([("cats", "cat"), ("dogs", "dog s")])
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: labels, entry 1: the morphs 'cat' do not spell 'cats'
+    """
+    if isinstance(source, str | os.PathLike):
+        return _read_file(Path(source))
+    entries = source.items() if isinstance(source, Mapping) else source
+    problems: list[str] = []
+    rows: list[tuple[str, str, tuple[Morphs, ...]]] = []
+    for number, entry in enumerate(_checked_entries(entries), start=1):
+        try:
+            rows.append((f"labels, entry {number}", *_parsed(entry)))
+        except MwSError as reason:
+            problems.append(f"labels, entry {number}: {reason}")
+    _refuse(problems + _disagreements(rows))
+    return merge_alternatives((word, found) for _, word, found in rows)
+
+
+def to_mapping(labels: Iterable[GoldWord]) -> dict[str, list[list[str]]]:
+    """What `read_labels` reads back, in plain lists, as a record keeps it.
+
+    >>> to_mapping(read_labels({"cats": "cat s"}))
+    {'cats': [['cat', 's']]}
+    """
+    return {label.word: [list(morphs) for morphs in label.segmentations] for label in labels}
+
+
+def _read_file(file: Path) -> tuple[GoldWord, ...]:
+    found = read_segmented_lines(file)
+    if found.partial:
+        raise MwSError(
+            f"{file}: format {found.format!r} marks one or two boundaries of a word and is silent on the others; "
+            "give whole segmentations, word<TAB>m1 m2 m3"
+        )
+    if found.format == "words":
+        rows = [(f"{file}:{number}", word, alternatives) for number, word, alternatives in found.rows]
+        _refuse([*found.problems, *_disagreements(rows)])
+    for problem in found.problems[:SHOWN]:
+        _logger.warning("label left out: %s", problem)
+    if len(found.problems) > SHOWN:
+        _logger.warning("%s: %d of %d lines left out", file, len(found.problems), found.lines)
+    return merge_alternatives((word, alternatives) for _, word, alternatives in found.rows)
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        raise MwSError("; ".join(problems[:SHOWN]) + more)
+
+
+def _disagreements(rows: list[tuple[str, str, tuple[Morphs, ...]]]) -> list[str]:
+    """Words that stand twice with different segmentations, by the second place."""
+    first: dict[str, tuple[str, tuple[Morphs, ...]]] = {}
+    problems = []
+    for place, word, alternatives in rows:
+        where, known = first.setdefault(word, (place, alternatives))
+        if set(known) != set(alternatives):
+            problems.append(
+                f"{place}: {word!r} is cut otherwise in {where}; keep one, or put both in one line, with a comma"
+            )
+    return problems
+
+
+def _checked_entries(entries: Any) -> Iterable[Any]:
+    if not isinstance(entries, Iterable):
+        raise MwSError(f"labels: {type(entries).__name__} is neither a file nor words; give a path, a dict or pairs")
+    return entries
+
+
+def _parsed(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
+    """Word and segmentations of one entry; raises MwSError when it is none."""
+    if isinstance(entry, GoldWord):
+        entry = (entry.word, entry.segmentations)
+    if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
+        raise MwSError(f"{entry!r} is no pair of a word and its morphs; give ('unlocks', 'un lock s')")
+    word, analysis = entry
+    if isinstance(analysis, str):
+        return word, spelled(word, split_alternatives(word, analysis))
+    parts = list(analysis) if isinstance(analysis, Iterable) else []
+    nested = parts if parts and not isinstance(parts[0], str) else [parts]
+    alternatives = [list(part) if isinstance(part, Iterable) else [part] for part in nested]
+    if not all(isinstance(morph, str) for morphs in alternatives for morph in morphs):
+        raise MwSError(f"{analysis!r} holds something that is no string; give the morphs of {word!r}")
+    return word, spelled(word, alternatives)

@@ -1,0 +1,82 @@
+"""Morphological consistency and edit distance, after the description of MorphBPE's measures (Asgari et al. 2025).
+
+Consistency (mu_c) asks of pairs of words whether those that share a token share a morph, and the other way round; edit
+distance (mu_e) how many morphs must be put in, left out or exchanged to make a word's tokens of its morphs. The
+authors' code was not at hand: details may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.evaluate.boundaries import best_alternative, f1
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """mu_c and mu_e.
+
+    Attributes:
+        precision: of the pairs of words that share a token, those that share a morph; 1 where no token is shared.
+        recall: of the pairs that share a morph, those that share a token; 1 where no morph is shared.
+        f1: their harmonic mean, mu_c.
+        edit_distance: mean Levenshtein distance from the morphs of a word to its tokens, each one symbol; mu_e.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    edit_distance: float
+
+
+def consistency(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Consistency:
+    """Compare which words share tokens with which share morphs; of several gold segmentations the nearest counts.
+
+    >>> gold = [GoldWord("cats", (("cat", "s"),)), GoldWord("dogs", (("dog", "s"),)), GoldWord("cat", (("cat",),))]
+    >>> consistency(gold, [("cat", "s"), ("do", "gs"), ("cat",)])
+    Consistency(precision=1.0, recall=0.5, f1=0.6666666666666666, edit_distance=0.6666666666666666)
+    """
+    true = [best_alternative(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
+    both = token_pairs = morph_pairs = 0
+    for tokens, morphs in zip(_sharers(predicted), _sharers(true), strict=True):
+        both += int((tokens & morphs).sum())
+        token_pairs += int(tokens.sum())
+        morph_pairs += int(morphs.sum())
+    precision = both / token_pairs if token_pairs else 1.0
+    recall = both / morph_pairs if morph_pairs else 1.0
+    steps = sum(edit_distance(morphs, pieces) for morphs, pieces in zip(true, predicted, strict=True))
+    return Consistency(precision, recall, f1(precision, recall), steps / len(true) if true else 0.0)
+
+
+def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.bool_]]:
+    """For each row a mask of the other rows that share a piece with it."""
+    places: dict[str, list[int]] = {}
+    for k, row in enumerate(rows):
+        for piece in set(row):
+            places.setdefault(piece, []).append(k)
+    holders = {piece: np.array(found) for piece, found in places.items()}
+    for k, row in enumerate(rows):
+        mask = np.zeros(len(rows), bool)
+        for piece in set(row):
+            mask[holders[piece]] = True
+        mask[k] = False
+        yield mask
+
+
+def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
+    """Levenshtein distance of two sequences.
+
+    >>> edit_distance(["un", "lock", "s"], ["un", "locks"])
+    2
+    """
+    row = list(range(len(second) + 1))
+    for i, left in enumerate(first, start=1):
+        before, row[0] = row[0], i
+        for j, right in enumerate(second, start=1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (left != right))
+    return row[-1]

@@ -1,0 +1,333 @@
+"""Labelled words re-fit the evidence: the unsupervised mixture is the prior, the views are the features. No files here.
+
+The log-odds of a boundary become ``a * mixture + b + w . features``: the features are the context view's numbers, their
+squares and its flags, and the log-odds of the single views. A ridge pulls w towards 0, and with it the ranking of the
+junctions towards the mixture's; `PRIOR_JUNCTIONS` made-up junctions pull a and b towards what held in six languages.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.kernels.arithmetic import column_sums, exp, log, moments, sigmoid
+from mws_hf.learn.evidence.context_view import raw_coefficients, standardise
+from mws_hf.learn.evidence.contexts import Contexts
+from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
+from mws_hf.learn.evidence.forms import count_graphemes, find_words
+from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
+from mws_hf.learn.evidence.positions import inner_junctions, word_ranges
+from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY
+from mws_hf.learn.words import CodePoints, SymbolCorpus, find_among, joined
+
+_logger = logging.getLogger(__name__)
+
+Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+SLOPE, SHIFT = 0.55, 1.55
+"""Usual log-odds of a boundary: SLOPE * calibrated mixture + SHIFT. Fitted on gold: .48 to .70 and .6 to 2.7."""
+
+PRIOR_JUNCTIONS = 60
+"""Made-up junctions with these log-odds, some ten words' worth."""
+
+RIDGES = (1e6, 300.0, 100.0, 30.0, 10.0, 3.0)
+"""Strengths that cross-validation chooses from; the first leaves the mixture as it is."""
+
+LEAST_RIDGE = 1500.0
+"""Over the number of words, the weakest ridge tried: twenty Hungarian words once chose 30 and lost .018 by it."""
+
+FOLDS = 10
+USUAL_SHARE = 0.23
+"""Share of places with a boundary for which the default granularity is right."""
+
+HALF_TRUST = 25
+"""Words from which their share of boundaries counts as much as the default granularity."""
+
+SAMPLE = 20_000
+"""Junctions on which features are standardised."""
+
+CUT_FROM = 0.4
+"""Least probability of a cut in the cross-validated F1: about half of a usual F1, where the expected F1 is highest."""
+
+_FREE = 3.0
+"""Factor of the columns of `a` and `b`, which makes their ridge negligible."""
+
+
+LEAST = 5
+"""Labelled words below which nothing is fitted: each fold needs others to learn from."""
+
+
+@dataclass(frozen=True)
+class Refit:
+    """What came of labelled junctions.
+
+    Attributes:
+        log_odds: float64, one an inner junction of all types.
+        granularity: the share of cuts that the labels ask for.
+        ridge: the strength that cross-validation chose.
+        f1: micro boundary F1 of the evidence on the labelled words, each judged by a fit that has not seen it.
+        f1_without: the same of the evidence without labels.
+    """
+
+    log_odds: Doubles
+    granularity: float
+    ridge: float
+    f1: float
+    f1_without: float
+
+
+@dataclass(frozen=True)
+class LabelFit:
+    """What came of the labels, for records and reports; the last four as in `Refit`, None where nothing was fitted.
+
+    Attributes:
+        given: labelled words.
+        used: those of them that are words of letters, 2 graphemes long to `max_word_length`.
+        in_text: used words that are among the types of the corpus; the others were added to them.
+    """
+
+    given: int
+    used: int
+    in_text: int
+    f1: float | None = None
+    f1_without: float | None = None
+    granularity: float | None = None
+    ridge: float | None = None
+
+    def describe(self) -> str:
+        """In a line."""
+        used = f"{self.used} of {self.given} used, {self.in_text} of them in the text"
+        if self.f1 is None:
+            return used
+        return (
+            f"{used}; boundary F1 of the evidence {self.f1:.3f} (cross-validated), without labels "
+            f"{self.f1_without:.3f}; granularity {self.granularity:.3f}"
+        )
+
+
+def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) -> CodePoints:
+    """The types, and behind them, by code points, labelled words of at most `longest` graphemes that are none of them.
+
+    >>> add_labelled(CodePoints.of(["cats"]), [GoldWord("Dogs", (("Dog", "s"),))], 9).strings()
+    ['cats', 'dogs']
+    """
+    _, cores = _cores(labels)
+    sizes = count_graphemes(cores)
+    good = cores.take(np.nonzero((sizes > 1) & (sizes <= longest))[0])
+    absent = good.take(np.nonzero(find_among(good, types) < 0)[0])
+    return joined(types, CodePoints.of(sorted(set(absent.strings()))))
+
+
+def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None) -> LabelFit | None:
+    """What to tell of the labels; the first `n_text` types are the corpus's. None where nothing is labelled."""
+    if not labels:
+        return None
+    at = find_among(_cores(labels)[1], types)
+    fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
+    if fitted is None:
+        _logger.warning("labels not used: %d of %d are words of letters, and %d are needed", fit.used, fit.given, LEAST)
+        return fit
+    return replace(fit, f1=fitted.f1, f1_without=fitted.f1_without, granularity=fitted.granularity, ridge=fitted.ridge)
+
+
+def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles | None:
+    """Share of each junction's segmentations that have a boundary there, one a grapheme; NaN where none is labelled.
+
+    Args:
+        types: from `add_labelled`.
+        labels: words and their segmentations.
+        last: bool, one a character of the types: it ends a grapheme.
+
+    Returns:
+        None where fewer than `LEAST` words are labelled.
+    """
+    words, cores = _cores(labels)
+    found = find_among(cores, types)
+    if len(set(found[found >= 0].tolist())) < LEAST:
+        return None
+    total, seen = np.zeros(len(last)), np.zeros(len(last))
+    for k, at in zip(words.tolist(), found.tolist(), strict=True):
+        if at < 0:
+            continue
+        begin, end = types.starts[at], types.starts[at + 1] - 1
+        for morphs in labels[k].segmentations:
+            seen[begin:end] += 1
+            total[begin + np.cumsum([len(morph) for morph in morphs])[:-1] - 1] += 1
+    targets = np.full(len(last), np.nan)
+    np.divide(total, seen, out=targets, where=seen > 0)
+    return targets[last]
+
+
+def _cores(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
+    """Which labels are words, and their folded letters."""
+    places = find_words([" " + label.word for label in labels])
+    words = np.nonzero(places.is_word)[0]
+    return words, places.cores(words)
+
+
+@dataclass(frozen=True)
+class _Design:
+    """Features of some junctions, without the mixture: what `_standardised` needs to make those of others.
+
+    Attributes:
+        mean: of the context view's numbers.
+        scale: their standard deviations.
+        view_mean: of the single views' log-odds.
+        view_scale: their standard deviations.
+    """
+
+    mean: Doubles
+    scale: Doubles
+    view_mean: Doubles
+    view_scale: Doubles
+
+
+def refit(
+    corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, targets: Doubles,
+    pool: ThreadPoolExecutor, n_threads: int,
+) -> Refit:  # fmt: skip
+    """Fit to labelled junctions, and the new log-odds of all.
+
+    Args:
+        corpus: distinct words.
+        contexts: from `collect_contexts`.
+        views: shape (n, k), log-odds of the single views at the n inner junctions.
+        mixture: shape (n,), the calibrated mixture of default granularity there.
+        targets: from `label_targets`, of at least `LEAST` words.
+        pool: threads.
+        n_threads: word ranges scored side by side.
+    """
+    inner = inner_junctions(corpus)
+    rank = np.cumsum(inner) - 1
+    at = np.nonzero(inner & ~np.isnan(targets))[0]
+    words = np.searchsorted(corpus.starts, at, side="right") - 1
+    labelled = targets[at]
+    places = np.nonzero(inner)[0]
+    sample = places[np.arange(min(SAMPLE, len(places))) * len(places) // min(SAMPLE, len(places))]
+    design = _measure(contexts, corpus, sample, views[rank[sample]])
+    rows = _features(contexts, corpus, at, views[rank[at]], mixture[rank[at]], design)
+    middles = (2 * np.arange(PRIOR_JUNCTIONS) + 1) * len(sample) // (2 * PRIOR_JUNCTIONS)
+    prior = np.zeros((PRIOR_JUNCTIONS, rows.shape[1]))
+    prior[:, -2], prior[:, -1] = _FREE * np.sort(mixture[rank[sample]])[middles], _FREE
+    prior_targets = sigmoid(SLOPE / _FREE * prior[:, -2] + SHIFT)
+
+    def fit(chosen: Mask, ridge: float) -> Doubles:
+        scaled = np.concatenate([rows[chosen], prior])
+        scaled[:, :-2] /= np.sqrt(ridge)
+        weights = fit_logistic(scaled, np.concatenate([labelled[chosen], prior_targets]), 1.0)
+        weights[:-2] /= np.sqrt(ridge)
+        return weights
+
+    folds = np.unique(words, return_inverse=True)[1] % FOLDS
+
+    def held_out(ridge: float) -> Doubles:
+        found = np.zeros(len(at))
+        for fold in range(FOLDS):
+            found[folds == fold] = _product(rows[folds == fold], fit(folds != fold, ridge))
+        return found
+
+    ridges = [ridge for ridge in RIDGES if ridge * len(np.unique(words)) >= LEAST_RIDGE]
+    tried = list(pool.map(held_out, ridges))
+    best = _choose([_word_likelihoods(found, labelled, words) for found in tried])
+    weights = fit(np.ones(len(at), bool), ridges[best])
+    found = _score_all(corpus, contexts, views, mixture, weights, design, pool, n_threads)
+    n_words = len(np.unique(words))
+    without = SLOPE * mixture[rank[at]] + SHIFT
+    return Refit(found, _granularity(found, n_words), ridges[best], _f1(tried[best], labelled), _f1(without, labelled))
+
+
+def _measure(contexts: Contexts, corpus: SymbolCorpus, sample: Longs, views: Doubles) -> _Design:
+    n = PER_VIEW * len(contexts.views)
+    rows = np.empty((len(sample), n + N_FLAGS))
+    sample_rows(contexts, corpus.starts, sample, rows)
+    mean, scale = standardise(rows, n)
+    view_mean, view_scale = moments(views)
+    return _Design(mean, scale, view_mean, view_scale + 1e-6)
+
+
+def _features(
+    contexts: Contexts, corpus: SymbolCorpus, at: Longs, views: Doubles, mixture: Doubles, design: _Design
+) -> Doubles:
+    """Numbers, their squares, flags, single views, mixture, constant."""
+    n = len(design.mean)
+    rows = np.empty((len(at), 2 * n + N_FLAGS))
+    sample_rows(contexts, corpus.starts, at, rows)
+    rows[:, :n] -= design.mean
+    rows[:, :n] /= design.scale
+    np.square(rows[:, :n], out=rows[:, n : 2 * n])
+    single = (views - design.view_mean) / design.view_scale
+    return np.concatenate([rows, single, _FREE * mixture[:, None], np.full((len(at), 1), _FREE)], axis=1)
+
+
+def _score_all(
+    corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, weights: Doubles, design: _Design,
+    pool: ThreadPoolExecutor, n_threads: int,
+) -> Doubles:  # fmt: skip
+    """Log-odds of all inner junctions."""
+    k = 2 * len(design.mean) + N_FLAGS
+    linear, square = raw_coefficients(weights[:k], design.mean, design.scale)
+    out = np.zeros(len(corpus.symbols))
+
+    def work(starts: Longs) -> None:
+        score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
+
+    list(pool.map(work, word_ranges(corpus, n_threads)))
+    found = out[inner_junctions(corpus)]
+    for column, weight in enumerate(weights[k:-2]):
+        found += (views[:, column] - design.view_mean[column]) * (weight / design.view_scale[column])
+    return found + mixture * (weights[-2] * _FREE) + weights[-1] * _FREE
+
+
+def _product(rows: Doubles, weights: Doubles) -> Doubles:
+    """Rows times weights, column after column: BLAS libraries differ in the order of their sums."""
+    found = np.zeros(len(rows))
+    for column, weight in enumerate(weights):
+        found += rows[:, column] * weight
+    return found
+
+
+def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles:
+    """Log-likelihood of each word's junctions, in order."""
+    bounds = np.flatnonzero(np.diff(words, prepend=-1, append=-1)).tolist()
+    one, spare, rows = np.ones(1), np.empty(1), found[:, None].copy()
+    each = [penalised_likelihood(rows[a:b], targets[a:b], 0.0, one, spare) for a, b in itertools.pairwise(bounds)]
+    return np.array(each)
+
+
+def _choose(tried: list[Doubles]) -> int:
+    """The first, strongest ridge whose likelihood is within a standard error of the best one's (Breiman et al. 1984).
+
+    >>> _choose([np.array([-9.0, -1.0, -3.0]), np.array([-1.0, -1.1, -1.0]), np.array([-1.0, -1.0, -1.0])])
+    1
+    """
+    totals = [math.fsum(each) for each in tried]
+    best = totals.index(max(totals))
+    for k in range(best):
+        lost = tried[best] - tried[k]
+        if math.fsum(lost) <= float(moments(lost[:, None])[1][0]) * math.sqrt(len(lost)):
+            return k
+    return best
+
+
+def _f1(found: Doubles, targets: Doubles) -> float:
+    """Micro boundary F1 of cuts from `CUT_FROM` on; alternatives of a word share its boundaries."""
+    cut = found > log(CUT_FROM / (1 - CUT_FROM))
+    both = float(cut.sum() + column_sums(targets[:, None])[0])
+    return 2 * float(column_sums(targets[cut][:, None])[0]) / both if both else 1.0
+
+
+def _granularity(found: Doubles, n_words: int) -> float:
+    """The default times the ratio of the share of boundaries to the usual one, as far as so many words tell."""
+    share = float(column_sums(sigmoid(found)[:, None])[0]) / len(found)
+    trust = n_words / (n_words + HALF_TRUST)
+    return min(0.5, DEFAULT_GRANULARITY * float(exp(trust * log(share / USUAL_SHARE))))

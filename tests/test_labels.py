@@ -1,0 +1,201 @@
+"""Words cut by hand: how they are read, what they change, that they never count as evaluation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
+from mws_hf.corpus.labels import read_labels
+from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.evaluate import evaluate, read_gold
+from mws_hf.learn.evidence.forms import split_graphemes
+from mws_hf.learn.evidence.labels import label_targets
+from mws_hf.learn.settings import from_record
+from mws_hf.learn.words import CodePoints
+from mws_hf.pattern import WORD_PATTERN
+from tests.agglutinative import make_language
+from tests.test_cli import mws
+
+LANGUAGE = make_language()
+
+
+def gold_lines(words: list[str]) -> str:
+    return "".join(f"{word}\t{' '.join(LANGUAGE[word])}\n" for word in words)
+
+
+@pytest.fixture(scope="module")
+def counts() -> WordCounts:
+    return WordCounts.from_mapping({" " + word: 1 for word in LANGUAGE}, pattern=WORD_PATTERN)
+
+
+def quiet(**options: object) -> MwSTrainer:
+    return MwSTrainer(n_merges=400, composition=0, show_progress=False, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("unlocks\tun lock s\n", ("un", "lock", "s")),
+        ("Unlocks\tun @@lock @@s\t111\n", ("Un", "lock", "s")),
+        ("unlocks\tun:un_p lock:lock_V s:+3SG\n", ("un", "lock", "s")),
+        ("unlocks\tun:PREF/lock:ROOT/s:SUFF\n", ("un", "lock", "s")),
+        ("lock\tunlocks\tV;3\tun|lock|s\n", ("un", "lock", "s")),
+    ],
+)
+def test_every_format_of_whole_segmentations_is_read(tmp_path: Path, text: str, expected: tuple[str, ...]):
+    file = tmp_path / "labels.tsv"
+    file.write_text(text, encoding="utf-8")
+    assert [label.segmentations for label in read_labels(file)] == [(expected,)]
+
+
+def test_alternatives_and_all_kinds_of_sources_mean_the_same(tmp_path: Path):
+    file = tmp_path / "labels.tsv"
+    file.write_text("cats\tcat s\nunlocks\tun lock s,unlock s\n", encoding="utf-8")
+    expected = (GoldWord("cats", (("cat", "s"),)), GoldWord("unlocks", (("un", "lock", "s"), ("unlock", "s"))))
+    assert read_labels(file) == read_labels(str(file)) == expected
+    assert read_labels({"cats": ["cat", "s"], "unlocks": [["un", "lock", "s"], ["unlock", "s"]]}) == expected
+    assert read_labels([("cats", "cat s"), ("unlocks", "un lock s, unlock s")]) == expected
+    assert read_labels(expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        ("cats\tcat s\ndogs\tdo gz\n", 2, "dogs"),
+        ("cats\tcat s\ndogs\tdog s\ncats\tca ts\n", 3, "cats"),
+        ("cats\tcat s\ndogs\tdog s,\n", 2, "dogs"),
+        ("cats\tcat s\ndogs\n", 2, "tab"),
+    ],
+)
+def test_a_bad_label_is_refused_by_line(tmp_path: Path, text: str, line: int, word: str):
+    file = tmp_path / "labels.tsv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(MwSError, match=rf"labels\.tsv:{line}: .*{word}"):
+        MwSTrainer(labels=file)
+
+
+@pytest.mark.parametrize(
+    "labels", [{"cats": "cat"}, {"cats": ["cat", ""]}, [("cats", "cat s"), ("cats", "ca ts")], ["cats"], 5, {"a": [1]}]
+)
+def test_bad_labels_in_python_are_refused(labels: object):
+    with pytest.raises(MwSError, match="labels"):
+        MwSTrainer(labels=labels)  # type: ignore[arg-type]
+
+
+def test_labels_that_mark_one_boundary_of_many_are_refused(tmp_path: Path):
+    file = tmp_path / "score.csv"
+    file.write_text("wordform,preceding_part,stem,following_part\nunlocks,un,lock,s\n", encoding="utf-8")
+    with pytest.raises(MwSError, match="silent on the others"):
+        read_labels(file)
+
+
+def test_labels_move_the_evidence_towards_them(counts: WordCounts):
+    """A language whose labels say that nothing is ever cut, or that everything is, must hear it."""
+    words = sorted(LANGUAGE)[::12]
+    plain = quiet().learn(counts).evidence
+    whole = quiet(labels={word: [word] for word in words}).learn(counts).evidence
+    letters = quiet(labels={word: list(word) for word in words}).learn(counts).evidence
+    assert plain is not None and whole is not None and letters is not None
+    share = [float((evidence.probabilities > 0.5).mean()) for evidence in (whole, plain, letters)]
+    assert share[0] < 0.7 * share[1] < share[1] < 0.7 * share[2]
+
+
+def test_true_labels_help_on_words_not_labelled(counts: WordCounts):
+    words = sorted(LANGUAGE)
+    labelled, others = words[::7], [word for i, word in enumerate(words) if i % 7]
+    trained = quiet(labels={word: [LANGUAGE[word]] for word in labelled}).learn(counts)
+    plain = quiet().learn(counts).evidence
+    assert trained.label_fit is not None and trained.evidence is not None and plain is not None
+    assert trained.label_fit.used == trained.label_fit.in_text == len(labelled)
+
+    def likelihood(evidence) -> float:
+        total = 0.0
+        for word in others:
+            cuts = np.cumsum([len(morph) for morph in LANGUAGE[word]])[:-1] - 1
+            p = np.clip(evidence.word(" " + word)[1:-1], 1e-3, 1 - 1e-3)
+            total += np.log(np.where(np.isin(np.arange(len(p)), cuts), p, 1 - p)).sum()
+        return total
+
+    assert likelihood(trained.evidence) > likelihood(plain)
+    assert trained.label_fit.f1 > trained.label_fit.f1_without
+
+
+def test_neither_order_nor_threads_change_the_result(counts: WordCounts, monkeypatch: pytest.MonkeyPatch):
+    pairs = [(word, LANGUAGE[word]) for word in sorted(LANGUAGE)[::20]]
+    first = quiet(labels=pairs).learn(counts)
+    monkeypatch.setenv("MWS_NUM_THREADS", "1")
+    assert quiet(labels=pairs[::-1]).learn(counts) == first
+
+
+def test_words_that_the_text_lacks_are_used_and_counted(counts: WordCounts):
+    unseen = {f"zz{word}": ["zz", *LANGUAGE[word]] for word in sorted(LANGUAGE)[:9]}
+    fit = quiet(labels={**unseen, "7up": "7 up", "Ы": "Ы"}).learn(counts).label_fit
+    assert fit is not None and (fit.given, fit.used, fit.in_text) == (11, 9, 0)
+
+
+def test_a_granularity_asked_for_is_kept(counts: WordCounts):
+    labels = {word: list(word) for word in sorted(LANGUAGE)[::12]}
+    evidence = quiet(labels=labels, granularity=0.1).learn(counts).evidence
+    assert evidence is not None
+    places = len(evidence.probabilities) - len(evidence.code_points)
+    assert (evidence.probabilities > 0.5).sum() / places == pytest.approx(0.1, abs=0.002)
+
+
+def test_marks_belong_to_their_letters():
+    """What is labelled are the places between graphemes; alternatives share them, capitals are folded."""
+    words = CodePoints.of(["та\u0301л", "ко\u0301р", "вид", "мун", "суп"])
+    labels = read_labels(
+        {"Та\u0301л": "Та\u0301 л, Та\u0301л", "ко\u0301р": "к о\u0301р", "вид": "вид", "мун": "м у н", "суп": "су п"}
+    )
+    found = label_targets(words, labels, split_graphemes(words).last)
+    expected = [0, 0.5, np.nan, 1, 0, np.nan, 0, 0, np.nan, 1, 1, np.nan, 0, 1, np.nan]
+    assert found is not None
+    np.testing.assert_equal(found, expected)
+
+
+def test_few_labels_are_not_fitted_and_that_is_said(counts: WordCounts, caplog: pytest.LogCaptureFixture):
+    word = sorted(LANGUAGE)[0]
+    learned = quiet(labels={word: LANGUAGE[word]}).learn(counts)
+    assert learned.merges == quiet().learn(counts).merges
+    assert "labels not used" in caplog.text
+
+
+def test_the_record_holds_the_labels_and_evaluation_leaves_them_out(tmp_path: Path, counts: WordCounts):
+    words = sorted(LANGUAGE)
+    labelled = {word: [LANGUAGE[word]] for word in words[:40]}
+    trainer = quiet(labels=labelled)
+    tokenizer = trainer.train_from_counts(counts)
+    tokenizer.save_pretrained(tmp_path / "model")
+    record = json.loads((tmp_path / "model" / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    assert from_record(record) == (trainer.settings, trainer.vocabulary)
+    assert record["label_fit"]["used"] == 40 and 0 < record["label_fit"]["f1"] <= 1
+    file = tmp_path / "gold.tsv"
+    file.write_text(gold_lines(words[20:80]), encoding="utf-8")
+    report = evaluate([tmp_path / "model"], [file], resamples=10)
+    assert (report.golds[0].labelled, len(report.golds[0].words)) == (20, 40)
+    assert "20 more left out" in report.to_markdown()
+    file.write_text(gold_lines(words[:20]), encoding="utf-8")
+    with pytest.raises(MwSError, match="every word was a label"):
+        evaluate([tmp_path / "model"], [file], resamples=10)
+    assert len(read_gold(file).words) == 20
+    MwSTokenizerFast.from_pretrained(tmp_path / "model").save_pretrained(tmp_path / "again")
+
+
+def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, counts: WordCounts):
+    words = sorted(LANGUAGE)
+    counts.save(tmp_path / "counts.parquet")
+    (tmp_path / "labels.tsv").write_text(gold_lines(words[:40]), encoding="utf-8")
+    given = ["train", str(tmp_path / "counts.parquet"), "-o", str(tmp_path / "model"), "--n-merges", "300"]
+    done = mws(*given, "--labels", str(tmp_path / "labels.tsv"), "--json")
+    assert done.returncode == 0, done.stderr
+    assert "labels: 40 of 40 used, 40 of them in the text; boundary F1" in done.stderr
+    assert json.loads(done.stdout)["labels"]["used"] == 40
+    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert "learnt with 40 words cut by hand" in card and "(cross-validated)" in card
+    (tmp_path / "labels.tsv").write_text("cats\tcat\n", encoding="utf-8")
+    done = mws(*given, "--labels", str(tmp_path / "labels.tsv"))
+    assert done.returncode == 2 and "labels.tsv:1: the morphs" in done.stderr and "Traceback" not in done.stderr

@@ -29,6 +29,9 @@ COMMANDS = {
         "The original notebook's artifact to a tokenizer.",
     ),
     "export": ("mws_hf.commands.notebook", "export_notebook_command", "A tokenizer to the notebook's two files."),
+    "card": ("mws_hf.commands.card", "card", "Measure a tokenizer and write its model card."),
+    "push": ("mws_hf.commands.push", "push", "Upload a tokenizer and its card to the Hugging Face Hub."),
+    "demo": ("mws_hf.commands.demo", "demo", "Open a page where tokenizers can be tried."),
     "warmup": ("mws_hf.commands.warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }
 """Name -> module, function, line in the list of commands."""

@@ -33,6 +33,7 @@ selenium = pytest.importorskip("selenium", reason="the browser is driven by sele
 
 from selenium import webdriver  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,7 +99,9 @@ def outside():
 def address(directories, outside):
     arguments = command("demo", directories / "trained", directories / "letters", "--from", directories / "corpus.txt")
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), outside.address)
-    with served([*arguments, "--quiet"], **proxies, NO_PROXY="127.0.0.1,localhost", no_proxy="127.0.0.1,localhost") as at:
+    with served(
+        [*arguments, "--quiet"], **proxies, NO_PROXY="127.0.0.1,localhost", no_proxy="127.0.0.1,localhost"
+    ) as at:
         yield at
 
 
@@ -130,10 +133,16 @@ class Browser:
         next(each for each in self.wait("button[role=tab]", 3) if each.text == name).click()
 
     def paste(self, selector: str, text: str):
-        """Put a text into a box at once, as pasting does."""
+        """Copy a text from a box made for it, and paste it."""
+        self.driver.execute_script(
+            "const box = document.createElement('textarea'); box.id = 'copied'; box.value = arguments[0];"
+            "document.body.append(box); box.select()",
+            text,
+        )
+        self.wait("#copied")[0].send_keys(Keys.CONTROL, "c")
+        self.driver.execute_script("document.getElementById('copied').remove()")
         WebDriverWait(self.driver, PATIENCE).until(lambda _: self.wait(selector)[0].is_displayed())
-        self.wait(selector)[0].click()
-        self.driver.execute_cdp_cmd("Input.insertText", {"text": text})
+        self.wait(selector)[0].send_keys(Keys.CONTROL, "v")
 
     def wait_text(self, selector: str, text: str):
         WebDriverWait(self.driver, PATIENCE).until(lambda _: text in self.wait(selector)[0].text, f"no {text!r}")
@@ -247,9 +256,11 @@ def test_the_space_s_card_is_one():
     from huggingface_hub import RepoCard
 
     data = RepoCard.load(ROOT / "scripts/space/README.md").data.to_dict()
-    assert data["sdk"] == "gradio" and data["app_file"] == "app.py" and "mws-hf[demo]" in (
-        ROOT / "scripts/space/requirements.txt"
-    ).read_text(encoding="utf-8")
+    assert (
+        data["sdk"] == "gradio"
+        and data["app_file"] == "app.py"
+        and "mws-hf[demo]" in (ROOT / "scripts/space/requirements.txt").read_text(encoding="utf-8")
+    )
 
 
 def test_misuse_is_told_in_a_line(directories):

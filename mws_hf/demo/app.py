@@ -19,9 +19,7 @@ from mws_hf.errors import MwSError
 
 STYLE = Path(__file__).with_name("style.css")
 _TITLE = "How tokenizers cut text"
-_OWN_SERVER_ONLY = (
-    "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'"
-)
+_OWN_SERVER_ONLY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'"
 
 
 def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) -> Any:
@@ -72,9 +70,7 @@ def _compare(gradio: Any, named: Mapping[str, Opened]) -> None:
         draw(names[0], names[1], ""), elem_id="mws-compare-shown", apply_default_css=False, js_on_load=None
     )
     for changed in (first.change, second.change, box.change):
-        changed(
-            draw, inputs, shown, trigger_mode="always_last", show_progress="hidden", api_visibility="private"
-        )
+        changed(draw, inputs, shown, trigger_mode="always_last", show_progress="hidden", api_visibility="private")
 
 
 def serve(blocks: Any, port: int | None = None, *, open_browser: bool = False) -> str:

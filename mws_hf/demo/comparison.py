@@ -99,4 +99,4 @@ def _listed(first: Opened, second: Opened, found: Sequence[Difference], words: i
 
 
 def _cut(pieces: Sequence[str]) -> str:
-    return f'<bdi>{"·<wbr>".join(visible(piece) for piece in pieces)}</bdi>'
+    return f"<bdi>{'·<wbr>'.join(visible(piece) for piece in pieces)}</bdi>"

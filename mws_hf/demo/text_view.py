@@ -121,8 +121,7 @@ def _about_words(tokens: Sequence[Token], text: str) -> list[str]:
 
 def _table(tokens: Sequence[Token]) -> str:
     rows = "".join(
-        f"<tr><td>{chip(token, at)}</td><td>{token.number}</td>"
-        f"<td>{'' if token.rank is None else token.rank}</td></tr>"
+        f"<tr><td>{chip(token, at)}</td><td>{token.number}</td><td>{'' if token.rank is None else token.rank}</td></tr>"
         for at, token in enumerate(tokens[:MOST_LISTED])
     )
     which = f"the first {MOST_LISTED}" if len(tokens) > MOST_LISTED else "all"

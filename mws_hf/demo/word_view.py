@@ -124,9 +124,7 @@ def evidence_html(letters: Sequence[Letter], cuts: Sequence[Sequence[int]], name
             strips.append(f'<span class="mws-strip mws-c{colour[row] % COLOURS}{" mws-end" * last}"></span>')
             colour[row] += last
         bar = _bar(letter.probability) if with_bars else ""
-        cells.append(
-            f'<span class="mws-letter">{bar}<b>{visible(letter.shown)}</b>{"".join(strips)}</span>'
-        )
+        cells.append(f'<span class="mws-letter">{bar}<b>{visible(letter.shown)}</b>{"".join(strips)}</span>')
     word = "".join(letter.shown for letter in letters)
     base = "rtl" if direction(word) == "rtl" else "ltr"
     legend = "".join(_spelled(name, word, places) for name, places in zip(names, cuts, strict=True))
@@ -143,7 +141,9 @@ def _bar(probability: float | None) -> str:
 
 
 def _in_words(letters: Sequence[Letter]) -> str:
-    said = [f"{letter.shown} {round(100 * letter.probability)} %" for letter in letters if letter.probability is not None]
+    said = [
+        f"{letter.shown} {round(100 * letter.probability)} %" for letter in letters if letter.probability is not None
+    ]
     return "evidence of a boundary after: " + ", ".join(said) if said else "".join(letter.shown for letter in letters)
 
 

@@ -35,7 +35,7 @@ def _character(character: str) -> str:
 
 
 def direction(text: str) -> str:
-    """"ltr" or "rtl" by the first letter, else "number" if there is a digit, else "".
+    """ "ltr" or "rtl" by the first letter, else "number" if there is a digit, else "".
 
     >>> direction("(שלום"), direction(" 12"), direction("a1"), direction("?!")
     ('rtl', 'number', 'ltr', '')

@@ -1,0 +1,187 @@
+"""The model card of `mws card`: what was measured of a tokenizer, and the facts that its earlier card keeps.
+
+A card is metadata, then sections in the order of `_sections`; each is a function from `Measured` to Markdown, and empty
+where there is nothing to say. It measures nothing: `mws_hf.evaluate` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mws_hf import __version__
+from mws_hf.evaluate.report import EvaluationReport, GoldRow, markdown_table
+from mws_hf.model_card import example_table, fact_table, introduction, loading
+
+_TAGS = ("tokenizer", "morphology")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a card is written from.
+
+    Attributes:
+        name: of the tokenizer, as it is loaded by.
+        facts: rows of the table of facts, name -> value.
+        ours: whether it was learnt by mws_hf.
+        report: of this tokenizer alone; its gold, text and bits may be absent.
+        examples: (word, tokens) to show.
+        restored: (lines that decode to what they were, lines tried).
+        text: name of the running text measured on; "" for none.
+        bits: name of the text that n-gram models were trained on; "" for none.
+        languages: codes such as "ru".
+        license: identifier such as "cc-by-4.0"; None is not said.
+    """
+
+    name: str
+    facts: Mapping[str, str]
+    ours: bool
+    report: EvaluationReport | None = None
+    examples: Sequence[tuple[str, Sequence[str]]] = ()
+    restored: tuple[int, int] = (0, 0)
+    text: str = ""
+    bits: str = ""
+    languages: Sequence[str] = field(default=())
+    license: str | None = None
+
+
+def measured_card(measured: Measured) -> str:
+    """The card's text."""
+    sections = [section(measured) for section in _sections]
+    return f"---\n{metadata(measured)}\n---\n" + "\n".join(section for section in sections if section)
+
+
+def metadata(measured: Measured) -> str:
+    """The YAML at the head, which the Hub reads: language, license, library, tags, model-index with the results."""
+    from huggingface_hub import ModelCardData
+
+    data = ModelCardData(
+        language=list(measured.languages) or None,
+        license=measured.license,
+        library_name="transformers",
+        tags=[*_TAGS, *(["mws-hf"] if measured.ours else [])],
+        model_name=measured.name,
+        eval_results=_results(measured) or None,
+    )
+    return str(data.to_yaml()).strip()
+
+
+def _results(measured: Measured) -> list[Any]:
+    """Every figure of the tables as a `huggingface_hub.EvalResult`."""
+    from huggingface_hub import EvalResult
+
+    results: list[Any] = []
+
+    def add(task: tuple[str, str], dataset: str, metrics: Mapping[str, tuple[str, float]]) -> None:
+        for kind, (title, value) in metrics.items():
+            results.append(
+                EvalResult(
+                    task_type=task[0],
+                    task_name=task[1],
+                    dataset_type=dataset,
+                    dataset_name=dataset,
+                    metric_type=kind,
+                    metric_name=title,
+                    metric_value=round(value, 4),
+                )
+            )
+
+    report = measured.report
+    if report is None:
+        return results
+    for row in report.rows:
+        scores = {"f1": ("Boundary F1", row.scores.f1), "precision": ("Boundary precision", row.scores.precision)}
+        recall = {"recall": ("Boundary recall", row.scores.recall)}
+        add(("token-classification", "Morpheme segmentation"), row.gold, scores | recall)
+    for text in report.text.values():
+        lengths = {"bytes_per_token": ("Bytes per token", text.bytes_per_token)}
+        if text.words:
+            lengths["tokens_per_word"] = ("Tokens per word", text.fertility)
+        add(("text-generation", "Tokenization"), measured.text, lengths)
+    for entry in report.bits.values():
+        add(
+            ("text-generation", "n-gram language model of the tokens"),
+            measured.text,
+            {"bits_per_byte": ("Bits per byte", entry.value)},
+        )
+    return results
+
+
+def _head(measured: Measured) -> str:
+    if measured.ours:
+        return introduction(measured.name)
+    return f"# {measured.name}\n\n" + loading(measured.name)
+
+
+def _facts(measured: Measured) -> str:
+    return fact_table(measured.facts)
+
+
+def _examples(measured: Measured) -> str:
+    return f"## Examples\n\n{example_table(measured.examples)}" if measured.examples else ""
+
+
+_GOLD: dict[str, Callable[[GoldRow], str]] = {
+    "gold": lambda row: row.gold,
+    "F1 (95 %)": lambda row: f"{row.scores.f1:.3f} ({row.interval[0]:.3f}-{row.interval[1]:.3f})",
+    "precision": lambda row: f"{row.scores.precision:.3f}",
+    "recall": lambda row: f"{row.scores.recall:.3f}",
+    "words exact": lambda row: f"{row.scores.exact:.1%}",
+    "tokens/word": lambda row: f"{row.scores.tokens_per_word:.2f}",
+}
+
+
+def _boundaries(measured: Measured) -> str:
+    """Scores against gold."""
+    report = measured.report
+    if report is None or not report.rows:
+        return ""
+    rows = [[cell(row) for cell in _GOLD.values()] for row in report.rows]
+    words = ", ".join(f"{gold.name}: {len(gold.words):,} words" for gold in report.golds)
+    partial = [gold.name for gold in report.golds if gold.partial]
+    warning = f" {', '.join(partial)} marks only one or two boundaries of a word: read the recall." if partial else ""
+    about = f"Morpheme boundaries found in words after a space, micro-averaged ({words}).{warning}"
+    return f"## Cuts against gold\n\n{about}\n\n{markdown_table(list(_GOLD), rows)}\n"
+
+
+def _length(measured: Measured) -> str:
+    """Measures of running text."""
+    report = measured.report
+    if report is None or not report.text:
+        return ""
+    (scores,) = report.text.values()
+    figures = {
+        "tokens per word": f"{scores.fertility:.3f}" if scores.words else "-",
+        "bytes per token": f"{scores.bytes_per_token:.3f}",
+        "words in one token": f"{scores.whole_words:.1%}" if scores.words else "-",
+        "tokens that are single bytes or parts of characters": f"{scores.byte_tokens:.2%}",
+        "lines that decode to what they were": f"{measured.restored[0]:,} of {measured.restored[1]:,}",
+    }
+    for entry in report.bits.values():
+        figures[f"n-gram bits per byte, trained on {measured.bits}"] = f"{entry.value:.4f}"
+    about = f"{measured.text}: {scores.bytes:,} bytes"
+    return f"## Running text\n\n{about}\n\n{markdown_table(['measure', 'value'], [*map(list, figures.items())])}\n"
+
+
+def _limits(measured: Measured) -> str:
+    """What the figures do not say."""
+    said = ["Text of other languages, subjects and spellings than it was learnt from takes more tokens."]
+    report = measured.report
+    if report is not None and report.rows:
+        said.append(
+            "Boundary scores tell how tokens agree with one annotation of morphemes, not how well a language model will do."
+        )
+    if report is not None and report.bits:
+        said.append(
+            "n-gram bits per byte are a screening measure: compare them on the same texts only; they overrate Unigram."
+        )
+    if measured.restored[0] < measured.restored[1]:
+        said.append("Not every text decodes to what it was: see the table.")
+    if measured.report is None:
+        said.append("Nothing was measured for this card.")
+    said.append(f"Figures and examples are by mws_hf {__version__}.")
+    return "## Limits\n\n" + "".join(f"* {line}\n" for line in said)
+
+
+_sections: tuple[Callable[[Measured], str], ...] = (_head, _facts, _examples, _boundaries, _length, _limits)

@@ -170,7 +170,7 @@ def _limits(measured: Measured) -> str:
     report = measured.report
     if report is not None and report.rows:
         said.append(
-            "Boundary scores tell how tokens agree with one annotation of morphemes, not how well a language model will do."
+            "Boundary scores tell how tokens agree with one annotation of morphemes, not how well a model will do."
         )
     if report is not None and report.bits:
         said.append(

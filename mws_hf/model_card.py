@@ -69,16 +69,16 @@ def example_table(examples: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 def facts_of(card: str, header: str = "fact") -> dict[str, str]:
-    """The rows of a generated card's table of facts, or of that of its words.
+    r"""The rows of a generated card's table of facts, or of that of its words.
 
-    >>> facts_of("# T\\n\\n" + fact_table({"criterion": "classic"}) + "\\nMore.\\n")
+    >>> facts_of("# T\n\n" + fact_table({"criterion": "classic"}) + "\nMore.\n")
     {'criterion': 'classic'}
     """
     lines = iter(card.splitlines())
     for line in lines:
         if line.startswith(f"| {header} |"):
             next(lines, None)
-            return dict(found.groups() for found in map(_FACT.match, takewhile(str.strip, lines)) if found)
+            return {found[1]: found[2] for found in map(_FACT.match, takewhile(str.strip, lines)) if found}
     return {}
 
 

@@ -77,8 +77,8 @@ def _told(error: Exception, repository: str) -> str:
         return f"the Hub does not accept your token: it is wrong or expired; make a new one at {_TOKENS}"
     if status == 403:
         return (
-            f"your token may not write to {repository}: check the name, and at {_TOKENS} that it has the right to write "
-            f"({_first_line(error)})"
+            f"your token may not write to {repository}: check the name, and at {_TOKENS} that it has the right to "
+            f"write ({_first_line(error)})"
         )
     if status == 404:
         return f"{repository}: the Hub finds no such user or repository, or hides it from you; check the name"

@@ -16,7 +16,10 @@ from tests.processes import mws, one_line, tree
 from tests.small_tokenizers import small_fast
 from tests.test_cli import TEXT
 
-GOLD = "перечитать\tпере чит ать\nзачитали\tза чит али\nпописали\tпо пис али\nпрописать\tпро пис ать\nчитательские\tчита тель ские\n"
+GOLD = (
+    "перечитать\tпере чит ать\nзачитали\tза чит али\nпописали\tпо пис али\nпрописать\tпро пис ать\n"
+    "читательские\tчита тель ские\n"
+)
 
 
 @pytest.fixture(scope="module")

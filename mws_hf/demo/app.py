@@ -19,7 +19,10 @@ from mws_hf.errors import MwSError
 
 STYLE = Path(__file__).with_name("style.css")
 _TITLE = "How tokenizers cut text"
-_OWN_SERVER_ONLY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'"
+_OWN_SERVER_ONLY = (
+    "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'"
+)
 
 
 def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) -> Any:

@@ -65,7 +65,7 @@ def figures_html(scores: TextScores) -> str:
 
 
 def tokens_html(tokens: Sequence[Token], text: str) -> str:
-    """Tokens in colours, in the directions of their scripts; characters that no token holds stand between, uncoloured."""
+    """Tokens in colours, in the directions of their scripts; characters that no token holds stand uncoloured."""
     base = "rtl" if direction(text) == "rtl" else "ltr"
     about = _about_words(tokens, text)
     place = {id(token): at for at, token in enumerate(tokens)}

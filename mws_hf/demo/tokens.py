@@ -1,4 +1,4 @@
-"""A tokenizer opened for looking at, and a text as its tokens: their characters, ids and merge ranks. It draws nothing."""
+"""A tokenizer opened for looking at, and a text as its tokens: characters, ids and merge ranks. It draws nothing."""
 
 from __future__ import annotations
 

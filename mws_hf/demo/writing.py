@@ -35,7 +35,7 @@ def _character(character: str) -> str:
 
 
 def direction(text: str) -> str:
-    """ "ltr" or "rtl" by the first letter, else "number" if there is a digit, else "".
+    """The direction of the first letter, "ltr" or "rtl", else "number" if there is a digit, else "".
 
     >>> direction("(שלום"), direction(" 12"), direction("a1"), direction("?!")
     ('rtl', 'number', 'ltr', '')

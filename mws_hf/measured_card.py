@@ -1,4 +1,4 @@
-"""The model card of `mws card`: what was measured of a tokenizer, and the facts that its earlier card keeps.
+"""The model card of `mws card`: what `mws train` said of its run, kept word for word, and what was measured since.
 
 A card is metadata, then sections in the order of `_sections`; each is a function from `Measured` to Markdown, and empty
 where there is nothing to say. It measures nothing: `mws_hf.evaluate` does.
@@ -6,15 +6,29 @@ where there is nothing to say. It measures nothing: `mws_hf.evaluate` does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mws_hf import __version__
 from mws_hf.evaluate.report import EvaluationReport, GoldRow, markdown_table
-from mws_hf.model_card import example_table, fact_table, introduction, loading
 
 _TAGS = ("tokenizer", "morphology")
+_LOADED = re.compile(r'from_pretrained\("(.*?)"\)')
+_SOURCE = re.compile(r"^\| trained on \| .*$", re.MULTILINE)
+_WORDS = re.compile(r"\| word \| tokens \|\n\|---\|---:?\|\n((?:\|.*\|\n)+)\n?")
+_PLAIN = """\
+# {name}
+
+```python
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("{name}")
+```
+
+A tokenizer of {vocabulary:,} entries.
+"""
 
 
 @dataclass(frozen=True)
@@ -23,7 +37,7 @@ class Measured:
 
     Attributes:
         name: of the tokenizer, as it is loaded by.
-        facts: rows of the table of facts, name -> value.
+        head: title, how to load it, facts of its training: from `kept_head` or `plain_head`.
         ours: whether it was learnt by mws_hf.
         report: of this tokenizer alone; its gold, text and bits may be absent.
         examples: (word, tokens) to show.
@@ -35,7 +49,7 @@ class Measured:
     """
 
     name: str
-    facts: Mapping[str, str]
+    head: str
     ours: bool
     report: EvaluationReport | None = None
     examples: Sequence[tuple[str, Sequence[str]]] = ()
@@ -44,6 +58,54 @@ class Measured:
     bits: str = ""
     languages: Sequence[str] = field(default=())
     license: str | None = None
+
+
+def kept_head(card: str, name: str, data: str | None = None) -> str:
+    """What a generated card says before its first section, without its words.
+
+    Args:
+        card: of `mws train` or `mws card`, not edited.
+        name: put in the place of its own.
+        data: put in the place of what it was trained on; None leaves that.
+    """
+    body = card.split("\n---\n", 1)[-1].split("\n## ", 1)[0].split("\n<!-- ", 1)[0]
+    body = re.sub(r"\A# .*", lambda _: f"# {name}", _WORDS.sub("", body))
+    body = _LOADED.sub(lambda _: f'from_pretrained("{name}")', body)
+    body = body if data is None else _SOURCE.sub(lambda _: f"| trained on | {data} |", body)
+    return body.strip("\n") + "\n"
+
+
+def plain_head(name: str, vocabulary: int, data: str | None = None, settings: Mapping[str, Any] | None = None) -> str:
+    """The head of a tokenizer without an earlier card.
+
+    Args:
+        name: of the tokenizer.
+        vocabulary: its entries.
+        data: what it was trained on; None is not said.
+        settings: of its training, as `mws_hf.training_record` keeps them.
+    """
+    parts = [_PLAIN.format(name=name, vocabulary=vocabulary)]
+    if settings:
+        written = [f"{key}={value}" for key, value in settings.items() if isinstance(value, str | int | float)]
+        parts.append("Learnt by [mws-hf](https://pypi.org/project/mws-hf/) with `" + ", ".join(written) + "`.\n")
+    parts += [f"Trained on {data}.\n"] if data else []
+    return "\n".join(parts)
+
+
+def name_of(card: str) -> str | None:
+    """The name that a generated card loads its tokenizer by."""
+    found = _LOADED.search(card)
+    return found[1] if found else None
+
+
+def words_of(card: str) -> list[str]:
+    r"""The words that a generated card shows cut.
+
+    >>> words_of("| word | tokens |\n|---|---|\n| cats | cat·s |\n")
+    ['cats']
+    """
+    found = _WORDS.search(card)
+    return [row.split(" | ")[0].removeprefix("| ") for row in found[1].splitlines()] if found else []
 
 
 def measured_card(measured: Measured) -> str:
@@ -109,17 +171,12 @@ def _results(measured: Measured) -> list[Any]:
 
 
 def _head(measured: Measured) -> str:
-    if measured.ours:
-        return introduction(measured.name)
-    return f"# {measured.name}\n\n" + loading(measured.name)
-
-
-def _facts(measured: Measured) -> str:
-    return fact_table(measured.facts)
+    return measured.head
 
 
 def _examples(measured: Measured) -> str:
-    return f"## Examples\n\n{example_table(measured.examples)}" if measured.examples else ""
+    rows = "".join(f"| {word} | {'·'.join(tokens)} |\n" for word, tokens in measured.examples)
+    return f"## Examples\n\n| word | tokens |\n|---|---|\n{rows}" if rows else ""
 
 
 _GOLD: dict[str, Callable[[GoldRow], str]] = {
@@ -184,4 +241,4 @@ def _limits(measured: Measured) -> str:
     return "## Limits\n\n" + "".join(f"* {line}\n" for line in said)
 
 
-_sections: tuple[Callable[[Measured], str], ...] = (_head, _facts, _examples, _boundaries, _length, _limits)
+_sections: tuple[Callable[[Measured], str], ...] = (_head, _examples, _boundaries, _length, _limits)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,7 @@ from mws_hf.errors import MwSError
 if TYPE_CHECKING:
     from mws_hf.evaluate.encoder import Encoder
     from mws_hf.evaluate.report import EvaluationReport
+    from mws_hf.measured_card import Measured
 
 _EXAMPLES = 8
 _LINES = 1000
@@ -23,22 +25,24 @@ _LINES = 1000
 
 
 def card(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any Hugging Face one).")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any with a tokenizer.json).")],
     gold: GoldFiles = None,
     text: Text = None,
     bits: BitsText = None,
     language: Annotated[
-        list[str] | None, typer.Option(metavar="CODE", help="Language, such as ru; repeat for several [default: none].")
+        list[str] | None,
+        typer.Option(metavar="CODE", help="Language, such as ru; repeat for more [default: the earlier card's]."),
     ] = None,
     license_: Annotated[
-        str | None, typer.Option("--license", metavar="ID", help="License, such as cc-by-4.0 [default: none].")
+        str | None,
+        typer.Option("--license", metavar="ID", help="License, such as cc-by-4.0 [default: the earlier card's]."),
     ] = None,
     data: Annotated[
         str | None,
         typer.Option(help="What it was trained on, and under which license [default: what the earlier card says]."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="The name it is loaded by, such as user/repo [default: that of the directory].")
+        str | None, typer.Option(help="The name it is loaded by, such as user/repo [default: the earlier card's].")
     ] = None,
     word: Annotated[
         list[str] | None,
@@ -58,6 +62,7 @@ def card(
 
         mws card out/russian --text heldout.txt --bits train.txt.gz --name user/russian --data "novels, public domain"
     """
+    from mws_hf.measured_card import measured_card
     from mws_hf.model_card import is_untouched, write_model_card
 
     if not directory.is_dir():
@@ -74,16 +79,28 @@ def card(
     if bits is not None and text is None:
         raise MwSError("--bits measures the bits of --text; give that too")
     _check_metadata(language or [], license_)
-    said = {"languages": language or [], "license": license_, "name": name or directory.resolve().name}
-    written = _measure(directory, gold or [], text, bits, word or [], data, said)
+    earlier = readme.read_text(encoding="utf-8") if is_untouched(readme) else ""
+    said = _Said(language or [], license_, data and " ".join(data.split()), name, word or [])
+    told = _told(directory, earlier, said, gold or [], text, bits)
     if print_only:
-        typer.echo(written, nl=False)
+        typer.echo(measured_card(told), nl=False)
         return
-    write_model_card(directory, written)
+    write_model_card(directory, measured_card(told))
     typer.echo(str(readme))
-    for option, value in (("--language", language), ("--license", license_)):
+    for option, value in (("--language", told.languages), ("--license", told.license)):
         if not value:
             typer.echo(f"the card names no {option[2:]}: give {option} for the Hub to show one", err=True)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What a person says about the tokenizer: the options of these names."""
+
+    languages: list[str]
+    license: str | None
+    data: str | None
+    name: str | None
+    words: list[str]
 
 
 def _check_metadata(languages: list[str], license_: str | None) -> None:
@@ -99,41 +116,40 @@ def _check_metadata(languages: list[str], license_: str | None) -> None:
         raise MwSError(f"--license {license_!r}: give an identifier such as apache-2.0 or cc-by-4.0, or other")
 
 
-def _measure(
-    directory: Path,
-    gold: list[Path],
-    text: Path | None,
-    bits: Path | None,
-    words: list[str],
-    data: str | None,
-    said: dict[str, Any],
-) -> str:
-    """The card of a tokenizer, measured."""
+def _told(
+    directory: Path, earlier: str, said: _Said, gold: list[Path], text: Path | None, bits: Path | None
+) -> Measured:
+    """All that the card tells: measured now, said now, or else said by the earlier generated card ("" for none)."""
+    from huggingface_hub import ModelCard
+
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.report import evaluate
     from mws_hf.evaluate.segment import segment_words
-    from mws_hf.measured_card import Measured, measured_card
-    from mws_hf.model_card import facts_of, is_untouched
-    from mws_hf.training_record import FILE
+    from mws_hf.measured_card import Measured, kept_head, name_of, plain_head, words_of
+    from mws_hf.tokenizer_file import load_backend
+    from mws_hf.training_record import read_record
 
-    readme = directory / "README.md"
-    earlier = readme.read_text(encoding="utf-8") if is_untouched(readme) else ""
+    before = ModelCard(earlier).data.to_dict() if earlier else {}
+    name = said.name or name_of(earlier) or directory.resolve().name
     encoder = load_encoder(str(directory))
-    report = evaluate({said["name"]: encoder}, gold, text, bits=bits, baselines=False) if gold or text else None
-    facts = {**facts_of(earlier), **({"trained on": " ".join(data.split())} if data else {})}
-    facts["vocabulary"] = f"{encoder.vocabulary_size:,}"
-    shown = words or _sample(report, text) or list(facts_of(earlier, "word"))
-    measured = Measured(
-        facts=facts,
-        ours="criterion" in facts or (directory / FILE).is_file(),
+    record = read_record(directory, load_backend(directory)[0])
+    report = evaluate({name: encoder}, gold, text, bits=bits, baselines=False) if gold or text else None
+    words = said.words or _sample(report, text) or words_of(earlier)
+    languages = said.languages or before.get("language") or []
+    return Measured(
+        name=name,
+        head=kept_head(earlier, name, said.data)
+        if earlier
+        else plain_head(name, encoder.vocabulary_size, said.data, record or {}),
+        ours=record is not None or "mws-hf" in before.get("tags", []),
         report=report,
-        examples=list(zip(shown, segment_words(encoder, shown), strict=True)),
+        examples=list(zip(words, segment_words(encoder, words), strict=True)),
         restored=_restored(encoder, text),
         text="" if text is None else text.name,
         bits="" if bits is None else bits.name,
-        **said,
+        languages=[languages] if isinstance(languages, str) else languages,
+        license=said.license or before.get("license"),
     )
-    return measured_card(measured)
 
 
 def _sample(report: EvaluationReport | None, text: Path | None) -> list[str]:

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokenizers import Tokenizer
-
 from mws_hf.backend import NORMALIZERS
 from mws_hf.demo.text_view import COLOURS, note
 from mws_hf.demo.tokens import Opened
 from mws_hf.demo.writing import direction, visible
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.segment import cuts_within
-from mws_hf.explain import Step, Tracer
+from mws_hf.explain import Tracer
 from mws_hf.pattern import split
 
 if TYPE_CHECKING:
@@ -129,7 +127,8 @@ def evidence_html(letters: Sequence[Letter], cuts: Sequence[Sequence[int]], name
     base = "rtl" if direction(word) == "rtl" else "ltr"
     legend = "".join(_spelled(name, word, places) for name, places in zip(names, cuts, strict=True))
     label = html.escape(_in_words(letters), quote=True)
-    picture = f'<div class="mws-evidence" dir="{base}" role="img" aria-label="{label}">{"".join(cells)}</div>'
+    attributes = f'style="--n:{len(letters)}" dir="{base}" role="img" aria-label="{label}"'
+    picture = f'<div class="mws-evidence" {attributes}>{"".join(cells)}</div>'
     return f'{picture}<ul class="mws-legend">{legend}</ul>'
 
 
@@ -156,28 +155,25 @@ def _spelled(name: str, word: str, cuts: Sequence[int]) -> str:
 def merges_html(opened: Opened, word: str) -> str:
     """The merges that make a tokenizer's tokens of a word, in order."""
     try:
-        steps = _steps(opened.backend, word)
+        traced = Tracer(opened.backend)(" " + word)
     except MwSError as error:
         return _card(opened.name, note(f"Its merges cannot be shown: {error}"))
+    steps = [step for each in traced for step in each.steps]
     if not steps:
         return _card(opened.name, note("No merge fires: every character, or byte, is a token."))
+    told_in_text = opened.byte_level and traced[0].text.startswith(" ")
+    part = _shown if told_in_text else lambda token: _shown(opened.readable(token))
     items = "".join(
-        f'<li value="{number}"><span class="mws-rank">merge {step.rank}</span> '
-        f"{_part(opened, step.left)} + {_part(opened, step.right)} "
-        f'<bdi class="mws-cut">{"·<wbr>".join(_part(opened, token) for token in step.tokens)}</bdi></li>'
+        f'<li value="{number}"><span class="mws-rank">merge {step.rank}</span> {part(step.left)} + {part(step.right)} '
+        f'<bdi class="mws-cut">{"·<wbr>".join(map(part, step.tokens))}</bdi></li>'
         for number, step in enumerate(steps, start=1)
     )
     return _card(opened.name, f'<ol class="mws-merges">{items}</ol>')
 
 
-def _steps(backend: Tokenizer, word: str) -> list[Step]:
-    return [step for traced in Tracer(backend)(" " + word) for step in traced.steps]
-
-
-def _part(opened: Opened, token: str) -> str:
-    """A token as its characters, the space before a word as an open box."""
-    shown = visible(opened.readable(token))
-    return f"<bdi>{shown.replace(' ', '␣')}</bdi>"
+def _shown(text: str) -> str:
+    """A token with the space before a word as an open box."""
+    return f"<bdi>{visible(text).replace(' ', '␣')}</bdi>"
 
 
 def _card(name: str, body: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -18,6 +20,7 @@ from mws_hf.demo.text_view import MOST_CHARACTERS, MOST_DRAWN, text_html
 from mws_hf.demo.tokens import Opened, open_all, open_for_page, tokens_of
 from mws_hf.demo.word_view import TrainingEvidence, evidence_html, letters_of, word_html
 from mws_hf.errors import MwSError
+from tests.processes import one_line
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
 HEBREW = "שלום עולם"
@@ -249,6 +252,13 @@ def test_two_tokenizers_of_one_name_are_refused(tmp_path):
     assert [each.name for each in open_all([str(tmp_path / "a/t"), f"u={tmp_path / 'b/t'}"])] == ["t", "u"]
     with pytest.raises(MwSError, match="no such directory"):
         open_for_page(tmp_path / "absent")
+
+
+def test_without_gradio_the_command_says_what_to_install(tmp_path):
+    small_fast().backend_tokenizer.save(str(tmp_path / "tokenizer.json"))
+    script = "import sys; sys.modules['gradio'] = None; from mws_hf.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script, "demo", str(tmp_path)], capture_output=True, encoding="utf-8")
+    assert one_line(done) and "pip install 'mws-hf[demo]'" in done.stderr
 
 
 def luminance(colour: str) -> float:

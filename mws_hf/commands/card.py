@@ -25,7 +25,9 @@ _LINES = 1000
 
 
 def card(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any with a tokenizer.json).")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any with a tokenizer.json).")
+    ],
     gold: GoldFiles = None,
     text: Text = None,
     bits: BitsText = None,

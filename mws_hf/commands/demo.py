@@ -50,9 +50,10 @@ def demo(
     sources = Sources.from_options(source, lexicon, word_list, reading=Reading(), quiet=quiet)
     if not sources.is_empty:
         sources.check(None, None)
-    from mws_hf.demo.app import page, serve, wait
+    from mws_hf.demo.app import load_gradio, page, serve, wait
     from mws_hf.demo.tokens import open_all
 
+    load_gradio()  # before anything is counted
     tokenizers = open_all(directories)
     blocks = page(tokenizers, None if sources.is_empty else _evidence(directories, tokenizers, sources))
     typer.echo(serve(blocks, port, open_browser=open_browser))

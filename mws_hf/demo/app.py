@@ -35,7 +35,7 @@ def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) ->
     Raises:
         MwSError: gradio is not installed, or there is no tokenizer.
     """
-    gradio = _gradio()
+    gradio = load_gradio()
     if not tokenizers:
         raise MwSError("nothing to show: give at least one tokenizer directory")
     named = {opened.name: opened for opened in tokenizers}
@@ -90,7 +90,7 @@ def serve(blocks: Any, port: int | None = None, *, open_browser: bool = False) -
     Raises:
         MwSError: the port is taken.
     """
-    gradio = _gradio()
+    gradio = load_gradio()
     from starlette.middleware import Middleware
 
     theme = gradio.themes.Base(
@@ -140,8 +140,12 @@ class _Guarded:
         await self._app(scope, receive, guarded if scope["type"] == "http" else send)
 
 
-def _gradio() -> Any:
-    """Gradio with its telemetry off, which it asks about while it is imported."""
+def load_gradio() -> Any:
+    """Gradio with its telemetry off, which it asks about while it is imported.
+
+    Raises:
+        MwSError: it is not installed.
+    """
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:

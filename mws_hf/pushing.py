@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from mws_hf.errors import MwSError
@@ -48,6 +49,10 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
         raise MwSError(f"{repository!r}: give a Hub name of the form user/repo (letters, digits, '-', '_', '.')")
     from huggingface_hub import HfApi, constants, get_token
     from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.utils import disable_progress_bars
+
+    if not sys.stderr.isatty():
+        disable_progress_bars()
 
     if constants.HF_HUB_OFFLINE:
         raise MwSError("the Hub is not asked while HF_HUB_OFFLINE is set; unset it")

@@ -29,7 +29,20 @@ def text_html(tokenizers: Sequence[Opened], text: str) -> str:
     text, said = shortened(text)
     share = max(100, MOST_DRAWN // len(tokenizers))
     cards = "".join(tokenizer_card(opened, text, share) for opened in tokenizers)
-    return f'<div class="mws">{said}<div class="mws-cards">{cards}</div></div>'
+    return f'<div class="mws">{said}{note(size_of(text))}<div class="mws-cards">{cards}</div></div>'
+
+
+def size_of(text: str) -> str:
+    """What a text holds, whatever the tokenizer.
+
+    >>> size_of("но она")
+    '6 characters, 11 bytes, 2 words, 5.0 bytes per word'
+    """
+    words = [match.group() for match in compiled(WORD).finditer(text)]
+    said = f"{len(text):,} characters, {len(text.encode()):,} bytes"
+    if not words:
+        return said
+    return f"{said}, {len(words):,} words, {len(''.join(words).encode()) / len(words):.1f} bytes per word"
 
 
 def shortened(text: str) -> tuple[str, str]:

@@ -41,7 +41,7 @@ def refuse_unreachable(name: str | os.PathLike[str], *, ask_hub: bool = True) ->
         raise MissingTokenizerError(
             f"{name}: no such directory; give one written by save_pretrained, or a Hub name of the form user/repo"
         )
-    return not ask_hub or not _answers()
+    return not ask_hub or not answers()
 
 
 def absent_from_hub(name: str | os.PathLike[str]) -> MissingTokenizerError:
@@ -54,7 +54,8 @@ def absent_from_hub(name: str | os.PathLike[str]) -> MissingTokenizerError:
     )
 
 
-def _answers() -> bool:
+def answers() -> bool:
+    """Whether the Hub answers at all, asked once; never while HF_HUB_OFFLINE is set."""
     from huggingface_hub import constants
     from huggingface_hub.utils import get_session
 

@@ -1,0 +1,80 @@
+"""`mws demo`: a page on this machine where tokenizers can be tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mws_hf.commands import sources as options
+from mws_hf.commands.explain import From
+from mws_hf.commands.sources import Reading, Sources
+from mws_hf.errors import MwSError
+
+if TYPE_CHECKING:
+    from mws_hf.demo.tokens import Opened
+    from mws_hf.demo.word_view import TrainingEvidence
+
+
+def demo(
+    directories: Annotated[
+        list[str], typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them.")
+    ],
+    source: From = None,
+    lexicon: options.Lexicon = None,
+    word_list: options.WordList = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Where to serve [default: the first free from 7860].")
+    ] = None,
+    open_browser: Annotated[bool, typer.Option("--open", help="Also open it in the browser.")] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Open a page where text is typed and its tokens are seen, side by side and in colours.
+
+    It shows the tokens of any tokenizers with a tokenizer.json; of a word, the merges in order and, where training
+    words are given, the evidence under each letter; and two tokenizers compared on a text. It works without a network.
+    Ctrl-C ends it. Needs `pip install 'mws-hf[demo]'`.
+
+    For example:
+
+        mws demo out/russian
+
+        mws demo mws=out/russian bpe=out/bpe --from counts.parquet
+
+        mws demo out/russian --lexicon ru --open
+    """
+    for given in directories:
+        if not Path(given).exists() and not Path(given.partition("=")[2] or given).exists():
+            raise MwSError(f"{given}: no such directory; fetch a Hub model first: hf download NAME --local-dir DIR")
+    sources = Sources.from_options(source, lexicon, word_list, reading=Reading(), quiet=quiet)
+    if not sources.is_empty:
+        sources.check(None, None)
+    from mws_hf.demo.app import load_gradio, page, serve, wait
+    from mws_hf.demo.tokens import open_all
+
+    load_gradio()  # before anything is counted
+    tokenizers = open_all(directories)
+    blocks = page(tokenizers, None if sources.is_empty else _evidence(directories, tokenizers, sources))
+    typer.echo(serve(blocks, port, open_browser=open_browser))
+    wait(blocks)
+
+
+def _evidence(directories: list[str], tokenizers: list[Opened], sources: Sources) -> TrainingEvidence:
+    """Evidence of the training words, with the settings of the first tokenizer that keeps a record of its training."""
+    from mws_hf.backend import pattern_of
+    from mws_hf.demo.word_view import TrainingEvidence
+    from mws_hf.learn.contextual import find_evidence
+    from mws_hf.learn.settings import ContextualSettings, from_record
+    from mws_hf.training_record import read_record
+
+    pattern, record = None, None
+    for given, opened in zip(directories, tokenizers, strict=True):
+        place = Path(given if Path(given).exists() else given.partition("=")[2])
+        if place.is_dir() and (record := read_record(place, opened.backend)) is not None:
+            pattern = pattern_of(opened.backend)
+            break
+    settings, vocabulary = from_record(record or {})
+    counts = sources.gather(pattern, (record or {}).get("normalization")).at_least(vocabulary.min_count)
+    evidence = find_evidence(counts, settings.evidence if isinstance(settings, ContextualSettings) else None)
+    return TrainingEvidence(evidence, counts.pattern, counts.normalization, sources.describe())

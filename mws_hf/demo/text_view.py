@@ -1,0 +1,149 @@
+"""The panel of a text: the tokens of each tokenizer in colours, and figures. Pure functions from text to HTML."""
+
+from __future__ import annotations
+
+import html
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from mws_hf.demo.tokens import Opened, Token, tokens_of
+from mws_hf.demo.writing import direction, in_order, visible
+from mws_hf.evaluate.running_text import WORD, TextScores, score_text
+from mws_hf.pattern import compiled
+
+COLOURS = 6
+MOST_CHARACTERS = 200_000
+"""Characters of a text that are encoded; what is pasted beyond is left out, and the page says so."""
+MOST_DRAWN = 1500
+"""Tokens that are drawn, all tokenizers together; a browser grows slow with many more."""
+MOST_LISTED = 200
+"""Tokens listed in the table below a drawing."""
+
+
+def text_html(tokenizers: Sequence[Opened], text: str) -> str:
+    """The panel: a note on what was left out, and a card for each tokenizer."""
+    if not text:
+        return note("Type or paste some text: its tokens appear here.")
+    text, said = shortened(text)
+    share = max(100, MOST_DRAWN // len(tokenizers))
+    cards = "".join(tokenizer_card(opened, text, share) for opened in tokenizers)
+    return f'<div class="mws">{said}{note(size_of(text))}<div class="mws-cards">{cards}</div></div>'
+
+
+def size_of(text: str) -> str:
+    """What a text holds, whatever the tokenizer.
+
+    >>> size_of("но она")
+    '6 characters, 11 bytes, 2 words, 5.0 bytes per word'
+    """
+    words = [match.group() for match in compiled(WORD).finditer(text)]
+    said = f"{len(text):,} characters, {len(text.encode()):,} bytes"
+    if not words:
+        return said
+    return f"{said}, {len(words):,} words, {len(''.join(words).encode()) / len(words):.1f} bytes per word"
+
+
+def shortened(text: str) -> tuple[str, str]:
+    """The text as far as it is encoded, and a note where that is not all; lone surrogates become U+FFFD."""
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if len(text) <= MOST_CHARACTERS:
+        return text, ""
+    return text[:MOST_CHARACTERS], note(f"Only the first {MOST_CHARACTERS:,} of {len(text):,} characters are used.")
+
+
+def tokenizer_card(opened: Opened, text: str, most: int) -> str:
+    """One tokenizer: figures of the whole text, its first `most` tokens in colours, a table of the first of these."""
+    encoded = opened.encoder.encode([text])[0]
+    tokens = tokens_of(opened, text, encoded, most)
+    total = len(encoded.ids)
+    cut = note(f"The first {most:,} of {total:,} tokens are drawn; the figures are of all.") if total > most else ""
+    scores = score_text(opened.encoder, [text]) if total else None
+    figures = figures_html(scores) if scores else ""
+    return (
+        f'<section class="mws-card"><h3>{html.escape(opened.name)}</h3>{figures}'
+        f"{tokens_html(tokens, text)}{cut}{_table(tokens)}</section>"
+    )
+
+
+def figures_html(scores: TextScores) -> str:
+    """The measures of a text in a line; those of words are left out where there is no word."""
+    figures = [("tokens", f"{scores.tokens:,}"), ("bytes per token", f"{scores.bytes_per_token:.2f}")]
+    if not math.isnan(scores.fertility):
+        figures.insert(1, ("tokens per word", f"{scores.fertility:.2f}"))
+        figures.append(("words whole", f"{scores.whole_words:.0%}"))
+    cells = "".join(f"<span><b>{value}</b> {name}</span>" for name, value in figures)
+    return f'<p class="mws-figures">{cells}</p>'
+
+
+def tokens_html(tokens: Sequence[Token], text: str) -> str:
+    """Tokens in colours, in the directions of their scripts; characters that no token holds stand uncoloured."""
+    base = "rtl" if direction(text) == "rtl" else "ltr"
+    about = _about_words(tokens, text)
+    place = {id(token): at for at, token in enumerate(tokens)}
+    ends = [0, *accumulate((token.end for token in tokens), max)]
+
+    def draw(token: Token) -> str:
+        at = place[id(token)]
+        gap = text[ends[at] : token.start] if token.end > token.start else ""
+        return visible(gap) + chip(token, at, about[at])
+
+    drawn = in_order(tokens, text, draw, base)
+    return f'<div class="mws-tokens" dir="{base}">{drawn}</div>'
+
+
+def chip(token: Token, place: int, more: str = "") -> str:
+    """A token as a coloured span that tells its id and merge when pointed at."""
+    shown = f"<i>{token.shown}</i>" if token.in_bytes else visible(token.shown)
+    title = html.escape(f"{describe(token)}{more}", quote=True)
+    return f'<span class="mws-t mws-c{place % COLOURS}" title="{title}">{shown}</span>'
+
+
+def describe(token: Token) -> str:
+    """Id and merge of a token, in words.
+
+    >>> describe(Token(7, 0, 2, "он", False, 3))
+    'id 7 · merge 3'
+    """
+    return f"id {token.number} · " + ("made by no merge" if token.rank is None else f"merge {token.rank}")
+
+
+def _about_words(tokens: Sequence[Token], text: str) -> list[str]:
+    """For each token, how many tokens and bytes the word has that it belongs to; empty outside words."""
+    end = tokens[-1].end if tokens else 0
+    words = [match.span() for match in compiled(WORD).finditer(text, 0, min(len(text), end + 100))]
+    starts = [start for start, _ in words]
+    owner: list[int | None] = []
+    for token in tokens:
+        at = bisect_right(starts, max(token.start, token.end - 1)) - 1
+        owner.append(at if at >= 0 and token.start < words[at][1] else None)
+    counts = [0] * len(words)
+    for word in owner:
+        if word is not None:
+            counts[word] += 1
+    said = []
+    for word in owner:
+        if word is None:
+            said.append("")
+            continue
+        size = len(text[slice(*words[word])].encode())
+        said.append(f" · word of {counts[word]} token{'s' * (counts[word] != 1)}, {size} bytes")
+    return said
+
+
+def _table(tokens: Sequence[Token]) -> str:
+    rows = "".join(
+        f"<tr><td>{chip(token, at)}</td><td>{token.number}</td><td>{'' if token.rank is None else token.rank}</td></tr>"
+        for at, token in enumerate(tokens[:MOST_LISTED])
+    )
+    which = f"the first {MOST_LISTED}" if len(tokens) > MOST_LISTED else "all"
+    return (
+        f"<details><summary>Ids and merges ({which})</summary><table><thead><tr><th>token</th><th>id</th>"
+        f"<th>merge</th></tr></thead><tbody>{rows}</tbody></table></details>"
+    )
+
+
+def note(text: str) -> str:
+    """A remark to the reader."""
+    return f'<p class="mws-note">{html.escape(text)}</p>'

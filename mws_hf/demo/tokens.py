@@ -1,0 +1,186 @@
+"""A tokenizer opened for looking at, and a text as its tokens: characters, ids and merge ranks. It draws nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tokenizers import Tokenizer, processors
+
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
+from mws_hf.tokenizer_file import load_backend, open_tokenizer
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of a text.
+
+    Attributes:
+        number: its id.
+        start: its first character in the text.
+        end: the place after its last character; `start` for a token that stands for no character.
+        shown: the characters it holds, or the bytes in hexadecimal where it holds parts of characters.
+        in_bytes: whether `shown` is bytes rather than characters.
+        rank: of the merge that made it, 0 first; None for one that no merge made.
+    """
+
+    number: int
+    start: int
+    end: int
+    shown: str
+    in_bytes: bool
+    rank: int | None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A tokenizer and its name on the page."""
+
+    name: str
+    backend: Tokenizer
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Texts to ids and spans."""
+        return load_encoder(self.backend)
+
+    @cached_property
+    def ranks(self) -> dict[str, int]:
+        """Token string -> rank of the first merge that makes it; empty for a model without merges."""
+        merges = json.loads(self.backend.to_str())["model"].get("merges") or []
+        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
+        ranks: dict[str, int] = {}
+        for rank, (left, right) in enumerate(pairs):
+            ranks.setdefault(left + right, rank)
+        return ranks
+
+    @cached_property
+    def byte_level(self) -> bool:
+        """Whether its vocabulary writes a byte as a character, as GPT-2 does."""
+        return '"ByteLevel"' in json.dumps(json.loads(self.backend.to_str())["decoder"])
+
+    def readable(self, token: str) -> str:
+        """A string of the vocabulary as people read it; bytes that are no text in hexadecimal.
+
+        >>> from mws_hf.backend import base_vocab, build_backend
+        >>> opened = Opened("toy", build_backend(base_vocab(), []))
+        >>> opened.readable("<0xD0>"), opened.readable("▁он"), opened.readable("он")
+        ('D0', ' он', 'он')
+        """
+        if found := _BYTE.fullmatch(token):
+            return found[1].upper()
+        if not self.byte_level or not all(character in BYTE_OF for character in token):
+            return token.replace("▁", " ")
+        data = bytes(BYTE_OF[character] for character in token)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return in_hexadecimal(data)
+
+
+def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Opened:
+    """Open a directory with a tokenizer.json, such a file, or a Hub name.
+
+    Args:
+        source: where the tokenizer is.
+        name: on the page; by default the last part of the path.
+
+    Raises:
+        MwSError: no tokenizer there, a damaged one, or one without a `tokenizers` backend.
+    """
+    backend, _ = load_backend(open_tokenizer(source, by_class=True))
+    plain = Tokenizer.from_str(backend.to_str())
+    plain.no_truncation()
+    plain.no_padding()
+    # offsets that a byte-level post-processor trims would take the spaces off their tokens
+    plain.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")
+    return Opened(name or Path(source).resolve().name, plain)
+
+
+def open_all(sources: Sequence[str]) -> list[Opened]:
+    """Open several, each a place or NAME=place.
+
+    Raises:
+        MwSError: two share a name, or as `open_for_page`.
+    """
+    opened: list[Opened] = []
+    for given in sources:
+        name, equals, place = given.partition("=")
+        found = open_for_page(place, name) if equals and not Path(given).exists() else open_for_page(given)
+        if any(found.name == other.name for other in opened):
+            raise MwSError(f"two tokenizers are called {found.name!r}; write NAME=DIR to tell them apart")
+        opened.append(found)
+    return opened
+
+
+def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: int | None = None) -> list[Token]:
+    """The tokens of a text.
+
+    Args:
+        opened: the tokenizer.
+        text: what to cut.
+        encoded: the text as `opened.encoder` gives it, where that was made already.
+        limit: how many tokens to give at most; None gives all.
+
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> opened = Opened("toy", build_backend(base_vocab((), "он", [("о", "н")]), [("о", "н")]))
+    >>> [(token.shown, token.start, token.end, token.in_bytes, token.rank) for token in tokens_of(opened, "онЯ")]
+    [('он', 0, 2, False, 0), ('D0', 2, 3, True, None), ('AF', 2, 3, True, None)]
+    """
+    encoded = encoded or opened.encoder.encode([text])[0]
+    spans = encoded.spans or [(0, 0)] * len(encoded.ids)
+    wanted = len(spans) if limit is None else min(limit, len(spans))
+    result: list[Token] = []
+    while len(result) < wanted:
+        first = len(result)
+        last, end = first + 1, spans[first][1]
+        while last < len(spans) and spans[last][0] < end and spans[last][1] > spans[last][0]:
+            end = max(end, spans[last][1])
+            last += 1
+        strings = encoded.tokens[first:last]
+        shown = _shares(strings, text[spans[first][0] : end]) if last - first > 1 else []
+        for at in range(first, last):
+            start, stop = spans[at]
+            alone = text[start:stop] if last - first == 1 else ""
+            characters = shown[at - first] if shown else alone or opened.readable(encoded.tokens[at])
+            rank = opened.ranks.get(encoded.tokens[at])
+            result.append(Token(encoded.ids[at], start, stop, characters, bool(shown), rank))
+    return result[:wanted]
+
+
+def _shares(strings: Sequence[str], characters: str) -> list[str]:
+    """The bytes of each of the tokens that share some characters; empty where these do not add up."""
+    sizes = [1 if _BYTE.fullmatch(string) else len(string) for string in strings]
+    data = characters.encode()
+    if sum(sizes) != len(data):
+        return []
+    places = [sum(sizes[:at]) for at in range(len(sizes))]
+    return [in_hexadecimal(data[place : place + size]) for place, size in zip(places, sizes, strict=True)]
+
+
+def in_hexadecimal(data: bytes) -> str:
+    r"""Bytes as people write them, with spaces that do not break.
+
+    >>> in_hexadecimal(b" \xd0")
+    '20\u202fD0'
+    """
+    return data.hex(" ").upper().replace(" ", "\u202f")
+
+
+def _byte_table() -> Mapping[str, int]:
+    """GPT-2's characters for bytes: printable Latin-1 stands for itself, the rest from U+0100 on."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(0x100 + place): byte for place, byte in enumerate(others)}
+
+
+BYTE_OF = _byte_table()
+"""Character of a byte-level vocabulary -> byte."""

@@ -1,0 +1,95 @@
+"""Uploading a tokenizer directory to the Hugging Face Hub, with every usual failure told in one line."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from mws_hf.errors import MwSError
+from mws_hf.hub import answers
+from mws_hf.tokenizer_file import TOKENIZER_FILE, check_directory
+
+FILES = (
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "stock_tokenizer.py"),
+    *(
+        "chat_template.jinja",
+        "additional_chat_templates/*.jinja",
+        "mws_training.json",
+        "vocabulary.json",
+        "merges.json",
+    ),
+    *("vocab.json", "vocab.txt", "merges.txt", "tokenizer.model", "README.md", "LICENSE*", "NOTICE*"),
+)
+"""What is uploaded of a directory; nothing else, for it may hold a corpus, weights or secrets as well."""
+_TOKENS = "https://huggingface.co/settings/tokens"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+def push(directory: Path, repository: str, *, private: bool = False, message: str = "Upload tokenizer") -> str:
+    """Upload the files of a tokenizer; the repository is made if it is absent.
+
+    Args:
+        directory: of the tokenizer.
+        repository: ``user/repo``.
+        private: make the repository private; one that is there already must be so.
+        message: of the commit.
+
+    Returns:
+        The address of the repository.
+
+    Raises:
+        MwSError: no tokenizer there, no such name, no token or a wrong one, no right to write, no network, or the
+            repository is public and `private` is asked for.
+    """
+    check_directory(directory)
+    if not (directory / TOKENIZER_FILE).is_file():
+        raise MwSError(f"{directory}: holds no {TOKENIZER_FILE}; give a directory written by save_pretrained")
+    if not _NAME.fullmatch(repository) or ".." in repository or "--" in repository:
+        raise MwSError(f"{repository!r}: give a Hub name of the form user/repo (letters, digits, '-', '_', '.')")
+    from huggingface_hub import HfApi, constants, get_token
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.utils import disable_progress_bars
+
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+
+    if constants.HF_HUB_OFFLINE:
+        raise MwSError("the Hub is not asked while HF_HUB_OFFLINE is set; unset it")
+    if not get_token():
+        raise MwSError(f"no Hub token: run `hf auth login`, or set HF_TOKEN; make one that may write at {_TOKENS}")
+    if not answers():
+        raise MwSError(f"{constants.ENDPOINT} does not answer; check the network, or HF_ENDPOINT if you have set it")
+    api = HfApi()
+    try:
+        url = api.create_repo(repository, private=private or None, exist_ok=True)
+        if private and not api.repo_info(repository).private:
+            raise MwSError(f"{repository} is there and public; make it private in its settings, or leave out --private")
+        api.upload_folder(repo_id=repository, folder_path=directory, allow_patterns=list(FILES), commit_message=message)
+    except HfHubHTTPError as error:
+        raise MwSError(_told(error, repository)) from error
+    except MwSError:
+        raise
+    except Exception as error:  # requests, httpx or its successor, by version; whatever it is, it was the network
+        raise MwSError(f"the upload to {repository} broke off ({_first_line(error)}); try again") from error
+    return str(url)
+
+
+def _told(error: Exception, repository: str) -> str:
+    """What a refusal of the Hub means, and what to do."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status == 401:
+        return f"the Hub does not accept your token: it is wrong or expired; make a new one at {_TOKENS}"
+    if status == 403:
+        return (
+            f"your token may not write to {repository}: check the name, and at {_TOKENS} that it has the right to "
+            f"write ({_first_line(error)})"
+        )
+    if status == 404:
+        return f"{repository}: the Hub finds no such user or repository, or hides it from you; check the name"
+    return f"the Hub refused the upload to {repository}: {_first_line(error)}"
+
+
+def _first_line(error: Exception) -> str:
+    lines = (line.strip() for line in str(error).splitlines())
+    return next((line for line in lines if line), type(error).__name__)

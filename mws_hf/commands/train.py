@@ -115,6 +115,7 @@ def train(
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers)
     with output_lock(output):
+        _compile_first(criterion, workers)
         result = _train_and_save(trainer, sources, pattern, normalization, output)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
 
@@ -153,6 +154,18 @@ def _train_and_save(
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
     }
+
+
+def _compile_first(criterion: str, workers: int | None) -> None:
+    """On first use compile with two processes what would be compiled one kernel after another along the way."""
+    if criterion != "contextual":
+        return
+    from mws_hf.kernels.cache import say_compiling
+    from mws_hf.warmup import TRAINING, is_cold, warm_up
+
+    if is_cold():
+        say_compiling()
+        warm_up(TRAINING, workers=workers)
 
 
 def _told(result: dict[str, Any]) -> str:

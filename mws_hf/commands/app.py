@@ -31,7 +31,6 @@ COMMANDS = {
     "export": ("mws_hf.commands.export", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
     "check": ("mws_hf.commands.check", "check", "Where a tokenizer directory can go, and what is wrong with it."),
     "repair": ("mws_hf.commands.check", "repair", "Mend a directory that a stock class saved; ids stay."),
-    "export": ("mws_hf.commands.notebook", "export_notebook_command", "A tokenizer to the notebook's two files."),
     "card": ("mws_hf.commands.card", "card", "Measure a tokenizer and write its model card."),
     "push": ("mws_hf.commands.push", "push", "Upload a tokenizer and its card to the Hugging Face Hub."),
     "demo": ("mws_hf.commands.demo", "demo", "Open a page where tokenizers can be tried."),

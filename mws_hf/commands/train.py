@@ -230,6 +230,8 @@ def _tokens(backend: Tokenizer, text: str) -> list[str]:
 
     tokens = backend.encode(text).tokens
     return [readable(token) for token in tokens] if is_byte_level(backend) else tokens
+
+
 def _compile_first(criterion: str, workers: int | None) -> None:
     """On first use compile with two processes what would be compiled one kernel after another along the way."""
     if criterion != "contextual":

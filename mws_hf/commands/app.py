@@ -29,6 +29,8 @@ COMMANDS = {
         "The original notebook's artifact to a tokenizer.",
     ),
     "export": ("mws_hf.commands.notebook", "export_notebook_command", "A tokenizer to the notebook's two files."),
+    "extend": ("mws_hf.commands.extend", "extend", "Add tokens of a corpus to a pretrained tokenizer."),
+    "transplant": ("mws_hf.commands.transplant", "transplant", "Give a pretrained model another tokenizer."),
     "warmup": ("mws_hf.commands.warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }
 """Name -> module, function, line in the list of commands."""

@@ -35,20 +35,21 @@ def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
     forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
     pieces: dict[str, int] = {}
     for form, count in zip(forms.forms, forms.counts.tolist(), strict=True):
-        for piece in pre_tokens(pipeline, form):
-            text = base.read(piece)
+        for text in _pre_tokens(base, pipeline, form):
             pieces[text] = pieces.get(text, 0) + count
     numbers = np.fromiter(pieces.values(), np.int64, len(pieces))
     return collect_forms(CodePoints.of(list(pieces)), numbers)
 
 
-def pre_tokens(pipeline: Tokenizer, text: str) -> list[str]:
-    """What the model is given of a text, piece by piece."""
-    if pipeline.normalizer is not None:
-        text = pipeline.normalizer.normalize_str(text)
+def _pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
+    """What the model is given of a text, piece by piece, as people read it."""
+    normalized = text if pipeline.normalizer is None else pipeline.normalizer.normalize_str(text)
     if pipeline.pre_tokenizer is None:
-        return [text]
-    return [piece for piece, _ in pipeline.pre_tokenizer.pre_tokenize_str(text)]
+        return [base.read(normalized)]
+    pieces = pipeline.pre_tokenizer.pre_tokenize_str(normalized)
+    if len(pieces) == 1 and pieces[0][1] == (0, len(text)) and normalized == text:
+        return [text]  # seldom otherwise
+    return [base.read(piece) for piece, _ in pieces]
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from mws_hf.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN, compiled
+from mws_hf.pattern import DEFAULT_PATTERN, compiled, literal_pattern
 from mws_hf.special import BYTE_TOKENS, check_special_tokens
 
 NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
 
 
 def base_vocab(
-    special_tokens: Sequence[str] = (), alphabet: Iterable[str] = (), merges: Sequence[tuple[str, str]] = ()
+    special_tokens: Sequence[str] = (),
+    alphabet: Iterable[str] = (),
+    merges: Sequence[tuple[str, str]] = (),
+    byte_symbols: Sequence[str] = BYTE_TOKENS,
 ) -> dict[str, int]:
     """Number the tokens: special tokens, 256 byte tokens, alphabet by code point, merge products in rank order.
+
+    A byte-level vocabulary has `BYTE_CHARACTERS` for byte tokens and no alphabet besides; see `byte_alphabet`.
 
     Raises:
         MwSError: a special token is empty or named twice, or equals a byte token, a character or a merge product; the
@@ -29,18 +36,42 @@ def base_vocab(
     """
     characters = sorted(set(alphabet))
     products = [left + right for left, right in merges]
-    taken = {*BYTE_TOKENS, *characters, *products}
+    taken = {*byte_symbols, *characters, *products}
     for token in check_special_tokens(special_tokens):
         if token in taken:
             raise MwSError(f"special token {token!r} is also an ordinary token; rename it, to '<|{token}|>' say")
     for character in characters:
         if len(character) != 1:
             raise MwSError(f"alphabet: {character!r} is not one character; give single characters")
-    tokens = dict.fromkeys((*special_tokens, *BYTE_TOKENS, *characters, *products))
+    tokens = dict.fromkeys((*special_tokens, *byte_symbols, *characters, *products))
     return {token: number for number, token in enumerate(tokens)}
 
 
-def check_merges(merges: Sequence[tuple[str, str]]) -> None:
+def tokenizer_tables(
+    special_tokens: Sequence[str], alphabet: Iterable[str], merges: Sequence[tuple[str, str]], kind: Alphabet
+) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
+    """Vocabulary and merges of a tokenizer from what was learnt in characters.
+
+    Args:
+        special_tokens: get the first ids.
+        alphabet: the characters learnt with.
+        merges: (left, right) in rank order.
+        kind: "characters", or "bytes" for the same merges in the byte alphabet.
+
+    Raises:
+        MwSError: as `base_vocab`.
+
+    >>> vocab, merges = tokenizer_tables(["<pad>"], "но", [("о", "н")], "bytes")
+    >>> merges, [vocab["".join(pair)] for pair in merges], len(vocab)
+    ([('Ð', '½'), ('Ð', '¾'), ('Ð¾', 'Ð½')], [257, 258, 259], 260)
+    """
+    if kind == "characters":
+        return base_vocab(special_tokens, alphabet, merges), merges
+    merges = byte_level_merges(alphabet, merges)
+    return base_vocab(special_tokens, (), merges, BYTE_CHARACTERS), merges
+
+
+def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters") -> None:
     """Check that every token has one derivation and that parts are made before wholes.
 
     Only then do the stock BPE, a replay of the merges in order and the notebook's loop cut every word alike.
@@ -67,7 +98,7 @@ def check_merges(merges: Sequence[tuple[str, str]]) -> None:
             first = merges[rank[product]]
             what = "repeats" if tuple(first) == tuple(pair) else f"makes {product!r} like"
             raise MwSError(f"{where}: {what} merge {rank[product]} {tuple(first)!r}; keep one merge for each token")
-        if product in _BYTE_SET:
+        if kind == "characters" and product in _BYTE_SET:
             raise MwSError(f"{where}: makes the byte token {product!r}; drop this merge")
         for part in pair:
             if len(part) > 1 and part not in rank:
@@ -116,6 +147,8 @@ def check_ids(vocab: Mapping[str, int]) -> None:
 def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:
     """Check that ids run from 0 without holes, the byte tokens exist, and every merge's parts and product have ids.
 
+    A vocabulary without byte tokens but with all of `BYTE_CHARACTERS` is a byte-level one and needs none.
+
     Raises:
         MwSError: the first of these that does not hold.
     """
@@ -125,7 +158,7 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
     if hole is not None:
         raise MwSError(f"vocabulary: no token has id {hole}; ids must run from 0 to {len(vocab) - 1} without holes")
     absent = [token for token in BYTE_TOKENS if token not in vocab]
-    if absent:
+    if absent and alphabet_of(vocab) == "characters":
         raise MwSError(f"vocabulary: byte token {absent[0]} is missing ({len(absent)} of 256); text would be lost")
     for number, (left, right) in enumerate(merges):
         for token in (left, right, left + right):
@@ -133,19 +166,30 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
                 raise MwSError(f"vocabulary: {token!r} of merge {number} {(left, right)!r} has no id; add it")
 
 
+def alphabet_of(vocab: Mapping[str, int]) -> Alphabet:
+    """Whether a vocabulary is of characters with byte tokens beside, or of bytes alone.
+
+    >>> alphabet_of(base_vocab()), alphabet_of(base_vocab(byte_symbols=BYTE_CHARACTERS))
+    ('characters', 'bytes')
+    """
+    lacking = any(token not in vocab for token in BYTE_TOKENS)
+    return "bytes" if lacking and all(token in vocab for token in BYTE_CHARACTERS) else "characters"
+
+
 def build_backend(
     vocab: Mapping[str, int],
     merges: Sequence[tuple[str, str]],
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     special_tokens: Sequence[str] = (),
 ) -> Tokenizer:
-    """Build the stock `tokenizers` BPE with byte fallback that every client can load.
+    """Build the stock `tokenizers` BPE that every client can load: of characters with byte fallback, or byte-level.
 
     Args:
-        vocab: token -> id, ids 0..n-1 without holes; it holds the 256 `BYTE_TOKENS`.
+        vocab: token -> id, ids 0..n-1 without holes; it holds the 256 `BYTE_TOKENS`, or else the 256
+            `BYTE_CHARACTERS`, and then the tokenizer is byte-level.
         merges: (left, right) in rank order; see `check_merges`.
-        pattern: the split pattern; it is stored in tokenizer.json.
+        pattern: the split pattern or its name (`pattern.NAMED_PATTERNS`); it is stored in tokenizer.json.
         normalization: None keeps every text; "nfc", "nfd", "nfkc" or "nfkd" is applied before splitting.
         special_tokens: tokens that are recognized whole in text; new ones get the next free ids.
 
@@ -159,20 +203,28 @@ def build_backend(
     >>> tokenizer.decode(tokenizer.encode("но он я").ids)
     'но он я'
     """
-    check_merges(merges)
+    kind, pattern = alphabet_of(vocab), literal_pattern(pattern)
+    check_merges(merges, kind)
     check_vocab(vocab, merges)
     compiled(pattern)
     tokenizer = Tokenizer(bpe_model(vocab, merges))
     try:
-        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
+        splitter = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
     except Exception as error:  # the bindings raise nothing narrower
         raise MwSError(f"split pattern {pattern!r} does not compile in tokenizers: {error}") from error
+    if kind == "bytes":
+        check_added_tokens(special_tokens)
+        in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([splitter, in_bytes])
+        tokenizer.decoder = decoders.ByteLevel()
+    else:
+        tokenizer.pre_tokenizer = splitter
+        tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
     if normalization is not None:
         normalization = normalization.lower()
         if normalization not in NORMALIZERS:
             raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMALIZERS))}")
         tokenizer.normalizer = NORMALIZERS[normalization]()
-    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special_tokens])
     return tokenizer
 
@@ -184,7 +236,7 @@ def bpe_model(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> mo
         merges=[(left, right) for left, right in merges],
         unk_token=None,
         fuse_unk=False,
-        byte_fallback=True,
+        byte_fallback=alphabet_of(vocab) == "characters",
         ignore_merges=False,
     )
 
@@ -202,20 +254,42 @@ def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str
     return model["vocab"], [(left, right) for left, right in pairs]
 
 
+def _splitters(tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """The pre-tokenizer's parts as tokenizer.json has them."""
+    state = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else {}
+    return state["pretokenizers"] if state.get("type") == "Sequence" else [state]
+
+
 def pattern_of(tokenizer: Tokenizer) -> str:
     """The split pattern stored in a tokenizer.
 
     Raises:
-        MwSError: its pre-tokenizer is not a single split by a regular expression.
+        MwSError: its pre-tokenizer is not a single split by a regular expression, with or without bytes behind it.
 
-    >>> pattern_of(build_backend(base_vocab(), [])) == WORD_PATTERN
-    True
+    >>> pattern_of(build_backend(base_vocab(), [], "gpt4"))[:20]
+    "'(?i:[sdmt]|ll|ve|re"
     """
-    state = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else {}
-    regular = state.get("pattern", {}).get("Regex") if state.get("type") == "Split" else None
-    if regular is None:
-        raise MwSError(f"the pre-tokenizer is {state.get('type')}, not a split by a pattern; use build_backend")
+    first, *others = _splitters(tokenizer)
+    regular = first.get("pattern", {}).get("Regex") if first.get("type") == "Split" else None
+    plain = not others or len(others) == 1 and _only_spells(others[0])
+    if regular is None or not plain:
+        kinds = " and ".join(str(part.get("type")) for part in (first, *others))
+        raise MwSError(f"the pre-tokenizer is {kinds}, not a split by a pattern; use build_backend")
     return str(regular)
+
+
+def _only_spells(part: Mapping[str, Any]) -> bool:
+    """Whether a part of a pre-tokenizer writes text in the byte alphabet and does nothing else."""
+    return part.get("type") == "ByteLevel" and not part.get("use_regex") and not part.get("add_prefix_space")
+
+
+def is_byte_level(tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer, any tokenizer, works on bytes as GPT-2's does.
+
+    >>> is_byte_level(build_backend(base_vocab(), []))
+    False
+    """
+    return any(part.get("type") == "ByteLevel" for part in _splitters(tokenizer))
 
 
 _BYTE_SET = frozenset(BYTE_TOKENS)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path
-from mws_hf.backend import tables_of
+from mws_hf.backend import is_byte_level, tables_of
+from mws_hf.byte_alphabet import bytes_of, readable
 from mws_hf.errors import MwSError
-from mws_hf.merging import merge_steps, ranked, with_bytes
+from mws_hf.merging import merge_steps, ranked, symbols_of
 from mws_hf.special import BYTE_TOKENS
 
 _BYTES = frozenset(BYTE_TOKENS)
@@ -43,20 +44,20 @@ class Traced:
         text: the pre-token, after the tokenizer's normalizer and split.
         tokens: the tokens it ends as.
         steps: the merges that fired, in order.
+        pieces: the tokens as pieces that spell `text`; a character's byte tokens are one piece.
     """
 
     text: str
     tokens: tuple[str, ...]
     steps: tuple[Step, ...]
-
-    @property
-    def pieces(self) -> list[str]:
-        """The tokens as pieces that spell `text`; a character's byte tokens are one piece."""
-        return spell(self.text, self.tokens)
+    pieces: tuple[str, ...]
 
 
 class Tracer:
     """Replays a BPE tokenizer's merges behind its own normalizer, split and byte fallback.
+
+    A byte-level tokenizer is told in text: tokens as people read them (`byte_alphabet.readable`), without the merges
+    that build a character from its bytes.
 
     Args:
         backend: the tokenizer.
@@ -75,6 +76,7 @@ class Tracer:
         self._backend = backend
         self._vocab, merges = tables_of(backend)
         self._ranks = ranked(merges)
+        self._byte_level = is_byte_level(backend)
 
     def __call__(self, text: str) -> list[Traced]:
         """The pre-tokens of a text.
@@ -90,12 +92,34 @@ class Tracer:
         tokens = [token for each in traced for token in each.tokens]
         if tokens != self._backend.encode(text, add_special_tokens=False).tokens:
             raise MwSError(f"{text!r}: holds an added token, or the model does more than merge; it cannot be replayed")
-        return traced
+        return [_in_text(each) for each in traced] if self._byte_level else traced
 
     def _pretoken(self, text: str) -> Traced:
-        symbols = with_bytes(text, self._vocab)
+        symbols = list(text) if self._byte_level else symbols_of(text, self._vocab, "characters")
         steps = merge_trace(symbols, self._ranks)
-        return Traced(text, steps[-1].tokens if steps else tuple(symbols), tuple(steps))
+        tokens = steps[-1].tokens if steps else tuple(symbols)
+        lengths = [len(self._bytes(token)) for token in tokens]
+        return Traced(text, tokens, tuple(steps), spell(self._bytes(text), lengths))
+
+    def _bytes(self, token: str) -> bytes:
+        if self._byte_level:
+            return bytes_of(token)
+        return b"?" if token in _BYTES else token.encode()
+
+
+def _in_text(traced: Traced) -> Traced:
+    """What was traced in the byte alphabet, as text."""
+    steps = [
+        Step(step.rank, readable(step.left), readable(step.right), tuple(map(readable, step.tokens)))
+        for step in traced.steps
+        if _joins_characters(step)
+    ]
+    return Traced(readable(traced.text), tuple(map(readable, traced.tokens)), tuple(steps), traced.pieces)
+
+
+def _joins_characters(step: Step) -> bool:
+    """Whether a merge of bytes is one of characters: its right part starts one."""
+    return bytes_of(step.right)[0] & 0xC0 != 0x80
 
 
 def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[int, str]]) -> list[Step]:
@@ -120,17 +144,15 @@ def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[in
     return steps
 
 
-def spell(text: str, tokens: Sequence[str]) -> list[str]:
-    """The tokens of a text as pieces that spell it; a character's byte tokens are one piece.
+def spell(text: bytes, lengths: Iterable[int]) -> tuple[str, ...]:
+    """A text in UTF-8 as the pieces that tokens of so many bytes cut it into; a character's tokens are one piece.
 
-    >>> spell("он漢", ["он", "<0xE6>", "<0xBC>", "<0xA2>"])
-    ['он', '漢']
+    >>> spell("он漢".encode(), [4, 1, 1, 1])
+    ('он', '漢')
     """
-    data, cuts = text.encode(), [0]
-    for token in tokens:
-        cuts.append(cuts[-1] + (1 if token in _BYTES else len(token.encode())))
-    whole = [cut for cut in cuts if cut == len(data) or data[cut] & 0xC0 != 0x80]  # not within a character
-    return [data[begin:end].decode() for begin, end in pairwise(whole)]
+    cuts = [0, *accumulate(lengths)]
+    whole = [cut for cut in cuts if cut == len(text) or text[cut] & 0xC0 != 0x80]  # not within a character
+    return tuple(text[begin:end].decode() for begin, end in pairwise(whole))
 
 
 def evidence_lines(letters: str, boundaries: Sequence[float], tokens: Sequence[str]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeVar
 
+from mws_hf.backend import alphabet_of
+from mws_hf.byte_alphabet import Alphabet, to_byte_level
 from mws_hf.pattern import split
 from mws_hf.special import BYTE_TOKENS
 
@@ -69,14 +71,23 @@ def with_bytes(word: str, known: Mapping[str, int]) -> list[str]:
     return symbols
 
 
+def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]:
+    """What merging starts from: `with_bytes`, or in a byte-level tokenizer a symbol for each byte.
+
+    >>> symbols_of(" я", {}, "bytes")
+    ['Ġ', 'Ñ', 'ı']
+    """
+    return list(to_byte_level(word)) if kind == "bytes" else with_bytes(word, vocab)
+
+
 def encode(
     text: str, vocab: Mapping[str, int], merges: Mapping[tuple[int, int], tuple[int, int]], pattern: str
 ) -> list[int]:
-    """The ids of a document: split, characters (or their bytes) to ids, merge each pre-token.
+    """The ids of a document: split, characters (or bytes) to ids, merge each pre-token.
 
     Args:
         text: a document.
-        vocab: token -> id, with all 256 byte tokens.
+        vocab: token -> id, with all 256 byte tokens, or a byte-level one.
         merges: pair of ids -> (rank, id of the product).
         pattern: the split pattern, by the Unicode tables of the `regex` module.
 
@@ -84,5 +95,5 @@ def encode(
     >>> encode("abяa", vocab, {(256, 257): (0, 258)}, r".+")
     [258, 209, 143, 256]
     """
-    words: Sequence[str] = split(text, pattern)
-    return [token for word in words for token in merge([vocab[each] for each in with_bytes(word, vocab)], merges)]
+    words, kind = split(text, pattern), alphabet_of(vocab)
+    return [token for word in words for token in merge([vocab[each] for each in symbols_of(word, vocab, kind)], merges)]

@@ -29,7 +29,7 @@ tags:
 ---
 # {name}
 
-A byte-fallback BPE tokenizer whose merges follow morphemes, learnt without labels by
+A {kind} BPE tokenizer whose merges follow morphemes, learnt without labels by
 [mws-hf](https://pypi.org/project/mws-hf/). It is a stock `tokenizer.json`: no plug-in is needed to use it.
 
 ```python
@@ -63,6 +63,7 @@ def model_card(
     command: str,
     examples: Sequence[tuple[str, Sequence[str]]] = (),
     normalization: str | None = None,
+    byte_level: bool = False,
 ) -> str:
     """The card's text.
 
@@ -75,10 +76,12 @@ def model_card(
         command: the command that made it.
         examples: (word, morphs) pairs to show.
         normalization: the normalization, which makes the round trip hold for normalized text only.
+        byte_level: whether the tokenizer starts from bytes, not from characters.
     """
     rows = "".join(f"| {word} | {'·'.join(morphs)} |\n" for word, morphs in examples)
     return _TEMPLATE.format(
         name=name,
+        kind="byte-level" if byte_level else "byte-fallback",
         criterion=criterion,
         source=source,
         types=report.n_types,

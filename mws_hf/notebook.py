@@ -15,7 +15,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged, write_text
-from mws_hf.backend import build_backend, check_ids, check_merges, pattern_of, tables_of
+from mws_hf.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
 from mws_hf.special import BYTE_TOKENS, check_special_tokens, special_roles
@@ -82,6 +82,11 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
             text, ...), or the directory cannot be written; then nothing is.
     """
     backend = tokenizer.backend_tokenizer if getattr(tokenizer, "is_fast", False) else tokenizer.to_backend()
+    if is_byte_level(backend):
+        raise MwSError(
+            "the notebook's two files hold characters, and this tokenizer is byte-level; "
+            "train it with alphabet='characters' (--characters)"
+        )
     merges = tables_of(backend)[1]
     vocab = backend.get_vocab(with_added_tokens=True)
     try:

@@ -27,16 +27,51 @@ The three substrings that transformers.js <= 3 replaces literally are kept. Unde
 sign starts a new pre-token, Ukrainian ``п'ять`` falls apart and Turkish ``Ankara'da`` becomes ``Ankara|'d|a``.
 """
 
+LLAMA3_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""Llama 3's pattern, verbatim from its tokenizer.json; it splits as GPT-4's (of which tiktoken once had this form).
+
+llama.cpp knows it by the pre types ``llama-bpe`` and ``dbrx``.
+"""
+
+O200K_PATTERN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""GPT-4o's pattern, verbatim that of o200k_base in tiktoken's ``openai_public.py``; in llama.cpp pre type ``gpt-4o``.
+
+Combining marks stay with their letters, a word is cut before a capital that follows a small letter, and an English
+ending such as ``'s`` stays with its word.
+"""
+
+NAMED_PATTERNS = {"words": WORD_PATTERN, "gpt4": GPT4_PATTERN, "llama3": LLAMA3_PATTERN, "o200k": O200K_PATTERN}
+"""The names that stand for patterns wherever one is asked for; what is saved always holds the pattern itself."""
+
+DEFAULT_PATTERN = WORD_PATTERN
+"""The split pattern where none is asked for; the classic criterion keeps GPT-4's."""
+
+
+def literal_pattern(pattern: str) -> str:
+    """The pattern that a name stands for; anything else is a pattern itself.
+
+    >>> literal_pattern("gpt4") == GPT4_PATTERN, literal_pattern("[a-z]+|.")
+    (True, '[a-z]+|.')
+    """
+    return NAMED_PATTERNS.get(pattern, pattern)
+
 
 @lru_cache(maxsize=16)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """Compile a split pattern with the `regex` module (possessive quantifiers, Unicode properties).
+    """Compile a split pattern, or one named, with the `regex` module (possessive quantifiers, Unicode properties).
 
     Raises:
         MwSError: the pattern does not compile, or can match the empty string.
     """
     try:
-        result = regex.compile(pattern)
+        result = regex.compile(literal_pattern(pattern))
     except regex.error as error:
         raise MwSError(f"split pattern {pattern!r} does not compile: {error}") from error
     if result.match(""):
@@ -44,7 +79,7 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     return result
 
 
-def split(text: str, pattern: str = WORD_PATTERN) -> list[str]:
+def split(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
     """Cut `text` into pre-tokens; text that the pattern does not match forms pre-tokens of its own, so nothing is lost.
 
     >>> split("Don't stop: п'ять слов.", GPT4_PATTERN)

@@ -15,6 +15,7 @@ from typing import Any
 
 from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate
+from mws_hf.byte_alphabet import check_added_tokens
 from mws_hf.errors import MwSError
 from mws_hf.hub import absent_from_hub, refuse_unreachable
 from mws_hf.tokenizer_file import check_directory, load_json
@@ -108,6 +109,15 @@ def surrogate_error(inputs: Any) -> MwSError | None:
 
 class PortableMixin:
     """Portable, atomic `save_pretrained` and `from_pretrained` with clear errors, for both tokenizer classes."""
+
+    is_byte_level: bool
+
+    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        """Refuse tokens that no client would decode to themselves; transformers adds every token by this method."""
+        if self.is_byte_level:
+            check_added_tokens([str(token) for token in new_tokens])
+        parent: Any = super()
+        return int(parent._add_tokens(new_tokens, special_tokens=special_tokens))
 
     def save_pretrained(
         self,

@@ -17,8 +17,9 @@ from tokenizers import AddedToken, Tokenizer
 from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
-from mws_hf.backend import base_vocab, build_backend, check_merges, check_vocab, tables_of
-from mws_hf.merging import merge, ranked, with_bytes
+from mws_hf.backend import alphabet_of, base_vocab, build_backend, check_merges, check_vocab, tables_of
+from mws_hf.byte_alphabet import BYTE_OF, Alphabet, bytes_of
+from mws_hf.merging import merge, ranked, symbols_of
 from mws_hf.portable import PortableMixin, surrogate_error
 from mws_hf.tokenization_mws_fast import read_merges, read_vocab
 from mws_hf.tokenizer_file import read_tokenizer, refuse_empty
@@ -26,12 +27,18 @@ from mws_hf.tokenizer_file import read_tokenizer, refuse_empty
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
-def join_tokens(tokens: Iterable[str | None]) -> str:
+def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
     """Put tokens together again; a run of byte tokens that is not UTF-8 gives one U+FFFD a byte.
+
+    In a byte-level tokenizer bytes that are not UTF-8 give one U+FFFD for each longest beginning of a character.
 
     >>> join_tokens(["он", " ", "<0xE6>", "<0xBC>", "<0xA2>", "<0xE6>"]), join_tokens(["<0xE6>", "<0xBC>", "я"])
     ('он ����', '��я')
+    >>> join_tokens(["ĠÐ¾Ð½", "æ¼"], "bytes")
+    ' он�'
     """
+    if kind == "bytes":
+        return b"".join([bytes_of(token) for token in tokens if token is not None]).decode("utf-8", "replace")
     pieces: list[str] = []
     run = bytearray()
     for token in (*tokens, ""):
@@ -109,7 +116,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             refuse_empty(kwargs.get("name_or_path"))
         backend = _read_backend(vocab_file, merges_file, tokenizer_file, tables)
         self._vocab, merges = tables_of(backend)
-        check_merges(merges)
+        self._kind = alphabet_of(self._vocab)
+        self.is_byte_level = self._kind == "bytes"
+        self.byte_decoder = BYTE_OF if self.is_byte_level else {}  # the name that slow byte-level classes give it
+        check_merges(merges, self._kind)
         check_vocab(self._vocab, merges)
         self._merges = merges
         self._ranks = ranked(merges)
@@ -157,13 +167,14 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
         if self._normalizer is not None:
             text = self._normalizer.normalize_str(text)
-        return [token for word, _ in self._split.pre_tokenize_str(text) for token in self._cut(word)]
+        places = [place for _, place in self._split.pre_tokenize_str(text)]
+        return [token for start, end in places for token in self._cut(text[start:end])]
 
     def _cut(self, word: str) -> list[str]:
         """The tokens of one pre-token: its characters (or their bytes), then merges by rank."""
         tokens = self.cache.get(word)
         if tokens is None:
-            tokens = merge(with_bytes(word, self._vocab), self._ranks)
+            tokens = merge(symbols_of(word, self._vocab, self._kind), self._ranks)
             if len(self.cache) < 100_000:
                 self.cache[word] = tokens
         return tokens
@@ -177,7 +188,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Join tokens to text; see `join_tokens`."""
-        return join_tokens(tokens)
+        return join_tokens(tokens, self._kind)
 
     def to_backend(self) -> Tokenizer:
         """The same tokenizer as a stock `tokenizers.Tokenizer`, with the same ids."""

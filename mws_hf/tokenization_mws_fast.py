@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
-from mws_hf.backend import base_vocab, bpe_model, build_backend, pattern_of
+from mws_hf.backend import base_vocab, bpe_model, build_backend, is_byte_level, pattern_of, tokenizer_tables
+from mws_hf.byte_alphabet import Alphabet
 from mws_hf.errors import MwSError
 from mws_hf.portable import PortableMixin, surrogate_error
 from mws_hf.tokenizer_file import load_json, refuse_empty
@@ -29,7 +30,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     MwS merges in `train_new_from_iterator`.
 
     Args:
-        vocab: token -> id, or the path of a JSON file of it; the 256 byte tokens alone when absent.
+        vocab: token -> id, or the path of a JSON file of it (see `build_backend`); the byte tokens alone when absent.
         merges: (left, right) pairs in rank order, or the path of a JSON file of them (``{"merges": [...]}``).
         unk_token: never produced, thanks to byte fallback.
         bos_token: added to the vocabulary when it is not in it, like every special token.
@@ -81,6 +82,11 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             **kwargs,
         )
 
+    @property
+    def is_byte_level(self) -> bool:  # type: ignore[override]
+        """Whether tokens are written in the byte alphabet; `convert_tokens_to_string` makes text of them."""
+        return is_byte_level(self.backend_tokenizer)
+
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
         """Keep tokenizer.json whole: v5 would take vocabulary and merges from it and drop pattern and normalizer."""
@@ -115,6 +121,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     ) -> MwSTokenizerFast:
         """Learn a new MwS tokenizer with this one's settings: special tokens, template, pattern, normalizer, padding.
 
+        Its alphabet stays too, characters or bytes.
+
         Args:
             text_iterator: strings or batches of strings.
             vocab_size: number of tokens wanted, special and byte tokens included; too small a number for these and the
@@ -122,8 +130,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             length: number of items, for the progress display.
             new_special_tokens: more special tokens.
             special_tokens_map: renames special tokens, old -> new.
-            **kwargs: those of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...) but `pattern` and
-                `normalization`.
+            **kwargs: those of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...) but `pattern`,
+                `normalization` and `alphabet`.
 
         Raises:
             MwSError: the pre-tokenizer is not a split by a pattern, or an argument is unknown or out of range.
@@ -134,14 +142,17 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
         show_progress = kwargs.pop("show_progress", True)
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
-        found = new.backend_tokenizer.get_vocab(with_added_tokens=True)
-        special = sorted(found, key=lambda token: found[token])
-        settings, vocabulary = read_settings({**kwargs, "vocab_size": vocab_size, "special_tokens": special})
+        special = [token.content for _, token in sorted(new.backend_tokenizer.get_added_tokens_decoder().items())]
+        kind: Alphabet = "bytes" if is_byte_level(self.backend_tokenizer) else "characters"
+        if kwargs.pop("alphabet", kind) != kind:
+            raise MwSError(f"alphabet: this tokenizer is one of {kind}, and retraining keeps it; use MwSTrainer")
+        arguments = {**kwargs, "vocab_size": vocab_size, "special_tokens": special, "alphabet": kind}
+        settings, vocabulary = read_settings(arguments)
         texts, pattern = _normalized(text_iterator, self.backend_tokenizer), pattern_of(self.backend_tokenizer)
         counts = count_documents(texts, pattern=pattern, length=length, show_progress=show_progress)
         learned = learn(counts, settings, vocabulary, show_progress=show_progress)
-        vocab = base_vocab(special, learned.alphabet, learned.merges)
-        new.backend_tokenizer.model = bpe_model(vocab, learned.merges)
+        tables = tokenizer_tables(special, learned.alphabet, learned.merges, kind)
+        new.backend_tokenizer.model = bpe_model(*tables)
         self._restore_settings(new)
         new.training_settings = to_record(settings, vocabulary, pattern, None)
         return new

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mws_hf.backend import base_vocab, build_backend
+from mws_hf.backend import build_backend, tokenizer_tables
+from mws_hf.byte_alphabet import Alphabet, check_added_tokens
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.errors import MwSError
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.settings import CriterionSettings, VocabularySettings, read_settings, to_record
+from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings, to_record
 from mws_hf.learn.vocabulary import LearnedVocabulary, learn
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, compiled
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled, literal_pattern
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, special_roles
 
 if TYPE_CHECKING:
@@ -34,8 +35,11 @@ class MwSTrainer:
         criterion: ``"contextual"`` (boundary evidence from the word list, the default) or ``"classic"`` (the published
             MwS coefficient, exact); or `learn.settings.ContextualSettings` or
             `learn.classic.coefficient.ClassicSettings` in full.
-        vocab_size: entries of the whole vocabulary: special tokens, 256 byte tokens, alphabet and merges; 32,000 when
-            neither this nor `n_merges` is given.
+        vocab_size: entries of the whole vocabulary: special tokens, 256 byte tokens, alphabet (with `alphabet="bytes"`
+            what builds its characters) and merges; 32,000 when neither this nor `n_merges` is given.
+        alphabet: ``"characters"``, with byte tokens for those unseen, or ``"bytes"`` (byte-level, GPT-2's table): the
+            same merges behind such as build each character, for clients that know byte-level BPE alone; None:
+            `byte_alphabet.DEFAULT_ALPHABET`, for the classic criterion characters.
         n_merges: number of merges instead of a vocabulary size. With ``criterion="classic"`` the published size test
             applies: special tokens are counted before they are appended, so `n_merges` + the number of special tokens
             merges are learnt.
@@ -50,7 +54,8 @@ class MwSTrainer:
         show_progress: progress bars on stderr when it is a terminal.
         types: learn morphs from every form once (the good-dataset principle); False weighs forms by their counts.
             Compositions always use the counts.
-        pattern: split pattern; by default GPT-4's for the classic criterion, `WORD_PATTERN` for the contextual.
+        pattern: split pattern, or the name of one (``"words"``, ``"gpt4"``, ``"llama3"``, ``"o200k"``); by default
+            GPT-4's for the classic criterion, `pattern.DEFAULT_PATTERN` for the contextual.
         normalization: None, "nfc", "nfd", "nfkc" or "nfkd", in any case; becomes part of the tokenizer.
         composition: share of the merges reserved for frequent neighbours (whole stems, whole words) after the morphs;
             they also fill what the morphs leave. 0: morphs only. "fill": morphs while the criterion finds any, then
@@ -77,6 +82,7 @@ class MwSTrainer:
 
     criterion: Literal["contextual", "classic"] | CriterionSettings = "contextual"
     vocab_size: int | None = None
+    alphabet: Alphabet | None = None
     n_merges: int | None = None
     min_frequency: int = 0
     min_count: int = 1
@@ -103,18 +109,21 @@ class MwSTrainer:
     def __post_init__(self) -> None:
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         settings, vocabulary = read_settings({n: v for n, v in given.items() if n not in _NOT_FOR_LEARNING})
-        pattern = GPT4_PATTERN if isinstance(settings, ClassicSettings) else WORD_PATTERN
+        pattern = GPT4_PATTERN if isinstance(settings, ClassicSettings) else DEFAULT_PATTERN
         checked = {
             "settings": settings,
             "vocabulary": vocabulary,
             "special_tokens": vocabulary.special_tokens,
             "initial_alphabet": vocabulary.initial_alphabet,
             "normalization": check_normalization(self.normalization),
-            "pattern": pattern if self.pattern is None else self.pattern,
+            "pattern": pattern if self.pattern is None else literal_pattern(self.pattern),
+            "alphabet": alphabet_kind(settings, vocabulary),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         compiled(self.split_pattern)
+        if self.alphabet == "bytes":
+            check_added_tokens(vocabulary.special_tokens)
 
     def train(self, source: Any, *, column: str | None = None, **reader_options: Any) -> MwSTokenizerFast:
         """Train on files or on texts.
@@ -227,9 +236,9 @@ class MwSTrainer:
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
         """The same without transformers: the `tokenizers` backend, and which special token plays which role."""
         special = self.vocabulary.special_tokens
+        kind = alphabet_kind(self.settings, self.vocabulary)
         backend = build_backend(
-            base_vocab(special, learned.alphabet, learned.merges),
-            learned.merges,
+            *tokenizer_tables(special, learned.alphabet, learned.merges, kind),
             pattern=self.split_pattern,
             normalization=self.normalization,
             special_tokens=special,

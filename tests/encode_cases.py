@@ -8,6 +8,7 @@ import random
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
+from mws_hf.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, character_merges, to_byte_level
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 
 PATTERNS = (GPT4_PATTERN, WORD_PATTERN)
@@ -25,6 +26,28 @@ def make_backend(merges, alphabet=ALPHABET, pattern=WORD_PATTERN, byte_fallback=
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
     backend.add_special_tokens([AddedToken(EOS, normalized=False, special=True)])
     return backend
+
+
+def make_byte_level(merges, pattern=WORD_PATTERN):
+    """The same for merges of bytes, which need not build characters first."""
+    vocab = {token: index for index, token in enumerate([EOS, *BYTE_CHARACTERS])}
+    for left, right in merges:
+        vocab.setdefault(left + right, len(vocab))
+    backend = Tokenizer(models.BPE(vocab=vocab, merges=list(merges)))
+    split, in_bytes = pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)
+    backend.pre_tokenizer = pre_tokenizers.Sequence([split, in_bytes])
+    backend.decoder = decoders.ByteLevel()
+    backend.add_special_tokens([AddedToken(EOS, normalized=False, special=True)])
+    return backend
+
+
+def byte_level_backends(pattern):
+    """Merges of characters behind those that build them; the same, shuffled; merges of any bytes."""
+    built = byte_level_merges(ALPHABET, random_merges(5, 200))
+    yield make_byte_level(built, pattern)
+    yield make_byte_level(random.Random(1).sample(built, len(built)), pattern)
+    yield make_byte_level(random_merges(2, 300, to_byte_level("абвгд abc漢😀")), pattern)
+    yield make_byte_level([*character_merges("абв😀"), *random_merges(3, 200, to_byte_level("абвгд a漢😀"))], pattern)
 
 
 def random_merges(seed, count=60, alphabet=ALPHABET, shuffled=False):

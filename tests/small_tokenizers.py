@@ -1,11 +1,19 @@
 """Small tokenizers from hand-made merges, and strings that break careless tokenizers."""
 
-from mws_hf.backend import base_vocab, build_backend
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.backend import build_backend, tokenizer_tables
+from mws_hf.pattern import GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, WORD_PATTERN
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
 PATTERNS = {"gpt4": GPT4_PATTERN, "word": WORD_PATTERN}
+VARIANTS = {
+    "gpt4": {"pattern": GPT4_PATTERN},
+    "word": {"pattern": WORD_PATTERN},
+    "bytes": {"pattern": WORD_PATTERN, "alphabet": "bytes"},
+    "bytes+llama3": {"pattern": LLAMA3_PATTERN, "alphabet": "bytes"},
+    "bytes+o200k": {"pattern": O200K_PATTERN, "alphabet": "bytes"},
+}
+"""Arguments of `small_fast` and `small_slow`."""
 
 SPECIAL = ["<|endoftext|>", "<|pad|>", "<|user|>"]
 
@@ -53,14 +61,18 @@ ADVERSARIAL = [
 ]
 
 
-def small_fast(pattern: str = WORD_PATTERN, normalization: str | None = None, **options) -> MwSTokenizerFast:
-    vocab = base_vocab(SPECIAL, ALPHABET, MERGES)
-    backend = build_backend(vocab, MERGES, pattern, normalization, special_tokens=SPECIAL)
+def small_fast(
+    pattern: str = WORD_PATTERN, normalization: str | None = None, alphabet: str = "characters", **options
+) -> MwSTokenizerFast:
+    vocab, merges = tokenizer_tables(SPECIAL, ALPHABET, MERGES, alphabet)
+    backend = build_backend(vocab, merges, pattern, normalization, special_tokens=SPECIAL)
     return MwSTokenizerFast(tokenizer_object=backend, **{**roles(), **options})
 
 
-def small_slow(pattern: str = WORD_PATTERN, normalization: str | None = None, **options) -> MwSTokenizer:
-    vocab = base_vocab(SPECIAL, ALPHABET, MERGES)
+def small_slow(
+    pattern: str = WORD_PATTERN, normalization: str | None = None, alphabet: str = "characters", **options
+) -> MwSTokenizer:
+    vocab, merges = tokenizer_tables(SPECIAL, ALPHABET, MERGES, alphabet)
     return MwSTokenizer(
-        vocab=vocab, merges=MERGES, pattern=pattern, normalization=normalization, **{**roles(), **options}
+        vocab=vocab, merges=merges, pattern=pattern, normalization=normalization, **{**roles(), **options}
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from transformers import AutoTokenizer
 import mws_hf
 from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_files
-from mws_hf.pattern import GPT4_PATTERN
+from mws_hf.pattern import GPT4_PATTERN, NAMED_PATTERNS
 
 STEMS = ["чит", "пис", "рис", "каш", "вод", "лес", "дом", "стол", "рук", "ног", "слов", "дел", "игр", "свет", "мор"]
 ENDINGS = ["а", "у", "ой", "ы", "ам", "ами", "ах", "ать", "ал", "ала", "али", "ает", "ают", "ник", "ника", "ники"]
@@ -142,6 +143,32 @@ def test_explain_shows_the_merges_and_the_evidence(trained: Path, corpus: Path):
     assert "".join(result["tokens"]) == " перечитали"
     assert result["merges"][-1]["tokens"] == result["tokens"]
     assert len(result["boundaries"]) == len("перечитали") and all(0 <= p <= 1 for p in result["boundaries"])
+
+
+def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp_path: Path):
+    out, counts = tmp_path / "bytes", tmp_path / "counts.parquet"
+    assert mws("count", corpus, "--pattern", "llama3", "--output", counts).returncode == 0
+    options = ("--vocab-size", 500, "--composition", 0, "--byte-level", "--output", out)
+    done = mws("train", counts, *options)
+    assert done.returncode == 0, done.stderr
+    settings = json.loads((out / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    assert (settings["alphabet"], settings["pattern"]) == ("bytes", NAMED_PATTERNS["llama3"])
+    assert f'"Regex": {json.dumps(NAMED_PATTERNS["llama3"])}' in (out / "tokenizer.json").read_text(encoding="utf-8")
+    assert "A byte-level BPE tokenizer" in (card := (out / "README.md").read_text(encoding="utf-8"))
+    examples = re.findall(r"^\| (\w+) \| ([^|]*) \|$", card.split("| word | tokens |")[1], re.MULTILINE)
+    assert examples and all(tokens.replace("·", "").strip() == word for word, tokens in examples)
+    segmented = mws("segment", out, "перечитали漢").stdout
+    assert segmented.strip().replace("·", "") == "перечитали漢" and "·" in segmented
+    result = json.loads(mws("explain", "перечитали漢", "--model", out, "--from", counts, "--json", "--quiet").stdout)
+    assert "".join(result["tokens"]) == " перечитали<0xE6><0xBC><0xA2>"
+    assert all(len((step["left"] + step["right"]).strip()) > 1 or step["left"] == " " for step in result["merges"])
+    shown = mws("explain", "перечитали", "--model", out, "--from", counts).stdout
+    assert "'ал' + 'и'" in shown and "Ð" not in shown
+    refused = mws("export", out, "--output", tmp_path / "notebook")
+    assert refused.returncode == 2 and "byte-level" in refused.stderr
+    encoded = json.loads(mws("encode", out, corpus, "--output", tmp_path / "ids", "--json").stdout)
+    ours = AutoTokenizer.from_pretrained(out)
+    assert encoded["tokens"] == sum(len(ours.encode(line)) + 1 for line in TEXT.splitlines(keepends=True))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

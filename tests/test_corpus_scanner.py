@@ -1,6 +1,7 @@
 """The scanner cuts as `regex` and as the Rust backend do."""
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf.errors import MwSError
 from mws_hf.kernels import scanner
 from mws_hf.kernels.scanner import character_classes, scan
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, compiled, split
+from mws_hf.pattern import GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, WORD_PATTERN, compiled, split
 
-PATTERNS = {"gpt4": GPT4_PATTERN, "word": WORD_PATTERN}
-RUST = {p: pre_tokenizers.Split(Regex(p), "isolated") for p in PATTERNS.values()}
+PATTERNS = {"gpt4": GPT4_PATTERN, "word": WORD_PATTERN, "llama3": LLAMA3_PATTERN}
+RUST = {p: pre_tokenizers.Split(Regex(p), "isolated") for p in NAMED_PATTERNS.values()}
 NASTY = (
     " \r\n\t\v\f\x1c\x00\u00a0\u0085\u1680\u2003\u2028\u2029\u202f\u205f\u3000\ufeff\u200b\u200d\u00ad"
     "'’ʼ`sStTmMdDlLvVrReEſK\u0130ßﬁ019٣½Ⅷ²"
@@ -68,6 +69,22 @@ class TestCuts:
         for character in " \n'я1\u0301":
             text = character * 200_000
             assert "".join(scan(text, pattern)) == text
+
+
+@pytest.mark.parametrize("name", NAMED_PATTERNS)
+@given(text=st.one_of(nasty_text, st.text(max_size=40)))
+@settings(max_examples=500, deadline=None)
+def test_named_patterns_split_alike_in_regex_and_tokenizers(name, text):
+    text = known(text).replace("\u0295", "")  # a small letter to `tokenizers`, a letter without case to `regex`
+    assert split(text, name) == rust(text, NAMED_PATTERNS[name])
+
+
+def test_llama3_splits_as_gpt4_whatever_the_text():
+    """All strings of up to six of the kinds of character that either pattern tells apart."""
+    for length in range(1, 7):
+        for letters in product("l'a1.\n ", repeat=length):
+            text = "".join(letters)
+            assert split(text, LLAMA3_PATTERN) == split(text, GPT4_PATTERN)
 
 
 def test_readable_twin_agrees_with_the_kernel():

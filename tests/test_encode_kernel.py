@@ -11,13 +11,24 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
 from mws_hf import merging
+from mws_hf.backend import pattern_of
 from mws_hf.corpus.blocks import PADDING, joined
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.kernel import Worker
 from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer_file import load_backend
-from tests.encode_cases import EOS, PATTERNS, TRICKY, make_backend, random_merges, rust_ids, save_directory, texts
+from tests.encode_cases import (
+    EOS,
+    PATTERNS,
+    TRICKY,
+    byte_level_backends,
+    make_backend,
+    random_merges,
+    rust_ids,
+    save_directory,
+    texts,
+)
 
 
 def ids_of(encoder, documents):
@@ -37,10 +48,17 @@ def test_tricky_texts_equal_rust(pattern, shuffled):
         assert ids_of(encoder, TRICKY) == expected  # now from the cache
 
 
-ENCODERS = [BlockEncoder(make_backend(random_merges(9, 300), pattern=pattern)) for pattern in PATTERNS]
+BYTE_ENCODERS = [BlockEncoder(backend) for pattern in PATTERNS for backend in byte_level_backends(pattern)]
+ENCODERS = [BlockEncoder(make_backend(random_merges(9, 300), pattern=pattern)) for pattern in PATTERNS] + BYTE_ENCODERS
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.parametrize("encoder", BYTE_ENCODERS, ids=range(len(BYTE_ENCODERS)))
+def test_byte_level_tokenizers_equal_rust(encoder):
+    assert encoder.is_fast
+    assert ids_of(encoder, TRICKY) == rust_ids(encoder.backend, TRICKY)
+
+
+@settings(max_examples=600, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=6), st.sampled_from(ENCODERS))
 def test_random_unicode_equals_rust(documents, encoder):
     assert ids_of(encoder, documents) == rust_ids(encoder.backend, documents)
@@ -50,14 +68,14 @@ def test_random_unicode_equals_rust(documents, encoder):
 @given(st.text(alphabet="абвгд abcdef'’.,1\né漢😀", max_size=40), st.sampled_from(ENCODERS))
 def test_python_twin(text, encoder):
     spec = json.loads(encoder.backend.to_str())
-    model, pattern = spec["model"], spec["pre_tokenizer"]["pattern"]["Regex"]
+    model, pattern = spec["model"], pattern_of(encoder.backend)
     vocab = model["vocab"]
     merges = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(model["merges"])}
     assert ids_of(encoder, [text])[0] == merging.encode(text, vocab, merges, pattern)
 
 
-def test_every_code_point_equals_rust():
-    backend = make_backend(random_merges(3, 200))
+@pytest.mark.parametrize("backend", [make_backend(random_merges(3, 200)), BYTE_ENCODERS[0].backend], ids=["", "bytes"])
+def test_every_code_point_equals_rust(backend):
     points = [*range(0xD800), *range(0xE000, 0x110000)]
     documents = ["а".join(map(chr, points[k : k + 4000])) for k in range(0, len(points), 4000)]
     assert ids_of(BlockEncoder(backend), documents[::3]) == rust_ids(backend, documents[::3])
@@ -149,9 +167,13 @@ def other_backends():
     byte_level = make_backend([])
     byte_level.pre_tokenizer = pre_tokenizers.ByteLevel()
     yield byte_level
+    spaced = next(byte_level_backends(PATTERNS[0]))
+    split = spaced.pre_tokenizer[0]
+    spaced.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(True, use_regex=False)])
+    yield spaced
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_anything_else_goes_through_rust(number):
     backend = list(other_backends())[number]
     backend.enable_truncation(3)

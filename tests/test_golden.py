@@ -69,6 +69,8 @@ CASES: dict[str, tuple[Callable[[], dict[str, int]], dict[str, object]]] = {
     "emoji": (emoji, {"vocab_size": 500}),
     "tiny": (tiny, {"vocab_size": 330}),
     "tiny-classic": (tiny, {"n_merges": 12, "criterion": "classic"}),
+    "rus-bytes": (russian, {"vocab_size": 3000, "alphabet": "bytes"}),
+    "hindi-bytes": (lambda: made_up("hin"), {"vocab_size": 900, "alphabet": "bytes"}),
 }
 
 GOLDEN = {
@@ -85,6 +87,8 @@ GOLDEN = {
     "emoji": "30160321043840f288a83b38d6e24b33accdbb384ab9cdc9a5f3d258960931e8",
     "tiny": "ba6acffdc11da6d237ec5739006a551cffaa3563fc360059f9598aa76a88c861",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
+    "rus-bytes": "7d0b547d6b40ae2011f95822625e8ffacde0b19bc476445d0a314413458430a2",
+    "hindi-bytes": "48b09f67e79009899554a03cd8d8b516fba12691c3b8db0945c041e5550f366f",
 }
 
 

@@ -16,10 +16,10 @@ from mws_hf.backend import base_vocab
 from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from tests.small_tokenizers import ADVERSARIAL, MERGES, PATTERNS, small_fast, small_slow
+from tests.small_tokenizers import ADVERSARIAL, MERGES, VARIANTS, small_fast, small_slow
 
-FAST = {name: small_fast(pattern) for name, pattern in PATTERNS.items()}
-SLOW = {name: small_slow(pattern) for name, pattern in PATTERNS.items()}
+FAST = {name: small_fast(**options) for name, options in VARIANTS.items()}
+SLOW = {name: small_slow(**options) for name, options in VARIANTS.items()}
 BARE = {name: Tokenizer.from_str(fast.backend_tokenizer.to_str()) for name, fast in FAST.items()}
 
 PIECES = [left + right for left, right in MERGES] + ["чит", "п'ять", "<0x41>", "<|user|>", "<|endoftext|>", "\u0306"]
@@ -36,20 +36,20 @@ def assert_lossless_and_alike(name: str, text: str) -> None:
     assert SLOW[name].decode(ids) == text
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("text", ADVERSARIAL, ids=range(len(ADVERSARIAL)))
 def test_three_ways_agree_on_adversarial_text(name, text):
     assert_lossless_and_alike(name, text)
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", VARIANTS)
 @given(text=texts)
 @settings(max_examples=400, deadline=None)
 def test_three_ways_agree_on_random_text(name, text):
     assert_lossless_and_alike(name, text)
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", VARIANTS)
 @given(text=texts)
 @settings(max_examples=200, deadline=None)
 def test_text_streamed_id_by_id_is_the_text(name, text):
@@ -63,7 +63,7 @@ def test_text_streamed_id_by_id_is_the_text(name, text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_every_scalar_value_survives(name):
     values = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
     assert len(values) == 1_112_064
@@ -74,13 +74,13 @@ def test_every_scalar_value_survives(name):
         encodings = BARE[name].encode_batch([alone, sandwiched])
         for text, encoding in zip((alone, sandwiched), encodings, strict=True):
             assert BARE[name].decode(encoding.ids, skip_special_tokens=False) == text
-        if name == "word":
+        if name in ("word", "bytes"):
             assert SLOW[name].encode(alone) == encodings[0].ids
             assert SLOW[name].decode(encodings[0].ids) == alone
 
 
-@pytest.mark.parametrize("name", PATTERNS)
-@given(ids=st.lists(st.integers(0, len(FAST["gpt4"]) - 1), max_size=30))
+@pytest.mark.parametrize("name", VARIANTS)
+@given(ids=st.lists(st.integers(0, min(map(len, FAST.values())) - 1), max_size=30))
 @settings(max_examples=300, deadline=None)
 def test_any_ids_decode_alike(name, ids):
     assert SLOW[name].decode(ids) == FAST[name].decode(ids) == BARE[name].decode(ids, skip_special_tokens=False)
@@ -90,6 +90,12 @@ def test_an_invalid_byte_run_gives_one_replacement_character_a_byte():
     for tokenizer in (FAST["word"], SLOW["word"]):
         ids = tokenizer.convert_tokens_to_ids(["<0xE6>", "<0xBC>", "а", "<0xD0>", "<0x9F>"])
         assert tokenizer.decode(ids) == "\ufffd\ufffdаП"
+
+
+def test_half_a_character_of_a_byte_level_tokenizer_gives_one_replacement_character():
+    for tokenizer in (FAST["bytes"], SLOW["bytes"]):
+        ids = tokenizer.convert_tokens_to_ids([*"æ¼", "Ð°", *"ÐŁ"])
+        assert tokenizer.decode(ids) == "\ufffdаП"
 
 
 @pytest.mark.parametrize("normalization", ["nfc", "nfd", "nfkc", "nfkd"])
@@ -133,6 +139,8 @@ def test_offsets_and_word_ids_point_at_characters():
     pieces = [text[start:end] for start, end in encoded["offset_mapping"]]
     assert pieces == ["пер", "е", "чит", " ", "漢", "漢", "漢", "ать"]
     assert encoded.word_ids() == [0, 0, 0, 1, 1, 1, 1, 1]
+    in_bytes = FAST["bytes"](text, return_offsets_mapping=True)
+    assert (in_bytes["offset_mapping"], in_bytes.word_ids()) == (encoded["offset_mapping"], encoded.word_ids())
 
 
 def test_padding_and_truncation():
@@ -188,9 +196,10 @@ def test_chat_template_survives_saving(tmp_path, embedded):
         assert loaded.convert_ids_to_tokens(ids) == ["<|user|>", "чит", "<|endoftext|>"]
 
 
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
 @pytest.mark.parametrize("make", [small_fast, small_slow])
-def test_saved_directories_load_alike_in_all_classes(tmp_path, make):
-    tokenizer = make(normalization="nfc", model_max_length=77, padding_side="left")
+def test_saved_directories_load_alike_in_all_classes(tmp_path, make, alphabet):
+    tokenizer = make(normalization="nfc", alphabet=alphabet, model_max_length=77, padding_side="left")
     tokenizer.add_tokens(["<new>"])
     tokenizer.add_special_tokens({"mask_token": "<mask>"})
     tokenizer.save_pretrained(tmp_path)
@@ -224,13 +233,16 @@ def test_empty_constructors_are_lossless():
         assert len(tokenizer) == 256
 
 
-def test_the_tables_may_be_files(tmp_path):
-    small_slow().save_pretrained(tmp_path)
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+def test_the_tables_may_be_files(tmp_path, alphabet):
+    slow = small_slow(alphabet=alphabet)
+    slow.save_pretrained(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     loaded = MwSTokenizer.from_pretrained(tmp_path)
-    assert loaded.encode("перечитать") == small_slow().encode("перечитать")
     fast = MwSTokenizerFast(vocab=str(tmp_path / "vocabulary.json"), merges=str(tmp_path / "merges.json"))
-    assert fast.encode("перечитать") == small_fast().encode("перечитать")
+    for tokenizer in (loaded, fast):
+        assert tokenizer.encode("перечитать 漢") == slow.encode("перечитать 漢")
+        assert tokenizer.decode(tokenizer.encode("перечитать 漢")) == "перечитать 漢"
 
 
 def test_inconsistent_tables_are_refused():

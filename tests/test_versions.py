@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from tests.small_tokenizers import ADVERSARIAL, PATTERNS, small_fast, small_slow
+from tests.small_tokenizers import ADVERSARIAL, VARIANTS, small_fast, small_slow
 
 pytestmark = pytest.mark.slow
 
@@ -78,11 +78,11 @@ def run_child(python: Path, *arguments, plug_in: bool, home: Path) -> dict:
 
 
 def save_all(folder: Path) -> dict[str, list]:
-    """Directories of both classes and both patterns, beside the config.json of every model type; with their texts."""
+    """Directories of both classes and both alphabets, beside the config.json of every model type; with their texts."""
     expected = {}
     for make in (small_fast, small_slow):
-        for name, pattern in PATTERNS.items():
-            tokenizer = make(pattern)
+        for name, options in VARIANTS.items():
+            tokenizer = make(**options)
             tokenizer.chat_template = CHAT
             tokenizer.add_tokens(["<new>"])
             tokenizer.add_special_tokens({"mask_token": "<mask>"})
@@ -120,7 +120,7 @@ def test_the_plug_in_itself_works(environments, version, tmp_path):
     python = python_of(environments, version, tmp_path)
     run_child(python, "save", tmp_path / "saved", plug_in=True, home=tmp_path)
     for directory in sorted((tmp_path / "saved").iterdir()):
-        ours = small_fast(PATTERNS[directory.name.split("-")[0]])
+        ours = small_fast(**VARIANTS[directory.name.split("-")[0]])
         ours.add_tokens(["<new>"])
         loaded = AutoTokenizer.from_pretrained(directory)
         for text in [*ADVERSARIAL, "чит<new>"]:

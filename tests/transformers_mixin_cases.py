@@ -13,7 +13,7 @@ from pathlib import Path
 
 import transformers
 
-from mws_hf.backend import base_vocab, build_backend
+from mws_hf.backend import build_backend, tokenizer_tables
 from mws_hf.notebook import import_notebook  # noqa: F401  (a full import of inference must not disturb the mixins)
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
@@ -37,15 +37,16 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORDS = [("l", "o"), ("lo", "w"), ("e", "r"), ("low", "er"), ("i", "s"), (" ", "is"), ("n", "e"), ("ne", "w")]
 
 
-def save(alphabet, merges, **special) -> str:
+def save(alphabet, merges, kind="characters", **special) -> str:
     directory = tempfile.mkdtemp()
     names = list(special.values())
-    backend = build_backend(base_vocab(names, alphabet, merges), merges, special_tokens=names)
+    backend = build_backend(*tokenizer_tables(names, alphabet, merges, kind), special_tokens=names)
     MwSTokenizerFast(tokenizer_object=backend, **special).save_pretrained(directory)
     return directory
 
 
 LATIN = save([*ALPHABET, *LETTERS], MERGES + WORDS, eos_token="<|endoftext|>", pad_token="<|pad|>", unk_token="<unk>")
+BYTES = save([*ALPHABET, *LETTERS], MERGES + WORDS, "bytes", eos_token="<|endoftext|>", pad_token="<|pad|>")
 RUSSIAN = save([c for c in ALPHABET if not c.isascii()], MERGES[:2], eos_token="<|endoftext|>", pad_token="<|pad|>")
 
 
@@ -59,13 +60,25 @@ class FastRussianTest(FastTest):
     from_pretrained_id = [RUSSIAN]
 
 
+class FastBytesTest(FastTest):
+    from_pretrained_id = [BYTES]
+
+
 class SlowTest(TokenizerTesterMixin, unittest.TestCase):
     tokenizer_class = MwSTokenizer
     from_pretrained_id = [LATIN]
     test_tokenizer_from_extractor = False
 
 
+class SlowBytesTest(SlowTest):
+    from_pretrained_id = [BYTES]
+
+
 class FastBackendTest(BackendMixin, unittest.TestCase):
     tokenizer_class = MwSTokenizerFast
     rust_tokenizer_class = MwSTokenizerFast
     from_pretrained_id = [LATIN]
+
+
+class FastBytesBackendTest(FastBackendTest):
+    from_pretrained_id = [BYTES]

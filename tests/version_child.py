@@ -49,10 +49,10 @@ def load(job):
 def save(folder):
     import transformers
 
-    from tests.small_tokenizers import ADVERSARIAL, PATTERNS, small_fast, small_slow
+    from tests.small_tokenizers import ADVERSARIAL, VARIANTS, small_fast, small_slow
 
-    for name, pattern in PATTERNS.items():
-        fast, slow = small_fast(pattern), small_slow(pattern)
+    for name, options in VARIANTS.items():
+        fast, slow = small_fast(**options), small_slow(**options)
         for tokenizer in (fast, slow):
             tokenizer.add_tokens(["<new>"])
             kind = "fast" if tokenizer.is_fast else "slow"

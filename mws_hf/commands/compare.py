@@ -29,7 +29,7 @@ from mws_hf.commands.sources import (
 )
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 
 Results = Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")]
 GoldFiles = Annotated[list[Path], typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for more.")]
@@ -98,7 +98,7 @@ def compare(
     specs = parse_systems(systems) if systems else None
     with output_lock(output):
         result = run_comparison(
-            sources.gather(WORD_PATTERN, None),
+            sources.gather(DEFAULT_PATTERN, None),
             gold,
             sizes,
             output,

@@ -17,7 +17,7 @@ from mws_hf.commands.figures import aligned
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -137,7 +137,7 @@ class _Model:
         shown = {name: value for name, value in self.record.items() if value is not None and name != "pattern"}
         return "learnt with " + ", ".join(f"{name}={value}" for name, value in shown.items())
 
-    def gather(self, sources: Sources, default_pattern: str = WORD_PATTERN) -> WordCounts:
+    def gather(self, sources: Sources, default_pattern: str = DEFAULT_PATTERN) -> WordCounts:
         """The training words, counted as the model's were: with its pattern, normalization and least count."""
         from mws_hf.backend import pattern_of
 
@@ -168,7 +168,7 @@ def _explain_words(words: list[str], known: _Model, sources: Sources, plot: Path
     tracer = None if known.backend is None else Tracer(known.backend)
     drawn: list[tuple[str, list[float], list[str]]] = []
     for word in words:
-        traced = tracer(" " + word) if tracer else [Traced(part, (part,), ()) for part in _split(" " + word, counts)]
+        traced = tracer(" " + word) if tracer else [Traced(p, (p,), (), (p,)) for p in _split(" " + word, counts)]
         found = [None if evidence is None else evidence.word(each.text) for each in traced]
         shown = [_without_space(each, values) for each, values in zip(traced, found, strict=True) if values is not None]
         drawn += shown

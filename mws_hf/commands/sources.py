@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN, compiled
+from mws_hf.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, compiled, literal_pattern
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -48,7 +48,12 @@ Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl,
 Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
 Pattern = Annotated[
     str | None,
-    typer.Option(help="Another split pattern (regular expression) [default: that of the criterion or saved counts]."),
+    typer.Option(
+        metavar="NAME|REGEX",
+        callback=lambda given: given and literal_pattern(given),
+        help=f"Split pattern: {', '.join(NAMED_PATTERNS)}, or a regular expression "
+        "[default: that of the criterion or saved counts].",
+    ),
 ]
 Normalization = Annotated[
     str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy) [default: none, or that of saved counts].")
@@ -141,7 +146,9 @@ class Sources:
         if self.lexicon is not None or self.lemmas is not None:
             check_lexicon(self.lexicon or "ru")
 
-    def gather(self, pattern: str | None, normalization: str | None, default_pattern: str = WORD_PATTERN) -> WordCounts:
+    def gather(
+        self, pattern: str | None, normalization: str | None, default_pattern: str = DEFAULT_PATTERN
+    ) -> WordCounts:
         """Count every source with one pattern and merge the results.
 
         Args:

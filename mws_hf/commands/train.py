@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.byte_alphabet import DEFAULT_ALPHABET, readable
 from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted
 from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
@@ -24,6 +25,8 @@ from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from mws_hf.trainer import MwSTrainer
 
 
@@ -36,6 +39,14 @@ def train(
     vocab_size: Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")] = None,
     n_merges: Annotated[
         int | None, typer.Option("--n-merges", help="Number of merges instead [default: what --vocab-size leaves].")
+    ] = None,
+    byte_level: Annotated[
+        bool | None,
+        typer.Option(
+            "--byte-level/--characters",
+            help="Start from bytes (GPT-2's alphabet, for clients that read byte-level BPE alone) or from characters "
+            f"[default: {DEFAULT_ALPHABET}].",
+        ),
     ] = None,
     criterion: Annotated[str, typer.Option(help="contextual or classic.")] = "contextual",
     composition: Annotated[
@@ -87,6 +98,8 @@ def train(
 
         mws train 'corpus/*.txt.gz' --vocab-size 32000 --output out/mine
 
+        mws train 'corpus/*.txt.gz' --byte-level --pattern llama3 --output out/mine
+
         mws train reviews.jsonl --field text --composition 0 --output out/morphs
 
         zcat dump.gz | mws train - --criterion classic --output out/classic
@@ -99,6 +112,7 @@ def train(
     trainer = MwSTrainer(
         criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer
         vocab_size=vocab_size,
+        alphabet=None if byte_level is None else "bytes" if byte_level else "characters",
         n_merges=n_merges,
         min_frequency=min_frequency,
         min_count=min_count,
@@ -139,7 +153,8 @@ def _train_and_save(
         criterion=str(trainer.criterion),
         source=sources.describe(),
         command=shlex.join(["mws", *sys.argv[1:]]),
-        examples=[(word, backend.encode(" " + word).tokens) for word in sample_words(counts.words)],
+        examples=[(word, _tokens(backend, " " + word)) for word in sample_words(counts.words)],
+        byte_level=trainer.alphabet == "bytes",
         normalization=counts.normalization,
     )
     write_model_card(output, card)
@@ -153,6 +168,14 @@ def _train_and_save(
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
     }
+
+
+def _tokens(backend: Tokenizer, text: str) -> list[str]:
+    """The tokens of a text as people read them."""
+    from mws_hf.backend import is_byte_level
+
+    tokens = backend.encode(text).tokens
+    return [readable(token) for token in tokens] if is_byte_level(backend) else tokens
 
 
 def _told(result: dict[str, Any]) -> str:

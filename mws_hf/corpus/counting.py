@@ -29,7 +29,7 @@ from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import character_classes, scanner_kind
 from mws_hf.kernels.threads import thread_count
-from mws_hf.pattern import WORD_PATTERN, compiled, split
+from mws_hf.pattern import DEFAULT_PATTERN, compiled, split
 
 T = TypeVar("T")
 MEMORY_CAP = 2 << 30
@@ -39,7 +39,7 @@ _SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
 def count_files(
     paths: PathLike | Sequence[PathLike],
     *,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     field: str | None = None,
     column: str | None = None,
@@ -89,7 +89,7 @@ def count_files(
 def count_documents(
     documents: Any,
     *,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     column: str | None = None,
     length: int | None = None,
@@ -125,7 +125,7 @@ def count_documents(
 def pretokens(
     strings: pa.LargeStringArray,
     *,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     advance: Callable[[int], Any] | None = None,
 ) -> pa.LargeStringArray:

@@ -20,6 +20,7 @@ from mws_hf.atomic import atomic_path
 from mws_hf.corpus.columns import arrow_integers, flat_utf8
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError
+from mws_hf.pattern import literal_pattern
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
 FORMAT_VERSION = "1"
@@ -115,7 +116,7 @@ class WordCounts:
         if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
             raise MwSError("word counts: every word must be non-empty and every count positive")
         _checked_total([counts])
-        return cls._frozen(*_in_order(strings, counts), pattern, normalization)
+        return cls._frozen(*_in_order(strings, counts), literal_pattern(pattern), normalization)
 
     @classmethod
     def _frozen(

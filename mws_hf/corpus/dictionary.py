@@ -22,7 +22,7 @@ from mws_hf.corpus.counting import count_documents, pretokens
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 
 LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
 
@@ -68,7 +68,7 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
 def lexicon_counts(
     language: str,
     *,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     show_progress: bool = False,
 ) -> WordCounts:
@@ -99,7 +99,7 @@ def lemma_counts(
     lemmas: Iterable[str],
     language: str = "ru",
     *,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     show_progress: bool = False,
 ) -> WordCounts:

@@ -14,7 +14,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PathLike, expand_paths
 from mws_hf.corpus.readers import check_unicode, read_lines
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, split
 
 _SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a word list with spaces for tabs
 
@@ -22,7 +22,7 @@ _SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a wor
 def read_word_list(
     paths: PathLike | list[PathLike],
     *,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     leading_space: bool = True,
     encoding: str = "utf-8",
@@ -60,7 +60,7 @@ def read_word_list(
     return _counted(forms, pattern, normalization, leading_space)
 
 
-def as_word_counts(counts: Any, *, pattern: str = WORD_PATTERN, normalization: str | None = None) -> WordCounts:
+def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None) -> WordCounts:
     """What a Python user has for counts: a `WordCounts`, the file of one, a dict or Counter, `value_counts` of pandas.
 
     Raises:
@@ -83,7 +83,7 @@ def as_word_counts(counts: Any, *, pattern: str = WORD_PATTERN, normalization: s
 def count_mapping(
     mapping: Mapping[str, int],
     *,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     leading_space: bool = True,
 ) -> WordCounts:

@@ -5,12 +5,14 @@ Whatever is not exactly the known shape of a tokenizer is left to the Rust backe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mws_hf.byte_alphabet import BYTE_CHARACTERS, BYTE_OF, bytes_of, to_byte_level
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
 from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
@@ -49,11 +51,11 @@ class Merges(NamedTuple):
 
 
 class BpeTables(NamedTuple):
-    """A character-level BPE with byte fallback, as arrays.
+    """A BPE of characters with byte fallback, or a byte-level one, as arrays.
 
     Attributes:
-        characters: int32[0x110000], id of each code point, -1 where the vocabulary has none.
-        byte_ids: int32[256], ids of ``<0x00>``..``<0xFF>``.
+        characters: int32[0x110000], id of each code point, -1 where it has none and starts as its bytes.
+        byte_ids: int32[256], ids of the bytes.
         merges: pairs, ranks and products.
         classes: uint8[0x200000], character classes of the scanner; longer than Unicode, so that four bytes which are
             not UTF-8 still index it: the kernel finds out afterwards.
@@ -83,55 +85,90 @@ def merge_table(merges: np.ndarray, products: np.ndarray) -> Merges:
     return Merges(pairs, ranks, products)
 
 
-def _pattern_of(pre_tokenizer: Mapping[str, Any] | None) -> str | None:
-    """The split pattern, if the pre-tokenizer is exactly one isolating regular expression."""
-    if not pre_tokenizer or pre_tokenizer.get("type") != "Split":
-        return None
-    if pre_tokenizer.get("behavior") != "Isolated" or pre_tokenizer.get("invert"):
-        return None
-    return pre_tokenizer.get("pattern", {}).get("Regex")
+def _split_of(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str | None, bool]:
+    """The split pattern, if the pre-tokenizer is exactly one isolating regular expression; whether bytes are behind."""
+    first: Mapping[str, Any] = pre_tokenizer or {}
+    others: list[Mapping[str, Any]] = []
+    if first.get("type") == "Sequence":
+        first, *others = first["pretokenizers"] or [{}]
+    isolates = first.get("type") == "Split" and first.get("behavior") == "Isolated" and not first.get("invert")
+    in_bytes = [part.get("type") for part in others] == ["ByteLevel"]
+    more = any(part.get("use_regex") or part.get("add_prefix_space") for part in others)
+    if not isolates or more or len(others) > in_bytes:
+        return None, in_bytes
+    return first.get("pattern", {}).get("Regex"), in_bytes
 
 
-def _is_plain_bpe(model: Mapping[str, Any]) -> bool:
+def _is_plain_bpe(model: Mapping[str, Any], in_bytes: bool) -> bool:
     affixes = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
     odd = model.get("dropout") or model.get("ignore_merges") or affixes
-    return model.get("type") == "BPE" and bool(model.get("byte_fallback")) and not odd
+    return model.get("type") == "BPE" and (in_bytes or bool(model.get("byte_fallback"))) and not odd
 
 
 def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> np.ndarray:
     return np.fromiter(map(vocab.__getitem__, tokens), np.int64)
 
 
+def built_first(merges: Sequence[tuple[str, str]]) -> list[str]:
+    r"""The characters that the leading merges of a byte-level BPE build from their bytes, before all others, and ASCII.
+
+    Text can then start as these: merges that append bytes to the beginning of a character join no two characters.
+
+    >>> built_first([("Ñ", "ı"), ("a", "b"), ("Ð", "½")])[-3:]
+    ['~', '\x7f', 'я']
+    """
+    whole = [chr(code) for code in range(128)]
+    if len(set(merges)) < len(merges):
+        return whole  # the last rank of a pair counts
+    made = set(BYTE_CHARACTERS)
+    for left, right in merges:
+        begun, added = bytes_of(left), bytes_of(right)
+        appends = left in made and begun[0] >= 0xC2 and len(added) == 1 and added[0] & 0xC0 == 0x80
+        if not appends or right not in BYTE_OF:
+            break
+        made.add(left + right)
+        with contextlib.suppress(UnicodeDecodeError):
+            whole.append((begun + added).decode())
+    return whole
+
+
+def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_bytes: bool) -> np.ndarray:
+    """`BpeTables.characters`."""
+    ids = np.full(_CODE_POINTS, -1, np.int32)
+    if in_bytes:
+        known = ((character, vocab[to_byte_level(character)]) for character in built_first(merges))
+    else:
+        known = ((token, index) for token, index in vocab.items() if len(token) == 1)
+    for character, index in known:
+        ids[ord(character)] = index
+    return ids
+
+
 def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
     """Tables of a parsed tokenizer.json, or None when only the Rust code can be trusted with it.
 
-    Served: BPE without dropout, affixes or `ignore_merges`, with byte fallback and all 256 byte tokens, after an
-    isolating Split on `GPT4_PATTERN` or `WORD_PATTERN`. Normalizers and added tokens are the caller's business.
+    Served: BPE without dropout, affixes or `ignore_merges`, after an isolating Split on a pattern the scanner knows,
+    with byte fallback and all 256 byte tokens, or byte-level. Normalizers and added tokens are the caller's business.
     """
-    model, pattern = spec["model"], _pattern_of(spec["pre_tokenizer"])
+    model, (pattern, in_bytes) = spec["model"], _split_of(spec["pre_tokenizer"])
     kind = scanner_kind(pattern) if pattern is not None else None
-    if kind is None or not _is_plain_bpe(model):
+    if kind is None or not _is_plain_bpe(model, in_bytes):
         return None
     vocab: dict[str, int] = model["vocab"]
-    byte_ids = np.array([vocab.get(token, -1) for token in BYTE_TOKENS], np.int32)
-    if byte_ids.min() < 0:
+    byte_ids = np.array([vocab.get(token, -1) for token in (BYTE_CHARACTERS if in_bytes else BYTE_TOKENS)], np.int32)
+    if byte_ids.min() < 0 or max(vocab.values()) >> ID_BITS:
         return None
-    characters = np.full(_CODE_POINTS, -1, np.int32)
-    for token, index in vocab.items():
-        if len(token) == 1:
-            characters[ord(token)] = index
     merges = model["merges"]
     if merges and isinstance(merges[0], str):  # as older versions of tokenizers write them
         merges = [merge.split(" ") for merge in merges]
-    if max(vocab.values()) >> ID_BITS:
-        return None
+    merges = [(left, right) for left, right in merges]
     left, right = (list(side) for side in zip(*merges, strict=True)) if merges else ([], [])
     products = _ids(vocab, map(add, left, right)).astype(np.int32)
     table = merge_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]), products)
     classes = np.full(_DECODABLE, OTHER, np.uint8)
     classes[:_CODE_POINTS] = character_classes()
     classes.flags.writeable = False  # as `character_classes` is, or kernels would be compiled for both
-    return BpeTables(characters, byte_ids, table, classes, kind)
+    return BpeTables(_characters(vocab, merges, in_bytes), byte_ids, table, classes, kind)
 
 
 @njit

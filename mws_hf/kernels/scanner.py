@@ -1,4 +1,4 @@
-r"""The two known split patterns as a table-driven numba scanner over UTF-8 bytes; other patterns need `regex`.
+r"""Known split patterns as a table-driven numba scanner over UTF-8 bytes; other patterns need `regex`.
 
 One class byte per code point, taken from the Unicode tables of `tokenizers` (onig), so that pre-tokens equal those of
 the Rust backend also on the code points that only newer tables call letters. Stable interface for other kernels:
@@ -25,9 +25,10 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import cache_directory, njit
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, LLAMA3_PATTERN, WORD_PATTERN, literal_pattern
 
 GPT4_KIND, WORD_KIND = 0, 1
+_KINDS = {GPT4_PATTERN: GPT4_KIND, LLAMA3_PATTERN: GPT4_KIND, WORD_PATTERN: WORD_KIND}  # Llama 3's splits as GPT-4's
 # the order matters: "c >= SPACE" is \s, and MARK..QUOTE with NUMBER left out is [^\s\p{L}\p{N}]
 LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE = range(9)
 _PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
@@ -39,7 +40,7 @@ def scanner_kind(pattern: str) -> int | None:
     >>> scanner_kind(GPT4_PATTERN), scanner_kind(WORD_PATTERN), scanner_kind("[a-z]+|.")
     (0, 1, None)
     """
-    return {GPT4_PATTERN: GPT4_KIND, WORD_PATTERN: WORD_KIND}.get(pattern)
+    return _KINDS.get(literal_pattern(pattern))
 
 
 @lru_cache(maxsize=1)
@@ -244,8 +245,8 @@ def pretoken_ends(
     return ends[:found]
 
 
-def scan(text: str, pattern: str = WORD_PATTERN) -> list[str]:
-    """Cut `text` into pre-tokens with the scanner: the same as `mws_hf.pattern.split` for the two known patterns.
+def scan(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
+    """Cut `text` into pre-tokens with the scanner: the same as `mws_hf.pattern.split` for the patterns it knows.
 
     Raises:
         MwSError: another pattern.
@@ -255,7 +256,9 @@ def scan(text: str, pattern: str = WORD_PATTERN) -> list[str]:
     """
     kind = scanner_kind(pattern)
     if kind is None:
-        raise MwSError(f"the scanner knows GPT4_PATTERN and WORD_PATTERN, not {pattern!r}; use mws_hf.pattern.split")
+        raise MwSError(
+            f"the scanner knows the patterns words, gpt4 and llama3, not {pattern!r}; use mws_hf.pattern.split"
+        )
     raw = text.encode("utf-8")
     ends = pretoken_ends(np.frombuffer(raw, np.uint8), 0, len(raw), character_classes(), kind).tolist()
     return [raw[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]

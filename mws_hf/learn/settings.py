@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from mws_hf.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
@@ -97,6 +98,7 @@ class VocabularySettings:
     max_token_length: int | None = None
     types: bool = True
     composition: float | Literal["fill"] | None = None
+    alphabet: Alphabet | None = None
 
     def __post_init__(self) -> None:
         if self.vocab_size is not None and self.n_merges is not None:
@@ -105,6 +107,8 @@ class VocabularySettings:
             check_whole(name, getattr(self, name), 0)
         check_whole("max_token_length", self.max_token_length, 1)
         check_composition(self.composition)
+        if self.alphabet is not None:
+            check_alphabet_kind(self.alphabet)
         object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
         object.__setattr__(self, "initial_alphabet", check_alphabet(self.initial_alphabet))
 
@@ -112,6 +116,13 @@ class VocabularySettings:
 def criterion_of(settings: CriterionSettings) -> Literal["contextual", "classic"]:
     """The name of the criterion that settings belong to."""
     return "classic" if isinstance(settings, ClassicSettings) else "contextual"
+
+
+def alphabet_kind(settings: CriterionSettings, vocabulary: VocabularySettings) -> Alphabet:
+    """What the symbols below the merges are: as asked for, else characters for the classic criterion."""
+    if vocabulary.alphabet is not None:
+        return vocabulary.alphabet
+    return "characters" if isinstance(settings, ClassicSettings) else DEFAULT_ALPHABET
 
 
 def read_settings(arguments: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
@@ -163,6 +174,7 @@ def to_record(
     """The settings that decide about merges, flat, as `mws_hf.training_record` keeps them beside a tokenizer."""
     record: dict[str, Any] = {"criterion": criterion_of(settings), "pattern": pattern, "normalization": normalization}
     record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
+    record["alphabet"] = alphabet_kind(settings, vocabulary)
     if isinstance(settings, ContextualSettings):
         evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
         record["max_types"] = evidence.pop("max_types")
@@ -183,7 +195,9 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     True
     """
     names = ("criterion", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
-    settings, vocabulary = read_settings({name: record[name] for name in names if name in record})
+    arguments = {name: record[name] for name in names if name in record}
+    arguments["alphabet"] = record.get("alphabet", "characters")  # older records know of no other
+    settings, vocabulary = read_settings(arguments)
     evidence = (record.get("evidence") or {}).items()
     changed: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in evidence}
     if isinstance(settings, ContextualSettings):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.backend import BYTE_TOKENS, base_vocab
+from mws_hf.backend import BYTE_TOKENS, tokenizer_tables
+from mws_hf.byte_alphabet import character_merges
 from mws_hf.errors import MwSError
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.classic.coefficient import ClassicSettings
@@ -20,6 +21,7 @@ from mws_hf.learn.settings import (
     ContextualSettings,
     CriterionSettings,
     VocabularySettings,
+    alphabet_kind,
     criterion_of,
 )
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, count_points
@@ -96,11 +98,12 @@ def learn(
     words = CodePoints.of_counts(counts)
     alphabet = choose_alphabet(words, counts.counts, vocabulary.initial_alphabet, vocabulary.limit_alphabet)
     del words
-    base_vocab(vocabulary.special_tokens, alphabet)  # a special token that is a character is refused before learning
+    kind = alphabet_kind(settings, vocabulary)
+    tokenizer_tables(vocabulary.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
     composition: float | str | None = vocabulary.composition
     if composition is None:
         composition = 0 if isinstance(settings, ClassicSettings) else DEFAULT_COMPOSITION
-    budget = _merge_budget(settings, vocabulary, len(alphabet))
+    budget = _merge_budget(settings, vocabulary, alphabet)
     n_morphs = budget if isinstance(composition, str) else round(budget * (1 - composition))
     morphs, known, evidence = _learn_morphs(counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
     merges = morphs.merges
@@ -149,19 +152,24 @@ def _check_evidence(evidence: Evidence | None, settings: CriterionSettings) -> N
         raise MwSError("the evidence given was computed with other settings than those asked for; compute it again")
 
 
-def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, n_alphabet: int) -> int:
-    """How many merges the vocabulary has room for; a vocabulary too small for its base warns and gets none."""
+def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str]) -> int:
+    """How many merges the vocabulary has room for; a vocabulary too small for its base warns and gets none.
+
+    The base of a byte-level one holds, in place of the alphabet, what the merges of characters make.
+    """
     n_special = len(vocabulary.special_tokens)
     if vocabulary.n_merges is not None:
         # the published size test counts special tokens before they are appended (mws.md, Training)
         return vocabulary.n_merges + (n_special if isinstance(settings, ClassicSettings) else 0)
     wanted = DEFAULT_VOCAB_SIZE if vocabulary.vocab_size is None else vocabulary.vocab_size
+    in_bytes = alphabet_kind(settings, vocabulary) == "bytes"
+    n_alphabet = len(character_merges(alphabet) if in_bytes else alphabet)
     base = n_special + len(BYTE_TOKENS) + n_alphabet
     if wanted < base:
         logger.warning(
-            "vocab_size=%d is less than %d special tokens + %d byte tokens + %d characters = %d: no merges are "
+            "vocab_size=%d is less than %d special tokens + %d byte tokens + %d %s = %d: no merges are "
             "learnt; raise vocab_size, or set limit_alphabet",
-            wanted, n_special, len(BYTE_TOKENS), n_alphabet, base,
+            wanted, n_special, len(BYTE_TOKENS), n_alphabet, "parts of characters" if in_bytes else "characters", base,
         )  # fmt: skip
     return max(0, wanted - base)
 

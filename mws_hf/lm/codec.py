@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer, pre_tokenizers
+from tokenizers import Tokenizer
 
+from mws_hf.byte_alphabet import BYTE_OF
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import is_byte_token
 from mws_hf.tokenizer_file import load_backend
@@ -126,7 +127,7 @@ def raw_bytes(backend: Tokenizer) -> list[bytes]:
     decoder = spec.get("decoder") or {"type": None}
     decoders = {part["type"]: part for part in decoder.get("decoders", [decoder])}
     special = {token["id"] for token in spec["added_tokens"] if token["special"]}
-    byte_level = byte_level_alphabet() if "ByteLevel" in decoders else {}
+    byte_level = BYTE_OF if "ByteLevel" in decoders else {}
     fallback = "ByteFallback" in decoders or bool(spec["model"].get("byte_fallback"))
 
     def spelled(index: int) -> bytes:
@@ -140,19 +141,6 @@ def raw_bytes(backend: Tokenizer) -> list[bytes]:
         return _without_marks(token, decoders).encode()
 
     return [spelled(index) for index in range(max(backend.get_vocab().values(), default=-1) + 1)]
-
-
-def byte_level_alphabet() -> dict[str, int]:
-    """Character -> byte of GPT-2's byte-level alphabet (Radford et al. 2019): printable bytes are themselves.
-
-    >>> alphabet = byte_level_alphabet()
-    >>> alphabet["Ġ"], alphabet["a"], len(alphabet)
-    (32, 97, 256)
-    """
-    characters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    printable = {character: ord(character) for character in characters if ord(character) < 256}
-    others = sorted({*range(256)} - {*printable.values()})
-    return printable | dict(zip(characters[len(printable) :], others, strict=True))
 
 
 def _without_marks(token: str, decoders: dict[str, dict[str, Any]]) -> str:

@@ -1,0 +1,127 @@
+r"""The byte alphabet: each byte as a printable character (GPT-2's table), and merges of characters told in it.
+
+A byte-level tokenizer starts from the 256 bytes of UTF-8. Learning stays in characters; what is learnt is told in
+bytes here: first the merges that build every character of the alphabet from its bytes, then the learnt ones. A byte
+that starts a character never continues one, so the merges of characters never join two of them, and since they rank
+before all others, text in the alphabet is cut exactly as by the learnt merges. Nothing is learnt or built here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from mws_hf.errors import MwSError
+
+Alphabet = Literal["characters", "bytes"]
+ALPHABETS: tuple[Alphabet, ...] = ("characters", "bytes")
+
+DEFAULT_ALPHABET: Alphabet = "characters"
+"""What the symbols below the merges are, unless a training says so; the classic criterion keeps characters."""
+
+
+def _table() -> tuple[str, ...]:
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return tuple(chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256))
+
+
+BYTE_CHARACTERS = _table()
+"""The character that stands for each byte: printable Latin-1 for itself, the others from U+0100 on, in order."""
+
+BYTE_OF = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
+"""The byte that each of `BYTE_CHARACTERS` stands for."""
+
+
+def check_alphabet_kind(name: object) -> Alphabet:
+    """Return `name` if it is one of `ALPHABETS`.
+
+    Raises:
+        MwSError: it is not.
+    """
+    for known in ALPHABETS:
+        if name == known:
+            return known
+    raise MwSError(f"alphabet={name!r} is unknown; choose {' or '.join(map(repr, ALPHABETS))}")
+
+
+def to_byte_level(text: str) -> str:
+    """The text with a character for each of its bytes.
+
+    >>> to_byte_level(" он")
+    'ĠÐ¾Ð½'
+    """
+    return "".join([BYTE_CHARACTERS[byte] for byte in text.encode()])
+
+
+def bytes_of(token: str) -> bytes:
+    r"""The bytes a token of a byte-level tokenizer decodes to.
+
+    One with a character that stands for no byte, such as an added token with a space, is itself, as in `tokenizers`.
+
+    >>> bytes_of("ĠÐ¾").decode(), bytes_of("<|конец|>").decode(), bytes_of("é")
+    (' о', '<|конец|>', b'\xe9')
+    """
+    try:
+        return bytes([BYTE_OF[character] for character in token])
+    except KeyError:
+        return token.encode()
+
+
+def readable(token: str) -> str:
+    """A token of a byte-level tokenizer as people read it; bytes that are no whole character are told one by one.
+
+    >>> readable("ĠÐ¾Ð½"), readable("æ¼"), readable("<|pad|>")
+    (' он', '<0xE6><0xBC>', '<|pad|>')
+    """
+    text = bytes_of(token).decode("utf-8", "surrogateescape")
+    return "".join(f"<0x{ord(c) - 0xDC00:02X}>" if "\udc80" <= c <= "\udcff" else c for c in text)
+
+
+def character_merges(alphabet: Iterable[str]) -> list[tuple[str, str]]:
+    """The merges that build characters from their bytes, in the byte alphabet.
+
+    Characters come in the order of their code points, each as the chain of its bytes from left to right; a beginning
+    that several share is made once. ASCII characters are bytes and need none.
+
+    >>> character_merges("aя€")
+    [('Ñ', 'ı'), ('â', 'Ĥ'), ('âĤ', '¬')]
+    >>> [len(character_merges(characters)) for characters in ("я", "яю", "हि", "😀😁")]
+    [1, 2, 3, 4]
+    """
+    merges: dict[tuple[str, str], None] = {}
+    for character in sorted(set(alphabet)):
+        symbols = to_byte_level(character)
+        merges |= {(symbols[:end], symbols[end]): None for end in range(1, len(symbols))}
+    return list(merges)
+
+
+def byte_level_merges(alphabet: Iterable[str], merges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Merges of characters told in the byte alphabet, behind those that build the characters.
+
+    Args:
+        alphabet: the characters of the merges.
+        merges: (left, right) in rank order, parts before wholes and one derivation a token.
+
+    >>> byte_level_merges("он", [("о", "н")])
+    [('Ð', '½'), ('Ð', '¾'), ('Ð¾', 'Ð½')]
+    """
+    return character_merges(alphabet) + [(to_byte_level(left), to_byte_level(right)) for left, right in merges]
+
+
+def check_added_tokens(tokens: Sequence[str]) -> None:
+    """Check that tokens taken whole from text come out of a byte-level decoder as they went in.
+
+    Raises:
+        MwSError: one does not: all its characters stand for bytes, but some for others than their own.
+
+    >>> check_added_tokens(["<|endoftext|>", "<|конец|>", "<a b>"])
+    >>> check_added_tokens(["<|é|>"])
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: added token '<|é|>' would decode to '<|<0xE9>|>' in a byte-level tokenizer; keep to ASCII
+    """
+    for token in tokens:
+        if bytes_of(token) != token.encode():
+            found = readable(token)
+            raise MwSError(f"added token {token!r} would decode to {found!r} in a byte-level tokenizer; keep to ASCII")

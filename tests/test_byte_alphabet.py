@@ -1,0 +1,247 @@
+"""Byte-level tokenizers against those of characters with the same merges, and what training them promises."""
+
+import json
+import logging
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, pre_tokenizers
+
+from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
+from mws_hf.backend import build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
+from mws_hf.byte_alphabet import (
+    BYTE_CHARACTERS,
+    BYTE_OF,
+    byte_level_merges,
+    bytes_of,
+    character_merges,
+    readable,
+    to_byte_level,
+)
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.explain import Tracer
+from mws_hf.learn.settings import from_record
+from mws_hf.lm.codec import raw_bytes
+from mws_hf.notebook import export_notebook
+from mws_hf.pattern import NAMED_PATTERNS
+from mws_hf.tokenizer_file import read_tokenizer
+from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
+
+scalars = st.characters(exclude_categories=["Cs"])  # unassigned ones, noncharacters and private use among them
+ODD = st.sampled_from("aя漢😀👍🏽\u200d\u0301\u0906\u0939\u093f\ufeff\ufffd\u0378\U000e0fff\uffff\U0010ffff '\n€é")
+LINES = ["читать читал читала читали писать писал писала писали 漢字 😀 don't stop"] * 3
+
+
+@given(st.sets(st.one_of(scalars, ODD), max_size=30))
+def test_merges_build_every_character_and_never_join_two(alphabet):
+    merges = character_merges(alphabet)
+    made = [left + right for left, right in merges]
+    assert len(set(made)) == len(made)
+    for place, (left, right) in enumerate(merges):
+        assert bytes_of(left)[0] >= 0xC2  # starts a character of several bytes
+        assert len(right) == 1 and bytes_of(right)[0] & 0xC0 == 0x80  # goes on with it
+        assert len(left) == 1 or left in made[:place]
+    assert {to_byte_level(c) for c in alphabet if not c.isascii()} <= set(made)
+
+
+def test_the_table_is_that_of_tokenizers():
+    assert set(BYTE_CHARACTERS) == set(pre_tokenizers.ByteLevel.alphabet())
+    text = "".join(map(chr, range(0x2000)))
+    pieces = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(text)
+    assert "".join(piece for piece, _ in pieces) == to_byte_level(text)
+    assert bytes(BYTE_OF[c] for c in BYTE_CHARACTERS) == bytes(range(256))
+
+
+@st.composite
+def tables(draw):
+    """An alphabet, merges as any of our learners gives them, and text in and around the alphabet."""
+    alphabet = draw(st.lists(st.one_of(ODD, scalars), min_size=1, max_size=12, unique=True))
+    tokens, merges = list(alphabet), []
+    for _ in range(draw(st.integers(0, 15))):
+        left, right = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
+        if left + right not in tokens:
+            merges.append((left, right))
+            tokens.append(left + right)
+    inside = draw(st.text(st.sampled_from(alphabet), max_size=30))
+    around = draw(st.lists(st.one_of(st.sampled_from(tokens), ODD, scalars), max_size=20).map("".join))
+    return alphabet, merges, inside, around
+
+
+@given(tables(), st.sampled_from([r"[\s\S]+", *NAMED_PATTERNS]))
+@settings(max_examples=500, deadline=None)
+def test_text_is_cut_as_by_the_same_merges_of_characters(case, pattern):
+    alphabet, merges, inside, around = case
+    characters, in_bytes = (
+        build_backend(*tokenizer_tables([], alphabet, merges, kind), pattern) for kind in ("characters", "bytes")
+    )
+    assert [readable(token) for token in in_bytes.encode(inside).tokens] == characters.encode(inside).tokens
+    assert in_bytes.encode(inside).offsets == characters.encode(inside).offsets
+    for text in (inside, around, inside + around + inside):
+        assert in_bytes.decode(in_bytes.encode(text).ids, skip_special_tokens=False) == text
+        cuts = [cuts_within(each.encode(text).offsets, 0, len(text)) for each in (characters, in_bytes)]
+        assert cuts[0] == cuts[1]  # outside the alphabet too: a character of several tokens is one there
+
+
+@pytest.mark.slow
+def test_every_scalar_value_survives_beside_learnt_characters():
+    backend = (
+        MwSTrainer(alphabet="bytes", n_merges=50, show_progress=False).train_from_iterator(LINES).backend_tokenizer
+    )
+    values = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    texts = ["".join(f"{c}и{c} " for c in values[start : start + 4000]) for start in range(0, len(values), 4000)]
+    found = [encoding.ids for encoding in backend.encode_batch(texts)]
+    assert backend.decode_batch(found, skip_special_tokens=False) == texts
+
+
+@pytest.fixture(scope="module", params=["contextual", "classic"])
+def pair(request):
+    """The same training in characters and in bytes."""
+    options = {"criterion": request.param, "n_merges": 40, "show_progress": False}
+    return [MwSTrainer(alphabet=kind, **options).train_from_iterator(LINES) for kind in ("characters", "bytes")]
+
+
+def test_n_merges_counts_the_merges_of_the_criterion(pair):
+    merges = [tables_of(each.backend_tokenizer)[1] for each in pair]
+    assert merges[0] and merges[1] == byte_level_merges("".join(LINES), merges[0])
+
+
+def test_layout_is_specials_bytes_products_and_ascii_costs_nothing(pair):
+    vocab, merges = tables_of(pair[1].backend_tokenizer)
+    order = sorted(vocab, key=lambda token: vocab[token])
+    assert order == ["<|endoftext|>", "<|pad|>", *BYTE_CHARACTERS, *(left + right for left, right in merges)]
+
+
+def test_vocab_size_counts_everything():
+    for size in (286, 290, 300):
+        tokenizer = MwSTrainer(alphabet="bytes", vocab_size=size, show_progress=False).train_from_iterator(LINES)
+        assert len(tokenizer) == tokenizer.vocab_size == size
+
+
+def test_a_vocabulary_too_small_for_the_alphabet_keeps_it_and_says_so(caplog):
+    with caplog.at_level(logging.WARNING):
+        tokenizer = MwSTrainer(alphabet="bytes", vocab_size=260, show_progress=False).train_from_iterator(["кот кита"])
+    assert "2 special tokens + 256 byte tokens + 5 parts of characters" in caplog.text
+    assert [readable(token) for token in tokenizer.tokenize("кот")] == ["к", "о", "т"]
+
+
+def test_limits_of_alphabet_and_length_mean_the_same_in_bytes():
+    options = {"limit_alphabet": 8, "initial_alphabet": "ж漢", "max_token_length": 4, "normalization": "nfc"}
+    options |= {"n_merges": 60, "show_progress": False}
+    plain, in_bytes = (
+        MwSTrainer(alphabet=kind, **options).train_from_iterator(["и\u0306од " * 3, *LINES])
+        for kind in ("characters", "bytes")
+    )
+    assert [readable(t) for t in in_bytes.tokenize("漢ж")] == plain.tokenize("漢ж") == ["漢", "ж"]
+    ordinary = set(in_bytes.get_vocab()) - set(in_bytes.all_special_tokens)
+    assert max(len(bytes_of(token).decode(errors="replace")) for token in ordinary) == 4
+    words = ["читать", "писали", "йод", "и\u0306од", "字😀", "don't"]
+    for word in words:
+        found = [each(word, return_offsets_mapping=True)["offset_mapping"] for each in (plain, in_bytes)]
+        assert cuts_within(found[0], 0, 9) == cuts_within(found[1], 0, 9)
+
+
+def test_settings_say_which_alphabet_and_old_records_mean_characters():
+    assert MwSTrainer().alphabet == MwSTrainer(criterion="classic").alphabet == "characters"
+    record = MwSTrainer(alphabet="bytes").record
+    assert from_record(record)[1].alphabet == "bytes"
+    del record["alphabet"]
+    assert from_record(record)[1].alphabet == "characters"
+    with pytest.raises(MwSError, match="choose 'characters' or 'bytes'"):
+        MwSTrainer(alphabet="utf-16")
+
+
+@pytest.mark.parametrize("token", ["<|é|>", "Ġ", "Ð", "naïve"])
+def test_added_tokens_that_would_decode_to_something_else_are_refused(token):
+    with pytest.raises(MwSError, match="would decode to"):
+        MwSTrainer(alphabet="bytes", special_tokens=["<s>", token])
+    for make in (small_fast, small_slow):
+        tokenizer = make(alphabet="bytes")
+        with pytest.raises(MwSError, match="would decode to"):
+            tokenizer.add_tokens([token])
+        tokenizer.add_tokens(["<|имя|>", "<a b>"])
+        assert tokenizer.decode(tokenizer.encode("é<|имя|><a b>Ġ")) == "é<|имя|><a b>Ġ"
+        assert make().add_tokens([token]) == 1  # no matter among characters
+
+
+def test_a_special_token_that_is_a_byte_is_refused_before_learning():
+    with pytest.raises(MwSError, match="also an ordinary token"):
+        MwSTrainer(alphabet="bytes", special_tokens=["~"], show_progress=False).train_from_iterator(["кот"])
+
+
+@pytest.mark.parametrize("criterion", ["contextual", "classic"])
+def test_retraining_keeps_the_bytes(criterion):
+    old = small_fast(pattern="llama3", alphabet="bytes", normalization="nfc")
+    new = old.train_new_from_iterator(
+        LINES, 330, criterion=criterion, new_special_tokens=["<|bot|>"], show_progress=False
+    )
+    assert is_byte_level(new.backend_tokenizer) and pattern_of(new.backend_tokenizer) == NAMED_PATTERNS["llama3"]
+    assert new.convert_ids_to_tokens(range(4, 260)) == list(BYTE_CHARACTERS)
+    assert {"<|endoftext|>", "<|pad|>", "<|user|>", "<|bot|>"} == set(new.all_special_tokens)
+    assert 290 < len(new) <= 330
+    assert new.decode(new.encode("Он 漢 😀 ж")) == "Он 漢 😀 ж"
+    with pytest.raises(MwSError, match="retraining keeps it"):
+        old.train_new_from_iterator(LINES, 330, alphabet="characters", show_progress=False)
+
+
+def test_without_the_plug_in_retraining_stays_lossless(tmp_path):
+    """The stock class learns frequency BPE; of byte-level tokenizers it keeps all bytes, so nothing is lost."""
+    from transformers import AutoTokenizer
+
+    small_fast(alphabet="bytes").save_pretrained(tmp_path)
+    new = AutoTokenizer.from_pretrained(tmp_path).train_new_from_iterator(["кот"], 300)
+    assert new.decode(new.encode("Он 漢 😀")) == "Он 漢 😀"
+
+
+def test_saved_file_is_stock_and_names_no_fallback(tmp_path):
+    small_fast(alphabet="bytes").save_pretrained(tmp_path)
+    spec = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    assert not spec["model"]["byte_fallback"] and spec["decoder"]["type"] == "ByteLevel"
+    split, in_bytes = spec["pre_tokenizer"]["pretokenizers"]
+    assert (split["type"], in_bytes["type"]) == ("Split", "ByteLevel")
+    assert not in_bytes["add_prefix_space"] and not in_bytes["use_regex"]
+
+
+@pytest.mark.parametrize("text", ADVERSARIAL, ids=range(len(ADVERSARIAL)))
+def test_explanations_are_in_text(text):
+    plain, in_bytes = (Tracer(small_fast(alphabet=kind).backend_tokenizer) for kind in ("characters", "bytes"))
+    if "<|endoftext|>" in text:
+        return
+    for expected, found in zip(plain(text), in_bytes(text), strict=True):
+        assert (found.text, found.pieces) == (expected.text, expected.pieces)
+        assert [(step.left, step.right) for step in found.steps] == [(step.left, step.right) for step in expected.steps]
+    assert "".join(piece for each in in_bytes(text) for piece in each.pieces) == text
+
+
+def test_words_are_segmented_alike_by_every_class():
+    words = ["перечитать", "漢字", "a漢b", "п'ять", "😀😀", "и\u0306"]
+    expected = segment_words(small_fast(), words)
+    for source in (small_fast(alphabet="bytes"), small_slow(alphabet="bytes")):
+        assert segment_words(source, words) == expected
+
+
+def test_raw_bytes_of_every_id():
+    backend = small_fast(alphabet="bytes").backend_tokenizer
+    pieces = raw_bytes(backend)
+    backend.encode_special_tokens = True
+    for text in ADVERSARIAL:
+        assert b"".join(pieces[i] for i in backend.encode(text).ids) == text.encode()
+
+
+def test_the_notebook_keeps_characters(tmp_path):
+    for make in (small_fast, small_slow):
+        with pytest.raises(MwSError, match="byte-level; train it with alphabet='characters'"):
+            export_notebook(make(alphabet="bytes"), tmp_path / "out")
+
+
+def test_slow_class_reads_any_byte_level_file_of_the_shape(tmp_path):
+    """Merges need not build characters first: the classes read what other trainers write."""
+    backend = build_backend({c: i for i, c in enumerate(BYTE_CHARACTERS)} | {"ÐÐ": 256}, [("Ð", "Ð")])
+    backend.save(str(tmp_path / "tokenizer.json"))
+    slow, fast = (kind.from_pretrained(tmp_path) for kind in (MwSTokenizer, MwSTokenizerFast))
+    for text in ADVERSARIAL:
+        assert slow.encode(text) == fast.encode(text) == read_tokenizer(tmp_path / "tokenizer.json").encode(text).ids
+    assert isinstance(fast.backend_tokenizer, Tokenizer) and isinstance(
+        fast.backend_tokenizer.decoder, decoders.ByteLevel
+    )

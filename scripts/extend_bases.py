@@ -45,7 +45,13 @@ def byte_fallback(texts: Iterable[str], size: int) -> Tokenizer:
     )
     learner.train_from_iterator(texts, trainer)
     spec = json.loads(learner.to_str())
-    spec["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+    # as Gemma's: it never finds a space
+    spec["pre_tokenizer"] = {
+        "type": "Split",
+        "pattern": {"String": " "},
+        "behavior": "MergedWithPrevious",
+        "invert": False,
+    }
     spec["added_tokens"] = [token for token in spec["added_tokens"] if token["content"] in special]
     replace = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
     spec["decoder"] = {"type": "Sequence", "decoders": [replace, {"type": "ByteFallback"}, {"type": "Fuse"}]}

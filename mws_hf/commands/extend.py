@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +38,9 @@ def extend(
     composition: Annotated[
         float, typer.Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
     ] = 0.5,
-    crossing_penalty: Annotated[float, typer.Option(help="Price of merging across a boundary; higher cuts finer.")] = 16,
+    crossing_penalty: Annotated[
+        float, typer.Option(help="Price of merging across a boundary; higher cuts finer.")
+    ] = 16,
     burial_cost: Annotated[float, typer.Option(help="Price of a boundary hidden by a frequent stem or word.")] = 1,
     min_saving: Annotated[int, typer.Option(help="Occurrences that a new token must save at least.", min=0)] = 2,
     replace: Annotated[
@@ -101,12 +104,12 @@ def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:
     texts = [name for name in files if not is_counts_file(name)]
     check_files(texts, **asdict(reading))
     if replace and (len(texts) < len(files) or STDIN in files):
-        raise MwSError("--replace reads the texts twice to see which tokens they use; give files of text, not counts or '-'")
+        raise MwSError(
+            "--replace reads the texts twice to see which tokens they use; give files of text, not counts or '-'"
+        )
 
 
-def _count(
-    corpus: list[str], reading: Reading, workers: int | None, quiet: bool
-) -> tuple[WordCounts, list[str]]:
+def _count(corpus: list[str], reading: Reading, workers: int | None, quiet: bool) -> tuple[WordCounts, list[str]]:
     """Words of the corpus, and the lines held out of them."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts, is_counts_file
@@ -138,11 +141,9 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
 
 
 def _changes(extension: Any, held_out: list[str], also: list[str], reading: Reading) -> dict[str, Any]:
-    from itertools import islice
+    from tokenizers import Tokenizer
 
     from mws_hf.extend.report import measure_change
-
-    from tokenizers import Tokenizer
 
     before = Tokenizer.from_str(json.dumps(extension.base.spec))
     texts = {"held out": held_out}

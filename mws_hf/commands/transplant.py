@@ -16,7 +16,7 @@ from mws_hf.errors import MwSError
 
 
 def transplant(
-    model: Annotated[str, typer.Argument(help="Directory of a pretrained causal model with its tokenizer, or a Hub name.")],
+    model: Annotated[str, typer.Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
     tokenizer: Annotated[str, typer.Argument(help="Directory of the new tokenizer, or a Hub name.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model directory to write.")],
     method: Annotated[str, typer.Option(help="mean of the old pieces, or focus.")] = "mean",

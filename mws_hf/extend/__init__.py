@@ -1,1 +1,1 @@
-"""New merges behind those of a pretrained BPE tokenizer: read it, learn on its own cuts, append. No model is touched."""
+"""New merges behind those of a pretrained BPE tokenizer: read, learn on its own cuts, append. It touches no model."""

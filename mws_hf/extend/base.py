@@ -17,9 +17,9 @@ from typing import Any
 
 from tokenizers import Tokenizer, models
 
+from mws_hf.byte_alphabet import BYTE_CHARACTERS, bytes_of, to_byte_level
 from mws_hf.errors import MwSError
 from mws_hf.special import BYTE_TOKENS
-from mws_hf.extend.alphabet import BYTE_CHARACTERS, BYTE_OF
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,9 @@ class Base:
         """
         if not isinstance(tokenizer.model, models.BPE):
             kind = type(tokenizer.model).__name__
-            raise MwSError(f"{name}: its model is {kind}, not BPE; only byte-level or byte-fallback BPE can be extended")
+            raise MwSError(
+                f"{name}: its model is {kind}, not BPE; only byte-level or byte-fallback BPE can be extended"
+            )
         spec = json.loads(tokenizer.to_str()) if spec is None else spec
         model = spec["model"]
         for part in ("continuing_subword_prefix", "end_of_word_suffix"):
@@ -93,18 +95,12 @@ class Base:
         return {token: number for number, token in sorted(kept)}
 
     def spell(self, text: str) -> str:
-        """A text as the symbols it starts from.
-
-        >>> BYTE_OF["Ġ"]
-        32
-        """
-        return "".join([BYTE_CHARACTERS[b] for b in text.encode()]) if self.byte_level else text.replace(" ", self.mark)
+        """A text as the symbols it starts from."""
+        return to_byte_level(text) if self.byte_level else text.replace(" ", self.mark)
 
     def read(self, spelled: str) -> str:
         """The text of symbols; parts of characters are replaced by U+FFFD."""
-        if not self.byte_level:
-            return spelled.replace(self.mark, " ")
-        return bytes(BYTE_OF.get(character, 0xFF) for character in spelled).decode("utf-8", "replace")
+        return bytes_of(spelled).decode("utf-8", "replace") if self.byte_level else spelled.replace(self.mark, " ")
 
     def pipeline(self, more: Iterable[str] = ()) -> Tokenizer:
         """The base on its own words: no added tokens, nothing put before a text; `more` symbols in its vocabulary."""

@@ -1,4 +1,4 @@
-"""What an extension changes in running text: tokens per word, bytes per token, words cut otherwise. It learns nothing."""
+"""What an extension changes in running text: tokens a word, bytes a token, words cut otherwise. It learns nothing."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Extension:
         symbols = self.learned.symbols[:n_tokens]
         merges = self.learned.merges[: n_tokens - len(symbols)]
         learned = LearnedTokens(symbols, merges, self.learned.found, self.learned.n_types)
-        return _appended(self.base, learned, self.retired)
+        return append_tokens(self.base, learned, self.retired)
 
     def save(self, directory: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> list[str]:
         """Write a tokenizer directory, atomically.
@@ -108,9 +108,9 @@ def extend(
     base = read_base(tokenizer) if isinstance(tokenizer, str | os.PathLike) else open_base(tokenizer)
     learned = learn_tokens(base, counts, n_tokens, ExtensionSettings(**settings), show_progress=show_progress)
     if replace is None:
-        return _appended(base, learned, Retirement({}, base.merges, []))
+        return append_tokens(base, learned, Retirement({}, base.merges, []))
     parts = {base.vocab[part] for pair in learned.merges for part in pair if part in base.vocab}
-    return _appended(base, learned, retire(base, used_ids(base, replace) | parts, len(learned.tokens)))
+    return append_tokens(base, learned, retire(base, used_ids(base, replace) | parts, len(learned.tokens)))
 
 
 def read_base(source: str | os.PathLike[str]) -> Base:
@@ -121,13 +121,14 @@ def read_base(source: str | os.PathLike[str]) -> Base:
         return Base.of(read_tokenizer(file), str(source), spec)
 
 
-def _appended(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:
+def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:
     """The base with the tokens learnt, less those retired; checked id by id."""
     free = list(retired.tokens.values())
     numbers = [*free, *range(base.next_id, base.next_id + max(0, len(learned.tokens) - len(free)))]
     ids = dict(zip(learned.tokens, numbers, strict=False))
     # added tokens get the size of the vocabulary as their id unless they are in it, which new tokens would change
-    vocab = {**base.spec["model"]["vocab"], **{token: base.vocab[token] for token in base.added}, **ids}
+    behind = {token["content"]: token["id"] for token in base.spec["added_tokens"]}
+    vocab = {**base.spec["model"]["vocab"], **behind, **ids}
     vocab = {token: number for token, number in vocab.items() if token not in retired.tokens}
     if retired.tokens:
         vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))

@@ -114,11 +114,11 @@ def learn_tokens(
         raise MwSError("no words to learn from; give text with at least one word of letters")
     evidence = collect_evidence(forms, settings.evidence) if settings.composition < 1 else None
     n_forms = len(forms.counts)
-    symbols = [] if base.byte_level else _missing_characters(base, forms, n_tokens // CHARACTER_SHARE, settings)
+    symbols = [] if base.byte_level else missing_characters(base, forms, n_tokens // CHARACTER_SHARE, settings)
     forms = with_lower_case(forms) if evidence is not None else forms
     counted = np.where(np.arange(len(forms.counts)) < n_forms, forms.counts, 0)
     cut = cut_words(base, forms.spelled_forms, counted, symbols)
-    learner = _Learner(cut, counted[cut.chosen], settings, show_progress)
+    learner = Learner(cut, counted[cut.chosen], settings, show_progress)
     left = n_tokens - len(symbols)
     characters = learner.characters(left // CHARACTER_SHARE)
     spaces = learner.spaces((left - characters) // SPACE_SHARE)
@@ -131,7 +131,7 @@ def learn_tokens(
     return LearnedTokens(symbols, learner.merges, found, n_forms)
 
 
-def _missing_characters(base: Base, forms: Forms, most: int, settings: ExtensionSettings) -> list[str]:
+def missing_characters(base: Base, forms: Forms, most: int, settings: ExtensionSettings) -> list[str]:
     """Characters of the words that the base spells in bytes, those that save most first."""
     counts = count_points(forms.spelled_forms, forms.counts)
     points = np.nonzero(counts)[0]
@@ -141,7 +141,7 @@ def _missing_characters(base: Base, forms: Forms, most: int, settings: Extension
     return [character for character in map(chr, worth.tolist()) if base.spell(character) not in base.vocab][:most]
 
 
-class _Learner:
+class Learner:
     """The steps, each of which moves the words on and appends its merges."""
 
     def __init__(self, cut: CutWords, counts: Longs, settings: ExtensionSettings, show_progress: bool) -> None:

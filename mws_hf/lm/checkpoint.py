@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import torch
 import transformers
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
@@ -173,8 +173,11 @@ def _header(file: Path) -> dict[str, Any]:
 
 
 def _read_tensor(file: Path, name: str) -> torch.Tensor:
-    with safe_open(file, framework="pt") as tensors:
-        return tensors.get_tensor(name)
+    try:
+        with safe_open(file, framework="pt") as tensors:
+            return tensors.get_tensor(name)
+    except (OSError, SafetensorError) as error:
+        raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
 
 
 def _fitted(matrix: torch.Tensor, mixtures: list[Any]) -> torch.Tensor:

@@ -1,6 +1,6 @@
 """What an extension brings: length and boundary F1 of a base, of ours, and of frequency BPE appended the same way.
 
-    python scripts/extend.py --data ../shared/data --work out/extend [--add 8000] [--languages rus tur] [--bases byte-level]
+    python scripts/extend.py --data ../shared/data --work out/extend [--languages rus tur] [--bases byte-level]
 
 Bases are stand-ins (`extend_bases`): English text and Python code, none of the language added. Each 50th line is held
 out for lengths; gold is read to score alone. "Frequency" is the same way of appending with composition 1 and burial
@@ -144,8 +144,8 @@ def write(rows: list[dict[str, Any]]) -> None:
     """Save the rows and show them as a table."""
     (RESULTS / "extend.json").write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     table = markdown_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])
-    text = f"# Extending pretrained tokenizers\n\n{(__doc__ or '').partition('Bases are')[2]}\n{table}\n"
-    (RESULTS / "extend.md").write_text(text.replace("\n\n stand-ins", "\n\nBases are stand-ins"), encoding="utf-8")
+    about = "Bases are" + (__doc__ or "").partition("Bases are")[2]
+    (RESULTS / "extend.md").write_text(f"# Extending pretrained tokenizers\n\n{about}\n{table}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

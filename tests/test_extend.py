@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 from functools import cache
 from itertools import product
 
@@ -23,6 +26,7 @@ from mws_hf.extend.replacement import Retirement
 from mws_hf.extend.report import measure_change
 from mws_hf.extend.words import collect_base_forms, cut_words
 from mws_hf.special import BYTE_TOKENS
+from tests.fake_hub import running_hub
 from tests.small_bases import (
     BASES,
     ENDINGS,
@@ -392,3 +396,28 @@ def test_the_command_refuses_in_one_line(folder):
         assert not (folder / "x").exists()
     done = mws("extend", folder / "base", folder / "ru.txt", "--add", 20, "-o", folder / "base")
     assert done.returncode == 2 and "written over" in done.stderr
+
+
+def test_the_base_may_be_a_hub_name(folder, tmp_path):
+    with running_hub() as hub:
+        hub.repositories["user/base"] = {file.name: file.read_bytes() for file in (folder / "base").iterdir()}
+        environment = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
+        environment |= {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
+        code = "from mws_hf.cli import main; main()"
+        arguments = ["extend", "user/base", folder / "ru.txt", "--add", 20, "--quiet", "-o", tmp_path / "out"]
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        command[command.index("user/base")] = "user/absent"
+        absent = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+    assert absent.returncode == 2 and absent.stderr.count("\n") == 1 and "user/absent" in absent.stderr
+    local = extend(folder / "base", read_base_counts(folder), 20)
+    assert read_base(tmp_path / "out").vocab.keys() == local.tokenizer.get_vocab().keys()
+    config = "tokenizer_config.json"
+    assert (tmp_path / "out" / config).read_bytes() == (folder / "base" / config).read_bytes()
+
+
+def read_base_counts(folder):
+    """Words of the corpus as the command counts them: without the lines it holds out."""
+    lines = (folder / "ru.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    return count_documents([line for number, line in enumerate(lines, 1) if number % 50], workers=1)

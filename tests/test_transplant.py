@@ -268,9 +268,10 @@ def test_a_damaged_shard_is_named_and_nothing_is_written(folder, tmp_path):
 def test_the_example_runs_and_the_extended_model_is_ahead(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "scripts"))
     from extend_example import run
+
     from tests.small_language import sentences
 
-    found = run(ENGLISH * 20, sentences(600), tmp_path, size=400, add=100, first=60, steps=60, width=32)
+    found = run(ENGLISH * 10, sentences(400), tmp_path, size=400, add=100, first=20, steps=30, width=16)
     before, after, unextended, extended = (each["Russian"] for each in found.values())
     assert extended < after and unextended < before
     assert extended < unextended

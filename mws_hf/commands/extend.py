@@ -73,11 +73,11 @@ def extend(
     from mws_hf.extend.extension import read_base
     from mws_hf.extend.report import facts, told
 
-    read_base(base)  # whatever is wrong with it is told before anything is counted
+    opened = read_base(base)  # whatever is wrong with it is told before anything is counted
     with output_lock(output):
         counts, held_out = _count(corpus, reading, workers, quiet)
         extension = run(
-            base, counts, add,
+            opened, counts, add,
             composition=composition, crossing_penalty=crossing_penalty, burial_cost=burial_cost, min_saving=min_saving,
             replace=_documents([*corpus, *also], reading) if replace else None, show_progress=not quiet,
         )  # fmt: skip

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import json
 import logging
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,14 +69,14 @@ class Base:
         byte_level = _is_byte_level(spec)
         if not byte_level and not (model.get("byte_fallback") and vocab.keys() >= set(BYTE_TOKENS)):
             raise MwSError(f"{name}: a BPE neither byte-level nor with byte fallback; unknown characters would be lost")
-        for token in spec["added_tokens"]:
+        for token in spec.get("added_tokens", []):
             if vocab[token["content"]] != token["id"]:
                 raise MwSError(
                     f"{name}: added token {token['content']!r} says id {token['id']} but gets "
                     f"{vocab[token['content']]}; save the tokenizer again with transformers"
                 )
         mark = BYTE_CHARACTERS[0x20] if byte_level else _space_mark(spec)
-        added = frozenset(token["content"] for token in spec["added_tokens"])
+        added = frozenset(token["content"] for token in spec.get("added_tokens", []))
         merges = [_pair(merge) for merge in model["merges"]]
         _warn_of_odd_merges(merges, name)
         return cls(spec, byte_level, mark, vocab, added, merges)
@@ -108,17 +107,19 @@ class Base:
         model = dict(self.spec["model"])
         model |= {"dropout": None, "vocab": {**model["vocab"], **{c: self.next_id + i for i, c in enumerate(more)}}}
         spec |= {"model": model, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-        spec["normalizer"] = _without_prefix(spec["normalizer"])
-        spec["pre_tokenizer"] = _without_prefix(spec["pre_tokenizer"])
+        spec["normalizer"] = _without_prefix(spec.get("normalizer"))
+        spec["pre_tokenizer"] = _without_prefix(spec.get("pre_tokenizer"))
         return Tokenizer.from_str(json.dumps(spec))
 
 
-def open_base(source: str | os.PathLike[str] | Tokenizer | Any) -> Base:
-    """The base in a `tokenizers.Tokenizer` or a fast tokenizer of transformers; for files see `files.fetch`.
+def open_base(source: Base | Tokenizer | Any) -> Base:
+    """The base in a `tokenizers.Tokenizer` or a fast tokenizer of transformers; one that is open already stays.
 
     Raises:
         MwSError: a slow tokenizer, or one that cannot be extended.
     """
+    if isinstance(source, Base):
+        return source
     backend = getattr(source, "backend_tokenizer", source)
     if not isinstance(backend, Tokenizer):
         raise MwSError(f"{type(source).__name__} has no tokenizer.json; load it with AutoTokenizer from one that has")
@@ -137,11 +138,11 @@ def _parts(component: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
 
 def _is_byte_level(spec: Mapping[str, Any]) -> bool:
     places = ("decoder", "pre_tokenizer", "normalizer")
-    return any(part["type"] == "ByteLevel" for place in places for part in _parts(spec[place]))
+    return any(part["type"] == "ByteLevel" for place in places for part in _parts(spec.get(place)))
 
 
 def _space_mark(spec: Mapping[str, Any]) -> str:
-    for part in [*_parts(spec["normalizer"]), *_parts(spec["pre_tokenizer"])]:
+    for part in [*_parts(spec.get("normalizer")), *_parts(spec.get("pre_tokenizer"))]:
         if part["type"] == "Metaspace":
             return str(part["replacement"])
         if part["type"] == "Replace" and part["pattern"].get("String") == " ":

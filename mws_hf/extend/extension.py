@@ -84,7 +84,7 @@ def extend(
 
     Args:
         tokenizer: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
-            tokenizer of transformers; its model a BPE, byte-level or with byte fallback.
+            tokenizer of transformers; its model a BPE, byte-level or with byte fallback. Also one open as `Base`.
         counts: words of the new language and how often each occurs, by any pattern.
         n_tokens: how many tokens to add; fewer where the corpus has no more to give.
         replace: texts whose tokens must stay; ids of other tokens are given to new ones. None retires nothing.
@@ -127,7 +127,7 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Ex
     numbers = [*free, *range(base.next_id, base.next_id + max(0, len(learned.tokens) - len(free)))]
     ids = dict(zip(learned.tokens, numbers, strict=False))
     # added tokens get the size of the vocabulary as their id unless they are in it, which new tokens would change
-    behind = {token["content"]: token["id"] for token in base.spec["added_tokens"]}
+    behind = {token["content"]: token["id"] for token in base.spec.get("added_tokens", [])}
     vocab = {**base.spec["model"]["vocab"], **behind, **ids}
     vocab = {token: number for token, number in vocab.items() if token not in retired.tokens}
     if retired.tokens:

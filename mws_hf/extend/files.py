@@ -50,7 +50,7 @@ def _download(name: str, folder: Path, local_only: bool) -> None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    for file in (TOKENIZER_FILE, *KEPT, *LEFT_BEHIND[:3]):
+    for file in (TOKENIZER_FILE, *KEPT):
         try:
             shutil.copyfile(hf_hub_download(name, file, local_files_only=local_only), folder / file)
         except LocalEntryNotFoundError as error:
@@ -60,7 +60,7 @@ def _download(name: str, folder: Path, local_only: bool) -> None:
             if file == TOKENIZER_FILE:
                 raise MissingTokenizerError(f"{name}: that repository holds no {TOKENIZER_FILE}") from error
         except Exception as error:  # requests, httpx or the Hub's own, by version
-            raise MissingTokenizerError(f"{name}: the Hub gives no {file} ({error})") from error
+            raise MissingTokenizerError(f"{name}: the Hub gives no {file} ({str(error).splitlines()[0]})") from error
 
 
 def write_directory(directory: Path, source: Path | None, spec: dict[str, Any]) -> list[str]:

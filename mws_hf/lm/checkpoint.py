@@ -103,7 +103,7 @@ def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
         with torch.device("meta"):
             model = kind.from_config(config) if kind is transformers.AutoModelForCausalLM else kind(config)
     except Exception as error:  # whatever its parts raise
-        raise MwSError(f"{directory}: not a model transformers can make ({type(error).__name__}: {error})") from error
+        raise MwSError(f"{directory}: not a model transformers can make ({_brief(error)})") from error
     given, made = model.get_input_embeddings(), model.get_output_embeddings()
     found = []
     for layer, part in ((given, "weight"), (made, "weight"), (made, "bias")):
@@ -235,11 +235,17 @@ def _local(name: str | os.PathLike[str]) -> Path:
     try:
         return Path(snapshot_download(os.fspath(name), ignore_patterns=ignored, local_files_only=local_only))
     except Exception as error:  # requests, httpx or the Hub's own, by version
-        raise MwSError(f"{name}: cannot be downloaded ({error}); check the name or the network") from error
+        raise MwSError(f"{name}: cannot be downloaded ({_brief(error)}); check the name or the network") from error
 
 
 def _open_tokenizer(directory: Path) -> Any:
     try:
         return transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever its parts raise
-        raise MwSError(f"{directory}: AutoTokenizer cannot open it ({error}); it needs a tokenizer.json") from error
+        raise MwSError(
+            f"{directory}: AutoTokenizer cannot open it ({_brief(error)}); it needs a tokenizer.json"
+        ) from error
+
+
+def _brief(error: Exception) -> str:
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"

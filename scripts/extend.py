@@ -106,7 +106,11 @@ def rows_of(data: Path, base: Path, kind: str, language: str, n_tokens: int, mos
     for row in scores:
         after = tokenizers[row.tokenizer]
         change = measure_change(before, after, held_out)
-        same = sum(before.encode(text).ids == after.encode(text).ids for text in english)
+        new = set(after.get_vocab().values()) - set(before.get_vocab().values())
+        pairs = [(before.encode(text).ids, after.encode(text).ids) for text in english]
+        if any(old != made and new.isdisjoint(made) for old, made in pairs):
+            raise SystemExit("a text without new tokens has other ids")
+        same = sum(old == made for old, made in pairs)
         rows.append({
             "base": kind, "language": language, "system": row.tokenizer,
             "new tokens": after.get_vocab_size() - before.get_vocab_size(),

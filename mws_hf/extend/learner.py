@@ -44,7 +44,7 @@ class ExtensionSettings:
     """What may be asked of an extension.
 
     Attributes:
-        composition: share of the new tokens for compositions, 0 to 1; 1 is plain frequency BPE if `burial_cost` is 0.
+        composition: share of the new tokens for compositions, 0 to 1; 1 alone needs no evidence: frequency BPE.
         crossing_penalty: how much a merge across a boundary costs against one within a morph; higher cuts finer.
         burial_cost: price of a boundary that a composition hides, see `learn.settings.DEFAULT_BURIAL_COST`.
         min_saving: occurrences in the corpus that a new token must save when it is made.

@@ -34,6 +34,8 @@ COMMANDS = {
     "card": ("mws_hf.commands.card", "card", "Measure a tokenizer and write its model card."),
     "push": ("mws_hf.commands.push", "push", "Upload a tokenizer and its card to the Hugging Face Hub."),
     "demo": ("mws_hf.commands.demo", "demo", "Open a page where tokenizers can be tried."),
+    "extend": ("mws_hf.commands.extend", "extend", "Add tokens of a corpus to a pretrained tokenizer."),
+    "transplant": ("mws_hf.commands.transplant", "transplant", "Give a pretrained model another tokenizer."),
     "warmup": ("mws_hf.commands.warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }
 """Name -> module, function, line in the list of commands."""

@@ -1,12 +1,14 @@
 """`transplant`: another tokenizer for a pretrained model, by new embeddings mixed from old ones; nothing is trained.
 
-Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet. Every new row is a
-weighted mean of old rows, and input and output embeddings use the same weights.
+Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended
+tokenizer (`mws_hf.extend`) every old id keeps its row bit for bit. Every new row is a weighted mean of old rows, and
+input and output embeddings use the same weights. Models on disk: `lm.checkpoint`.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,6 +22,7 @@ Mixture: TypeAlias = tuple[list[int], list[float]]
 """Old ids and their weights, which add up to 1."""
 
 METHODS = ("mean", "focus")
+SPECIAL_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _ROLES = ("bos_token", "eos_token", "pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 _NEIGHBOURS = 16
 _CHUNK = 1024
@@ -31,7 +34,7 @@ class TransplantReport:
 
     Attributes:
         special: special tokens, by role or by name.
-        copied: tokens with the same bytes in both vocabularies.
+        copied: tokens with the same bytes in both vocabularies; old rows that no token uses, kept, are among them.
         mixed: tokens made of old pieces ("mean") or of similar copied tokens ("focus").
         fallback: tokens that the old tokenizer cannot spell, such as parts of characters: the mean of all old rows.
     """
@@ -43,7 +46,7 @@ class TransplantReport:
 
 
 def transplant(
-    model: Any, old_tokenizer: Any, new_tokenizer: Any, method: str = "focus"
+    model: Any, old_tokenizer: Any, new_tokenizer: Any, method: str = "focus", multiple_of: int = 1
 ) -> tuple[Any, TransplantReport]:
     """Copy a causal model and fit it to another tokenizer.
 
@@ -54,6 +57,7 @@ def transplant(
         method: "mean": a new token is the mean of the old tokenizer's pieces of its string (FVT, Gee et al. 2022).
             "focus": a similarity-weighted mean of tokens in both vocabularies (FOCUS, Dobler & de Melo 2023); similar
             to the mean of the old pieces in the old embedding space, that is (the paper trains fastText vectors).
+        multiple_of: rows are filled up to a multiple of this, by old rows behind the vocabulary or the mean of all.
 
     Returns:
         The new model (tied embeddings, dtype and device kept, the special ids of its configs changed), and a report.
@@ -61,19 +65,49 @@ def transplant(
     Raises:
         MwSError: unknown method, or a slow tokenizer.
     """
-    if method not in METHODS:
-        raise MwSError(f"method={method!r}; choose one of {', '.join(METHODS)}")
-    old, new = _Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
-    special = _special_matches(old_tokenizer, new_tokenizer)
-    mixtures, report = _mean_mixtures(old, raw_bytes(new), special)
-    if method == "focus":
-        mixtures = _focus_mixtures(mixtures, model.get_input_embeddings().weight.detach().float())
+    matrix = model.get_input_embeddings().weight.detach() if hasattr(model, "get_input_embeddings") else None
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrix, multiple_of)
     changed = copy.deepcopy(model)
     _replace_rows(model, changed, mixtures)
-    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
-        for config in filter(None, (changed.config, getattr(changed, "generation_config", None))):
-            setattr(config, name, getattr(new_tokenizer, name, None))
+    for config in filter(None, (changed.config, getattr(changed, "generation_config", None))):
+        for name in SPECIAL_IDS:
+            setattr(config, name, special_id(name, getattr(config, name, None), old_tokenizer, new_tokenizer))
     return changed, report
+
+
+def mix_rows(
+    old_tokenizer: Any, new_tokenizer: Any, method: str, matrix: torch.Tensor | None, multiple_of: int
+) -> tuple[list[Mixture], TransplantReport]:
+    """Which old rows make each new one; arguments as `transplant`, of the model its input embeddings alone.
+
+    Raises:
+        MwSError: unknown method, or a slow tokenizer.
+    """
+    if method not in METHODS:
+        raise MwSError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    if multiple_of < 1:
+        raise MwSError(f"multiple_of={multiple_of}: give a whole number from 1, such as 64")
+    old, new = _Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
+    rows = len(old.pieces) if matrix is None else len(matrix)
+    pieces = raw_bytes(new)
+    kept = _kept_ids(old.backend, new, len(pieces), rows)
+    mixtures, report = _mean_mixtures(old, pieces, _special_matches(old_tokenizer, new_tokenizer), kept)
+    if method == "focus" and matrix is not None:
+        mixtures = _focus_mixtures(mixtures, matrix.float())
+    for index in range(len(mixtures), -(-len(mixtures) // multiple_of) * multiple_of):
+        mixtures.append(([index], [1.0]) if index < rows else ([], []))
+    return mixtures, report
+
+
+def special_id(name: str, value: Any, old_tokenizer: Any, new_tokenizer: Any) -> Any:
+    """What an entry such as ``eos_token_id`` of a config becomes: itself, where its ids are the same tokens in both."""
+    old, new = _backend(old_tokenizer), _backend(new_tokenizer)
+    role = getattr(new_tokenizer, name, None)
+    if value is None:
+        return None if getattr(old_tokenizer, name, None) == role else role
+    ids = value if isinstance(value, list) else [value]
+    same = all(index is not None and old.id_to_token(index) == new.id_to_token(index) is not None for index in ids)
+    return value if same else role
 
 
 class _Spelling:
@@ -120,14 +154,28 @@ def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
     return matches
 
 
+def _kept_ids(old: Tokenizer, new: Tokenizer, size: int, rows: int) -> frozenset[int]:
+    """Ids that are the same token in both, special tokens too, and ids of `rows` that are none in either."""
+    if _text_form(old) != _text_form(new):  # the same string may be other bytes
+        return frozenset()
+    return frozenset(index for index in range(min(size, rows)) if old.id_to_token(index) == new.id_to_token(index))
+
+
+def _text_form(backend: Tokenizer) -> str:
+    return "" if backend.decoder is None else backend.decoder.__getstate__().decode()
+
+
 def _mean_mixtures(
-    old: _Spelling, new_pieces: list[bytes], special: dict[int, int]
+    old: _Spelling, new_pieces: list[bytes], special: dict[int, int], kept: frozenset[int]
 ) -> tuple[list[Mixture], TransplantReport]:
     """FVT for every new id; an empty mixture stands for the mean of all old rows."""
     mixtures: list[Mixture] = []
     copied = mixed = 0
     for index, piece in enumerate(new_pieces):
-        if index in special:
+        if index in kept:
+            mixtures.append(([index], [1.0]))
+            copied += index not in special
+        elif index in special:
             mixtures.append(([special[index]], [1.0]))
         elif piece in old.by_bytes:
             mixtures.append(([old.by_bytes[piece]], [1.0]))
@@ -150,7 +198,7 @@ def _focus_mixtures(mixtures: list[Mixture], embedding: torch.Tensor) -> list[Mi
     result = list(mixtures)
     for start in range(0, len(wanted), _CHUNK):
         chunk = wanted[start : start + _CHUNK]
-        means = torch.nn.functional.normalize(_rows(embedding, [mixtures[index] for index in chunk]), dim=1)
+        means = torch.nn.functional.normalize(_means(embedding, [mixtures[index] for index in chunk]), dim=1)
         nearest = (means @ directions.T).topk(min(_NEIGHBOURS, len(copied)), dim=1)
         weights = sparsemax(nearest.values)
         for index, places, shares in zip(chunk, copied[nearest.indices].tolist(), weights.tolist(), strict=True):
@@ -171,15 +219,30 @@ def sparsemax(scores: torch.Tensor) -> torch.Tensor:
     return (scores - threshold).clamp(min=0)
 
 
-def _rows(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
-    """Weighted means of rows in float32, (mixtures, width)."""
-    flat = torch.tensor([index for ids, _ in mixtures for index in ids], device=matrix.device)
-    weights = torch.tensor([weight for _, shares in mixtures for weight in shares], device=matrix.device)
-    sizes = torch.tensor([0, *(len(ids) for ids, _ in mixtures)], device=matrix.device)
-    starts = sizes.cumsum(0)[:-1]
-    rows = torch.nn.functional.embedding_bag(flat, matrix.float(), starts, mode="sum", per_sample_weights=weights)
-    rows[sizes[1:] == 0] = matrix.float().mean(0)
+def mixed_rows(matrix: torch.Tensor, mixtures: Sequence[Mixture]) -> torch.Tensor:
+    """Weighted means of rows, (mixtures, width), in the type of `matrix`; single rows are copied bit for bit."""
+    rows = matrix.new_empty((len(mixtures), matrix.shape[1]))
+    single = [index for index, (ids, _) in enumerate(mixtures) if len(ids) == 1]
+    rows[single] = matrix[[mixtures[index][0][0] for index in single]]
+    if len(single) == len(mixtures):
+        return rows
+    mixed = [index for index, (ids, _) in enumerate(mixtures) if len(ids) > 1]
+    rows[mixed] = _means(matrix, [mixtures[index] for index in mixed]).to(matrix.dtype)
+    rows[[index for index, (ids, _) in enumerate(mixtures) if not ids]] = matrix.mean(0, dtype=torch.float32).to(
+        matrix.dtype
+    )
     return rows
+
+
+def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
+    """Weighted means of rows in float32, (mixtures, width); only the rows that occur are made float32."""
+    flat = torch.tensor([index for ids, _ in mixtures for index in ids], device=matrix.device, dtype=torch.long)
+    weights = torch.tensor([weight for _, shares in mixtures for weight in shares], device=matrix.device)
+    starts = torch.tensor([0, *(len(ids) for ids, _ in mixtures)], device=matrix.device).cumsum(0)[:-1]
+    used, places = flat.unique(return_inverse=True)
+    return torch.nn.functional.embedding_bag(
+        places, matrix[used].float(), starts, mode="sum", per_sample_weights=weights.float()
+    )
 
 
 def _replace_rows(model: Any, changed: Any, mixtures: list[Mixture]) -> None:
@@ -190,9 +253,9 @@ def _replace_rows(model: Any, changed: Any, mixtures: list[Mixture]) -> None:
         pairs.append((output, changed.get_output_embeddings()))
     with torch.no_grad():
         for source, target in pairs:
-            target.weight.copy_(_rows(source.weight, mixtures))
+            target.weight.copy_(mixed_rows(source.weight, mixtures))
         if getattr(output, "bias", None) is not None:
-            changed.get_output_embeddings().bias.copy_(_rows(output.bias[:, None], mixtures)[:, 0])
+            changed.get_output_embeddings().bias.copy_(mixed_rows(output.bias[:, None], mixtures)[:, 0])
 
 
 def _backend(tokenizer: Any) -> Tokenizer:

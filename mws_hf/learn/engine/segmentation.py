@@ -102,6 +102,20 @@ class Segmentation:
         known.corpus, known.text = corpus, text
         return known
 
+    @classmethod
+    def resumed(cls, corpus: SymbolCorpus, tokens: Sequence[str], text: Array) -> Segmentation:
+        """Words that something else has cut already.
+
+        Args:
+            corpus: where the words start, counted in characters, and their weights; its symbols are not looked at.
+            tokens: distinct strings by id, of one character or more.
+            text: int32, the words in cells of these ids, see pairs.py; changed in place later.
+        """
+        made = cls.__new__(cls)
+        made.corpus, made.tokens, made.text = corpus, list(tokens), text
+        made._ids = {token: i for i, token in enumerate(made.tokens)}
+        return made
+
     def pieces(self, word: int) -> list[str]:
         """The tokens of word number `word`, in order."""
         at = int(self.corpus.starts[word]) + word + 1

@@ -1,0 +1,186 @@
+"""A pretrained tokenizer to build on: which kind it is, how it spells text, what of it is in use. It learns nothing.
+
+Two kinds are known. A byte-level BPE (GPT-2, Llama 3, Qwen) writes each byte of UTF-8 as a printable character; a BPE
+with byte fallback (Llama 2, Gemma, those of this package) writes characters, and unknown ones as tokens ``<0xD0>``.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tokenizers import Tokenizer, models
+
+from mws_hf.byte_alphabet import BYTE_CHARACTERS, bytes_of, to_byte_level
+from mws_hf.errors import MwSError
+from mws_hf.special import BYTE_TOKENS
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Base:
+    """A tokenizer as it was read; nothing here is ever changed.
+
+    Attributes:
+        spec: its tokenizer.json.
+        byte_level: whether symbols are bytes in GPT-2's alphabet; else characters with byte fallback.
+        mark: what it writes for a space.
+        vocab: token -> id, those added to the model's vocabulary included, as `tokenizers` numbers them.
+        added: the added tokens, special or not.
+        merges: (left, right) in rank order.
+    """
+
+    spec: Mapping[str, Any]
+    byte_level: bool
+    mark: str
+    vocab: Mapping[str, int]
+    added: frozenset[str]
+    merges: list[tuple[str, str]]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, name: str = "the tokenizer", spec: Mapping[str, Any] | None = None) -> Base:
+        """Look through a loaded tokenizer.
+
+        Args:
+            tokenizer: the loaded one.
+            name: what errors and warnings call it.
+            spec: its tokenizer.json as it is on disk; what `tokenizer` would save when absent.
+
+        Raises:
+            MwSError: no BPE, or of neither kind, or with ids that `tokenizers` does not give.
+        """
+        if not isinstance(tokenizer.model, models.BPE):
+            kind = type(tokenizer.model).__name__
+            raise MwSError(
+                f"{name}: its model is {kind}, not BPE; only byte-level or byte-fallback BPE can be extended"
+            )
+        spec = json.loads(tokenizer.to_str()) if spec is None else spec
+        model = spec["model"]
+        for part in ("continuing_subword_prefix", "end_of_word_suffix"):
+            if model.get(part):
+                raise MwSError(f"{name}: marks parts of words ({part}={model[part]!r}); such a BPE cannot be extended")
+        vocab = tokenizer.get_vocab(with_added_tokens=True)
+        byte_level = _is_byte_level(spec)
+        if not byte_level and not (model.get("byte_fallback") and vocab.keys() >= set(BYTE_TOKENS)):
+            raise MwSError(f"{name}: a BPE neither byte-level nor with byte fallback; unknown characters would be lost")
+        for token in spec.get("added_tokens", []):
+            if vocab[token["content"]] != token["id"]:
+                raise MwSError(
+                    f"{name}: added token {token['content']!r} says id {token['id']} but gets "
+                    f"{vocab[token['content']]}; save the tokenizer again with transformers"
+                )
+        mark = BYTE_CHARACTERS[0x20] if byte_level else _space_mark(spec)
+        added = frozenset(token["content"] for token in spec.get("added_tokens", []))
+        merges = [_pair(merge) for merge in model["merges"]]
+        _warn_of_odd_merges(merges, name)
+        return cls(spec, byte_level, mark, vocab, added, merges)
+
+    @property
+    def next_id(self) -> int:
+        """The smallest id behind all in use."""
+        return max(self.vocab.values()) + 1
+
+    @cached_property
+    def tokens(self) -> dict[str, int]:
+        """What merges can work on, token -> id: neither added tokens nor bytes fallen back to, ascending by id."""
+        left_out = self.added if self.byte_level else self.added.union(BYTE_TOKENS)
+        kept = [(number, token) for token, number in self.vocab.items() if token not in left_out]
+        return {token: number for number, token in sorted(kept)}
+
+    def spell(self, text: str) -> str:
+        """A text as the symbols it starts from."""
+        return to_byte_level(text) if self.byte_level else text.replace(" ", self.mark)
+
+    def read(self, spelled: str) -> str:
+        """The text of symbols; parts of characters are replaced by U+FFFD."""
+        return bytes_of(spelled).decode("utf-8", "replace") if self.byte_level else spelled.replace(self.mark, " ")
+
+    def pipeline(self, more: Iterable[str] = ()) -> Tokenizer:
+        """The base on its own words: no added tokens, nothing put before a text; `more` symbols in its vocabulary."""
+        spec = copy.copy(dict(self.spec))
+        model = dict(self.spec["model"])
+        model |= {"dropout": None, "vocab": {**model["vocab"], **{c: self.next_id + i for i, c in enumerate(more)}}}
+        spec |= {"model": model, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+        spec["normalizer"] = _without_prefix(spec.get("normalizer"))
+        spec["pre_tokenizer"] = _without_prefix(spec.get("pre_tokenizer"))
+        return Tokenizer.from_str(json.dumps(spec))
+
+
+def open_base(source: Base | Tokenizer | Any) -> Base:
+    """The base in a `tokenizers.Tokenizer` or a fast tokenizer of transformers; one that is open already stays.
+
+    Raises:
+        MwSError: a slow tokenizer, or one that cannot be extended.
+    """
+    if isinstance(source, Base):
+        return source
+    backend = getattr(source, "backend_tokenizer", source)
+    if not isinstance(backend, Tokenizer):
+        raise MwSError(f"{type(source).__name__} has no tokenizer.json; load it with AutoTokenizer from one that has")
+    return Base.of(backend)
+
+
+def _parts(component: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """A normalizer, pre-tokenizer or decoder, or what it is a sequence of."""
+    if component is None:
+        return []
+    for name in ("normalizers", "pretokenizers", "decoders"):
+        if name in component:
+            return [part for each in component[name] for part in _parts(each)]
+    return [component]
+
+
+def _is_byte_level(spec: Mapping[str, Any]) -> bool:
+    places = ("decoder", "pre_tokenizer", "normalizer")
+    return any(part["type"] == "ByteLevel" for place in places for part in _parts(spec.get(place)))
+
+
+def _space_mark(spec: Mapping[str, Any]) -> str:
+    for part in [*_parts(spec.get("normalizer")), *_parts(spec.get("pre_tokenizer"))]:
+        if part["type"] == "Metaspace":
+            return str(part["replacement"])
+        if part["type"] == "Replace" and part["pattern"].get("String") == " ":
+            return str(part["content"])
+    return " "
+
+
+def _without_prefix(component: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The component without what it puts before a text; None where nothing else is left of it."""
+    kept = []
+    for part in _parts(component):
+        if part["type"] == "Metaspace":
+            part = {**part, "prepend_scheme": "never", "add_prefix_space": False}
+        elif part["type"] == "ByteLevel" and "add_prefix_space" in part:
+            part = {**part, "add_prefix_space": False}
+        if part["type"] != "Prepend":
+            kept.append(part)
+    if component is None or not kept:
+        return None
+    name = next((name for name in ("normalizers", "pretokenizers") if name in component), None)
+    return kept[0] if name is None else {"type": "Sequence", name: kept}
+
+
+def _pair(merge: str | list[str]) -> tuple[str, str]:
+    left, right = merge.split(" ") if isinstance(merge, str) else merge
+    return left, right
+
+
+def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:
+    """Say how many merges are repeated, or use a part that only a later merge makes (cyclic or out of order)."""
+    last = {left + right: rank for rank, (left, right) in enumerate(merges)}
+    first = {left + right: rank for rank, (left, right) in reversed(list(enumerate(merges)))}
+    repeated = len(merges) - len(set(merges))
+    late = [pair for rank, pair in enumerate(merges) if any(part in last and first[part] > rank for part in pair)]
+    if repeated:
+        logger.warning("%s: %d merges are there twice; the later rank counts, as in tokenizers", name, repeated)
+    if late:
+        logger.warning(
+            "%s: %d merges use a part that only a later merge makes, such as %r; they are kept as they are",
+            name, len(late), late[0],
+        )  # fmt: skip

@@ -1,0 +1,153 @@
+"""`extend`: a pretrained tokenizer with new merges appended; old ids, merges and everything else stay as they were."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.errors import MwSError
+from mws_hf.extend.base import Base, open_base
+from mws_hf.extend.files import fetch, write_directory
+from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
+from mws_hf.extend.replacement import Retirement, retire, used_ids
+from mws_hf.learn.arguments import check_whole
+from mws_hf.pattern import WORD_PATTERN
+from mws_hf.tokenizer_file import TOKENIZER_FILE, load_json, read_tokenizer
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A base and what is appended to it.
+
+    Attributes:
+        base: the tokenizer extended.
+        learned: the new tokens and how they came about.
+        ids: new token -> id.
+        retired: what had to go for them; nothing unless asked for.
+        spec: the new tokenizer.json.
+    """
+
+    base: Base
+    learned: LearnedTokens
+    ids: dict[str, int]
+    retired: Retirement
+    spec: dict[str, Any]
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The extended tokenizer."""
+        return Tokenizer.from_str(json.dumps(self.spec, ensure_ascii=False))
+
+    def first(self, n_tokens: int) -> Extension:
+        """The extension by only the first of the new tokens, for curves of length."""
+        symbols = self.learned.symbols[:n_tokens]
+        merges = self.learned.merges[: n_tokens - len(symbols)]
+        learned = LearnedTokens(symbols, merges, self.learned.found, self.learned.n_types)
+        return append_tokens(self.base, learned, self.retired)
+
+    def save(self, directory: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> list[str]:
+        """Write a tokenizer directory, atomically.
+
+        Args:
+            directory: where to.
+            source: the directory or Hub name of the base, whose other files are copied; None: tokenizer.json alone.
+
+        Returns:
+            Names of the base's files that are left behind, since they hold the old vocabulary in another form.
+        """
+        if source is None:
+            return write_directory(Path(directory), None, self.spec)
+        with fetch(source) as folder:
+            return write_directory(Path(directory), folder, self.spec)
+
+
+def extend(
+    tokenizer: str | os.PathLike[str] | Tokenizer | Any,
+    counts: WordCounts | Mapping[str, int],
+    n_tokens: int,
+    *,
+    replace: Iterable[str] | None = None,
+    show_progress: bool = False,
+    **settings: Any,
+) -> Extension:
+    """Learn tokens of a corpus for a pretrained tokenizer and append them.
+
+    Text in which no new token occurs is encoded as before.
+
+    Args:
+        tokenizer: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
+            tokenizer of transformers; its model a BPE, byte-level or with byte fallback. Also one open as `Base`.
+        counts: words of the new language and how often each occurs, by any pattern.
+        n_tokens: how many tokens to add; fewer where the corpus has no more to give.
+        replace: texts whose tokens must stay; ids of other tokens are given to new ones. None retires nothing.
+        show_progress: bars on stderr when it is a terminal.
+        **settings: of `learner.ExtensionSettings`.
+
+    Raises:
+        MwSError: no such tokenizer, a damaged one, or one of another kind; no words; a setting out of range.
+
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> merges = [(" ", "w"), ("a", "l")]
+    >>> base = build_backend(base_vocab([], " abdegiklnprstw", merges), merges)
+    >>> words = {" walked": 9, " walking": 7, " walks": 5, " talked": 6, " talks": 4, " talking": 3}
+    >>> larger = extend(base, words, 4, composition=0).tokenizer
+    >>> base.encode(" walks").tokens, larger.get_vocab_size() - base.get_vocab_size()
+    ([' w', 'al', 'k', 's'], 4)
+    """
+    check_whole("n_tokens", n_tokens, 1)
+    if not isinstance(counts, WordCounts):
+        counts = WordCounts.from_mapping(counts, pattern=WORD_PATTERN)
+    base = read_base(tokenizer) if isinstance(tokenizer, str | os.PathLike) else open_base(tokenizer)
+    learned = learn_tokens(base, counts, n_tokens, ExtensionSettings(**settings), show_progress=show_progress)
+    if replace is None:
+        return append_tokens(base, learned, Retirement({}, base.merges, []))
+    parts = {base.vocab[part] for pair in learned.merges for part in pair if part in base.vocab}
+    return append_tokens(base, learned, retire(base, used_ids(base, replace) | parts, len(learned.tokens)))
+
+
+def read_base(source: str | os.PathLike[str]) -> Base:
+    """The base in a directory, a tokenizer.json or a Hub repository; errors as `extend`."""
+    with fetch(source) as folder:
+        file = Path(source) if Path(source).is_file() else folder / TOKENIZER_FILE
+        spec = load_json(file)
+        return Base.of(read_tokenizer(file), str(source), spec)
+
+
+def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:
+    """The base with the tokens learnt, less those retired; checked id by id."""
+    free = list(retired.tokens.values())
+    numbers = [*free, *range(base.next_id, base.next_id + max(0, len(learned.tokens) - len(free)))]
+    ids = dict(zip(learned.tokens, numbers, strict=False))
+    # added tokens get the size of the vocabulary as their id unless they are in it, which new tokens would change
+    behind = {token["content"]: token["id"] for token in base.spec.get("added_tokens", [])}
+    vocab = {**base.spec["model"]["vocab"], **behind, **ids}
+    vocab = {token: number for token, number in vocab.items() if token not in retired.tokens}
+    if retired.tokens:
+        vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
+    model = {**base.spec["model"], "vocab": vocab, "merges": _spelled(base, retired.merges, learned.merges)}
+    extension = Extension(base, learned, ids, retired, {**base.spec, "model": model})
+    found = extension.tokenizer.get_vocab(with_added_tokens=True)
+    expected = {token: number for token, number in base.vocab.items() if token not in retired.tokens} | ids
+    if found != expected:
+        token = min(found.items() ^ expected.items())[0]
+        raise MwSError(f"token {token!r} would get id {found.get(token)} instead of {expected.get(token)}; report this")
+    return extension
+
+
+def _spelled(base: Base, old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> list[Any]:
+    """All merges in the form of the base's file: pairs, or strings with a space, as before tokenizers 0.20."""
+    before = base.spec["model"]["merges"]
+    as_strings = bool(before) and isinstance(before[0], str)
+    if len(old) == len(before):
+        kept = before
+    else:
+        kept = [" ".join(pair) if as_strings else list(pair) for pair in old]
+    return [*kept, *(" ".join(pair) if as_strings else list(pair) for pair in new)]

@@ -1,0 +1,95 @@
+"""The files of a tokenizer directory that an extension reads, copies and leaves behind; on disk or on the Hub."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from mws_hf.atomic import staged
+from mws_hf.errors import MissingTokenizerError
+from mws_hf.hub import absent_from_hub, refuse_unreachable
+from mws_hf.tokenizer_file import TOKENIZER_FILE
+
+KEPT = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
+"""Copied byte for byte."""
+
+TEMPLATES = "additional_chat_templates"
+
+LEFT_BEHIND = ("vocab.json", "merges.txt", "tokenizer.model", "added_tokens.json", "vocabulary.json", "merges.json")
+"""Older forms of the vocabulary, which would contradict the new tokenizer.json."""
+
+
+@contextmanager
+def fetch(source: str | os.PathLike[str]) -> Iterator[Path]:
+    """A local folder with the tokenizer's files: `source` itself, the folder of a file, or a copy from the Hub.
+
+    Raises:
+        MissingTokenizerError: there is no such tokenizer, or it has no tokenizer.json.
+    """
+    path = Path(source)
+    if path.exists():
+        folder = path if path.is_dir() else path.parent
+        if not (folder / TOKENIZER_FILE if path.is_dir() else path).is_file():
+            raise MissingTokenizerError(f"{path}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
+        yield folder
+        return
+    unanswered = refuse_unreachable(source)
+    with TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
+        _download(os.fspath(source), folder, unanswered)
+        yield folder
+
+
+def _download(name: str, folder: Path, local_only: bool) -> None:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    for file in (TOKENIZER_FILE, *KEPT):
+        try:
+            shutil.copyfile(hf_hub_download(name, file, local_files_only=local_only), folder / file)
+        except LocalEntryNotFoundError as error:
+            if file == TOKENIZER_FILE:
+                raise absent_from_hub(name) from error
+        except EntryNotFoundError as error:
+            if file == TOKENIZER_FILE:
+                raise MissingTokenizerError(f"{name}: that repository holds no {TOKENIZER_FILE}") from error
+        except Exception as error:  # requests, httpx or the Hub's own, by version
+            raise MissingTokenizerError(f"{name}: the Hub gives no {file} ({str(error).splitlines()[0]})") from error
+
+
+def write_directory(directory: Path, source: Path | None, spec: dict[str, Any]) -> list[str]:
+    """Write tokenizer.json and copy what stands beside the old one; returns the names of what is left behind.
+
+    Args:
+        directory: where to; made if absent, replaced file by file.
+        source: the folder of the base; None writes tokenizer.json alone.
+        spec: the new tokenizer.json.
+
+    Raises:
+        MwSError: the directory cannot be written.
+    """
+    with staged(directory, (*KEPT, *LEFT_BEHIND, f"{TEMPLATES}/*.jinja")) as stage:
+        text = json.dumps(spec, ensure_ascii=False, indent=2)
+        (stage / TOKENIZER_FILE).write_text(text, encoding="utf-8", newline="\n")
+        if source is None:
+            return []
+        for name in (*KEPT, *_modules(source)):
+            if (source / name).is_file():
+                shutil.copyfile(source / name, stage / name)
+        if (source / TEMPLATES).is_dir():
+            shutil.copytree(source / TEMPLATES, stage / TEMPLATES)
+    return [name for name in LEFT_BEHIND if (source / name).is_file()]
+
+
+def _modules(source: Path) -> list[str]:
+    """Python modules that tokenizer_config.json names; they are copied, never run."""
+    config = source / "tokenizer_config.json"
+    if not config.is_file():
+        return []
+    return sorted(file.name for file in source.glob("*.py") if file.stem in config.read_text(encoding="utf-8"))

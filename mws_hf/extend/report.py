@@ -1,0 +1,98 @@
+"""What an extension changes in running text: tokens a word, bytes a token, words cut otherwise. It learns nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from mws_hf.evaluate.running_text import WORD, score_text
+from mws_hf.extend.extension import Extension
+from mws_hf.pattern import compiled
+
+
+@dataclass(frozen=True)
+class TextChange:
+    """One text before and after; NaN where it has no words.
+
+    Attributes:
+        lines: lines measured.
+        words: running words.
+        tokens: tokens before and after.
+        tokens_per_word: before and after; a word owns the space before it.
+        bytes_per_token: before and after, over the whole text.
+        words_changed: share of running words whose tokens, after a space, are others than before.
+    """
+
+    lines: int
+    words: int
+    tokens: tuple[int, int]
+    tokens_per_word: tuple[float, float]
+    bytes_per_token: tuple[float, float]
+    words_changed: float
+
+
+def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> TextChange:
+    """Measure both tokenizers on the same lines.
+
+    Raises:
+        MwSError: there is no token at all in the lines.
+    """
+    old, new = score_text(before, lines), score_text(after, lines)
+    find = compiled(WORD).findall
+    words = Counter(word for line in lines for word in find(line))
+    spaced = [" " + word for word in words]
+    cuts = [tokenizer.encode_batch(spaced, add_special_tokens=False) for tokenizer in (before, after)]
+    changed = sum(
+        count for count, first, second in zip(words.values(), *cuts, strict=True) if first.tokens != second.tokens
+    )
+    return TextChange(
+        lines=len(lines),
+        words=words.total(),
+        tokens=(old.tokens, new.tokens),
+        tokens_per_word=(old.fertility, new.fertility),
+        bytes_per_token=(old.bytes_per_token, new.bytes_per_token),
+        words_changed=changed / words.total() if words else float("nan"),
+    )
+
+
+def facts(extension: Extension, texts: dict[str, TextChange]) -> dict[str, Any]:
+    """Everything a command reports, as plain values for JSON."""
+    retired = extension.retired
+    return {
+        "new_tokens": len(extension.ids),
+        "first_id": min(extension.ids.values(), default=None),
+        "vocabulary": max(extension.tokenizer.get_vocab().values()) + 1,
+        "added_characters": len(extension.learned.symbols),
+        **{f"{name}_merges": number for name, number in extension.learned.found.items()},
+        "word_types": extension.learned.n_types,
+        "retired_tokens": retired.tokens,
+        "dropped_merges": [list(pair) for pair in retired.dropped],
+        "texts": {name: asdict(change) for name, change in texts.items()},
+    }
+
+
+def told(found: dict[str, Any]) -> str:
+    """The same for people: a line on the tokens and one a text."""
+    rows = [
+        f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
+        f"{found['characters_merges']:,} in characters, {found['spaces_merges']:,} of the space, "
+        f"{found['morphs_merges']:,} morphs, {found['compositions_merges']:,} compositions); "
+        f"{found['vocabulary']:,} ids"
+    ]
+    if found["retired_tokens"]:
+        rows.append(
+            f"{len(found['retired_tokens']):,} unused tokens retired, {len(found['dropped_merges']):,} merges dropped; "
+            "their names: retired.json"
+        )
+    for name, text in found["texts"].items():
+        (words_before, words_after), (bytes_before, bytes_after) = text["tokens_per_word"], text["bytes_per_token"]
+        before, after = text["tokens"]
+        rows.append(
+            f"{name}: {words_before:.3f} -> {words_after:.3f} tokens a word, {bytes_before:.2f} -> {bytes_after:.2f} "
+            f"bytes a token, {1 - after / before:.1%} fewer tokens, {text['words_changed']:.1%} of words cut otherwise"
+        )
+    return "\n".join(rows)

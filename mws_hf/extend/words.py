@@ -1,0 +1,179 @@
+"""The words of a corpus as a base cuts them: which they are, and their tokens in the cells of the merge engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.extend.base import Base
+from mws_hf.kernels.jit import njit
+from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.evidence.forms import Forms, collect_forms
+from mws_hf.learn.words import CodePoints, SymbolCorpus
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+_BATCH = 1 << 16
+
+
+def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
+    """The words of counts, normalized and cut by the base's own pre-tokenizer; nothing but words is left.
+
+    Args:
+        base: the tokenizer.
+        counts: pre-tokens by any pattern; what the base would cut further is cut.
+    """
+    pipeline = base.pipeline()
+    forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
+    pieces: dict[str, int] = {}
+    for form, count in zip(forms.forms, forms.counts.tolist(), strict=True):
+        for text in _pre_tokens(base, pipeline, form):
+            pieces[text] = pieces.get(text, 0) + count
+    numbers = np.fromiter(pieces.values(), np.int64, len(pieces))
+    return collect_forms(CodePoints.of(list(pieces)), numbers)
+
+
+def _pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
+    """What the model is given of a text, piece by piece, as people read it."""
+    normalized = text if pipeline.normalizer is None else pipeline.normalizer.normalize_str(text)
+    if pipeline.pre_tokenizer is None:
+        return [base.read(normalized)]
+    pieces = pipeline.pre_tokenizer.pre_tokenize_str(normalized)
+    if len(pieces) == 1 and pieces[0][1] == (0, len(text)) and normalized == text:
+        return [text]  # seldom otherwise
+    return [base.read(piece) for piece, _ in pieces]
+
+
+@dataclass(frozen=True)
+class CutWords:
+    """Words cut by a base, laid out for the merge engine: a cell for each symbol, a separator around each word.
+
+    Attributes:
+        segmentation: the words in tokens; learning moves it on.
+        words: the words, in characters.
+        chosen: int64, which of the words given these are; those with symbols that are no tokens are left out.
+        sizes: int64, symbols of each character: bytes, or 1.
+        last: int64, the cell of each character's last symbol.
+    """
+
+    segmentation: Segmentation
+    words: CodePoints
+    chosen: Longs
+    sizes: Longs
+    last: Longs
+
+    def cells(self, behind: Longs, within: Longs) -> Longs:
+        """Values by cell, from the value of the place behind each character and of the places within it."""
+        values = np.zeros(len(self.segmentation.text), np.int64)
+        values[self.last] = behind
+        for k in range(1, int(self.sizes.max(initial=1))):
+            more = self.sizes > k
+            values[self.last[more] - k] = within[more]
+        return values
+
+    def broken(self) -> Mask:
+        """Of each character, whether a token ends within it."""
+        lengths = np.fromiter(map(len, self.segmentation.tokens), np.int64, len(self.segmentation.tokens))
+        ends = np.zeros(len(self.segmentation.text), bool)
+        _mark_ends(self.segmentation.text, lengths, ends)
+        broken = np.zeros(len(self.last), bool)
+        for k in range(1, int(self.sizes.max(initial=1))):
+            broken |= (self.sizes > k) & ends[self.last - k]
+        return broken
+
+    def per_character(self, of_words: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A value of each word, repeated for each of its characters."""
+        return np.repeat(of_words, np.diff(self.words.starts))
+
+
+@njit(nogil=True)
+def _mark_ends(text: Ints, lengths: Longs, ends: Mask) -> None:
+    at = 0
+    while at < len(text):
+        if text[at] >= 0:
+            at += lengths[text[at]]
+            ends[at - 1] = True
+        else:
+            at += 1
+
+
+def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) -> CutWords:
+    """Cut words by the base's merges.
+
+    Args:
+        base: the tokenizer.
+        words: as its pre-tokenizer leaves them, the mark a space.
+        weights: int64, how often each occurs.
+        more: symbols that join its vocabulary.
+    """
+    pipeline, strings = base.pipeline(more), words.strings()
+    ids, ends = _encode(pipeline, strings)
+    used = np.unique(ids)
+    known = {number: token for token, number in base.tokens.items()}
+    known |= {base.next_id + i: symbol for i, symbol in enumerate(more)}
+    tokens = _relevant_tokens(known, {known[number] for number in used.tolist() if number in known})
+    local = np.full(int(max(known, default=0)) + 1, -1, np.int64)
+    numbers = {token: number for number, token in known.items()}
+    local[[numbers[token] for token in tokens]] = np.arange(len(tokens))
+    lengths = np.append(np.fromiter(map(len, tokens), np.int64, len(tokens)), 0)  # -1 is no token, of no length
+    pieces = np.where(ids < len(local), local[np.minimum(ids, len(local) - 1)], -1)
+    sizes = symbol_sizes(words.points) if base.byte_level else np.ones(len(words.points), np.int64)
+    spelled = _sums(sizes, words.starts)
+    good = (_sums(pieces < 0, ends) == 0) & (_sums(lengths[pieces], ends) == spelled) & (spelled > 0)
+    chosen = np.nonzero(good)[0]
+    pieces = pieces[np.repeat(good, np.diff(ends))]
+    sizes = sizes[np.repeat(good, np.diff(words.starts))]
+    kept = words.take(chosen)
+    starts = np.concatenate([[0], np.cumsum(spelled[good])])
+    text = _to_cells(pieces, lengths, starts, np.repeat(np.arange(len(chosen)), np.diff(ends)[good]))
+    corpus = SymbolCorpus((), np.zeros(0, np.int32), starts, weights[chosen])
+    owner = np.repeat(np.arange(len(chosen)), np.diff(kept.starts))
+    return CutWords(Segmentation.resumed(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
+
+
+def symbol_sizes(points: Ints) -> Longs:
+    """Bytes of each character in UTF-8.
+
+    >>> symbol_sizes(np.array([97, 1078, 8364, 128512], np.int32)).tolist()
+    [1, 2, 3, 4]
+    """
+    return 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
+
+
+def _encode(pipeline: Tokenizer, words: list[str]) -> tuple[Longs, Longs]:
+    """Ids of all words one after another, and where each word's start."""
+    parts, sizes = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
+    for start in range(0, len(words), _BATCH):
+        batch = [item.ids for item in pipeline.encode_batch_fast(words[start : start + _BATCH])]
+        sizes.append(np.fromiter(map(len, batch), np.int64, len(batch)))
+        parts.append(np.fromiter(chain.from_iterable(batch), np.int64))
+    return np.concatenate(parts), np.cumsum(np.concatenate(sizes))
+
+
+def _relevant_tokens(known: dict[int, str], used: set[str]) -> list[str]:
+    """The tokens used and all that merges of these could spell, ascending by id."""
+    symbols = set(chain.from_iterable(used))
+    return [token for _, token in sorted(known.items()) if token in used or symbols.issuperset(token)]
+
+
+def _sums(values: npt.NDArray[Any], starts: Longs) -> Longs:
+    """The sum of each word's values."""
+    return np.diff(np.concatenate([[0], np.cumsum(values, dtype=np.int64)])[starts])
+
+
+def _to_cells(pieces: Longs, lengths: Longs, starts: Longs, owner: Longs) -> Ints:
+    """Tokens in the layout of learn/engine/pairs.py."""
+    text = np.full(int(starts[-1]) + len(starts), INSIDE, np.int32)
+    text[starts + np.arange(len(starts))] = SEPARATOR
+    sizes = lengths[pieces]
+    first = np.cumsum(sizes) - sizes + owner + 1
+    text[first] = text[first + sizes - 1] = pieces
+    return text

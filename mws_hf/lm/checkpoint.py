@@ -1,0 +1,251 @@
+"""`transplant` for a model on disk: shards are streamed, so that only its embeddings are ever in memory.
+
+A .safetensors file is a length (8 bytes, little-endian), a JSON header with type, shape and place of each tensor, and
+their bytes. Tensors that stay are copied in pieces from file to file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import torch
+import transformers
+from safetensors import SafetensorError, safe_open
+
+from mws_hf.atomic import staged
+from mws_hf.errors import MwSError
+from mws_hf.hub import refuse_unreachable
+from mws_hf.lm.embeddings import SPECIAL_IDS, TransplantReport, mix_rows, mixed_rows, special_id
+from mws_hf.tokenizer_file import load_json
+
+INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+_PIECE = 16 << 20
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")
+_TOKENIZER_FILES = frozenset(
+    (
+        *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json"),
+        *("merges.txt", "tokenizer.model", "vocabulary.json", "merges.json", "chat_template.jinja", INDEX),
+    )
+)
+
+
+def transplant_directory(
+    model: str | os.PathLike[str],
+    tokenizer: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    method: str = "mean",
+    multiple_of: int = 64,
+) -> TransplantReport:
+    """Write a copy of a pretrained model that is fitted to another tokenizer, and the tokenizer beside it.
+
+    Args:
+        model: a directory with config.json, tokenizer and .safetensors weights, or a Hub name.
+        tokenizer: a directory with tokenizer.json, or a Hub name.
+        output: the directory to write, atomically.
+        method: see `embeddings.transplant`.
+        multiple_of: rows are filled up to a multiple of this.
+
+    Raises:
+        MwSError: no such model or tokenizer, no .safetensors weights, quantized embeddings, a slow tokenizer.
+    """
+    source, target = _local(model), _local(tokenizer)
+    old_tokenizer, new_tokenizer = _open_tokenizer(source), _open_tokenizer(target)
+    shards = shard_of_tensors(source)
+    names = embedding_names(source, shards)
+    matrices = {name: _read_tensor(source / shards[name], name) for name in names}
+    for name, matrix in matrices.items():
+        if not matrix.is_floating_point() or matrix.element_size() < 2:
+            raise MwSError(f"{source / shards[name]}: {name} is quantized ({matrix.dtype}); give the full weights")
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrices[names[0]], multiple_of)
+    changed = {name: _fitted(matrices.pop(name), mixtures) for name in names}
+    with staged(Path(output), ("*.safetensors", INDEX)) as stage:
+        for file in sorted(set(shards.values())):
+            inside = {name: rows for name, rows in changed.items() if shards[name] == file}
+            rewrite_shard(source / file, stage / file, inside)
+        if (source / INDEX).is_file():
+            _write_json(stage / INDEX, _index(source, stage, shards))
+        _copy_others(source, target, stage)
+        for name in ("config.json", "generation_config.json"):
+            if (source / name).is_file():
+                settings = load_json(source / name)
+                _fit_config(settings, len(mixtures), old_tokenizer, new_tokenizer)
+                _write_json(stage / name, settings)
+    return report
+
+
+def shard_of_tensors(directory: Path) -> dict[str, str]:
+    """Tensor name -> file name of a model's weights.
+
+    Raises:
+        MwSError: there are no .safetensors weights.
+    """
+    if (directory / INDEX).is_file():
+        return dict(load_json(directory / INDEX)["weight_map"])
+    if not (directory / SINGLE).is_file():
+        raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
+    return dict.fromkeys((name for name in _header(directory / SINGLE) if name != "__metadata__"), SINGLE)
+
+
+def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
+    """Names, among a checkpoint's tensors, of the input embeddings, then of output embeddings and bias if stored.
+
+    Raises:
+        MwSError: the model is unknown to transformers, or its checkpoint lacks them.
+    """
+    try:
+        config = transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        kind = getattr(transformers, (config.architectures or ["AutoModelForCausalLM"])[0])
+        with torch.device("meta"):
+            model = kind.from_config(config) if kind is transformers.AutoModelForCausalLM else kind(config)
+    except Exception as error:  # whatever its parts raise
+        raise MwSError(f"{directory}: not a model transformers can make ({_brief(error)})") from error
+    given, made = model.get_input_embeddings(), model.get_output_embeddings()
+    found = []
+    for layer, part in ((given, "weight"), (made, "weight"), (made, "bias")):
+        owner = next((name for name, module in model.named_modules() if module is layer), None)
+        if layer is not None and getattr(layer, part, None) is not None and owner is not None:
+            found += _stored(f"{owner}.{part}", tensors)
+    if not found or (made is not None and len(found) < 2 and not config.get_text_config().tie_word_embeddings):
+        raise MwSError(f"{directory}: its weights hold no embeddings under the names that transformers expects")
+    return list(dict.fromkeys(found))
+
+
+def _stored(name: str, tensors: Mapping[str, str]) -> list[str]:
+    """The tensor of that name, or the one that lacks or has a prefix such as ``model.``."""
+    if name in tensors:
+        return [name]
+    alike = [each for each in tensors if name.endswith(f".{each}") or each.endswith(f".{name}")]
+    return alike if len(alike) == 1 else []
+
+
+def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor]) -> None:
+    """Copy a .safetensors file with some tensors replaced by others of the same type."""
+    if not changed:
+        shutil.copyfile(source, target)
+        return
+    header = _header(source)
+    metadata = header.pop("__metadata__", None)
+    ordered = sorted(header, key=lambda name: header[name]["data_offsets"])
+    new: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
+    at = 0
+    for name in ordered:
+        begin, end = header[name]["data_offsets"]
+        size = changed[name].nbytes if name in changed else end - begin
+        shape = list(changed[name].shape) if name in changed else header[name]["shape"]
+        new[name] = {"dtype": header[name]["dtype"], "shape": shape, "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(new, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with source.open("rb") as given, target.open("wb") as out:
+        body = 8 + int.from_bytes(given.read(8), "little")
+        out.write(len(text).to_bytes(8, "little") + text)
+        for name in ordered:
+            begin, end = header[name]["data_offsets"]
+            if name in changed:
+                flat = changed[name].contiguous().view(torch.uint8).flatten()
+                for start in range(0, len(flat), _PIECE):
+                    out.write(flat[start : start + _PIECE].numpy().data)
+            else:
+                _copy_range(given, out, body + begin, end - begin)
+
+
+def _copy_range(given: BinaryIO, out: BinaryIO, start: int, size: int) -> None:
+    given.seek(start)
+    while size > 0:
+        piece = given.read(min(size, _PIECE))
+        if not piece:
+            raise MwSError(f"{given.name}: shorter than its header says; download it again")
+        out.write(piece)
+        size -= len(piece)
+
+
+def _header(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            return dict(json.loads(stream.read(int.from_bytes(stream.read(8), "little"))))
+    except (OSError, ValueError, MemoryError) as error:
+        raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
+
+
+def _read_tensor(file: Path, name: str) -> torch.Tensor:
+    try:
+        with safe_open(file, framework="pt") as tensors:
+            return tensors.get_tensor(name)
+    except (OSError, SafetensorError) as error:
+        raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
+
+
+def _fitted(matrix: torch.Tensor, mixtures: list[Any]) -> torch.Tensor:
+    """New rows of a matrix, or of a bias."""
+    return mixed_rows(matrix, mixtures) if matrix.dim() > 1 else mixed_rows(matrix[:, None], mixtures)[:, 0]
+
+
+def _index(source: Path, stage: Path, shards: Mapping[str, str]) -> dict[str, Any]:
+    index = load_json(source / INDEX)
+    sizes = [
+        each["data_offsets"][1] - each["data_offsets"][0]
+        for file in sorted(set(shards.values()))
+        for name, each in _header(stage / file).items()
+        if name != "__metadata__"
+    ]
+    return {**index, "metadata": {**index.get("metadata", {}), "total_size": sum(sizes)}}
+
+
+def _fit_config(settings: dict[str, Any], rows: int, old_tokenizer: Any, new_tokenizer: Any) -> None:
+    """Set the size of the vocabulary and the special ids, also in the part of a model that reads text."""
+    for part in (settings, settings.get("text_config")):
+        if isinstance(part, dict):
+            if "vocab_size" in part:
+                part["vocab_size"] = rows
+            for name in SPECIAL_IDS:
+                if name in part:
+                    part[name] = special_id(name, part[name], old_tokenizer, new_tokenizer)
+
+
+def _copy_others(source: Path, target: Path, stage: Path) -> None:
+    """What stands beside the weights, and the files of the new tokenizer in place of the old one's."""
+    taken = {path.name for path in stage.iterdir()}
+    for path in sorted(source.iterdir()):
+        other = path.suffix not in _WEIGHTS and path.name not in _TOKENIZER_FILES and not path.name.startswith(".")
+        if path.is_file() and other and path.name not in taken:
+            shutil.copyfile(path, stage / path.name)
+    for path in sorted(target.iterdir()):
+        if path.name in _TOKENIZER_FILES or path.suffix == ".py":
+            shutil.copyfile(path, stage / path.name)
+
+
+def _write_json(file: Path, content: dict[str, Any]) -> None:
+    file.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8", newline="\n")
+
+
+def _local(name: str | os.PathLike[str]) -> Path:
+    """A directory itself, or the Hub's copy of it in the cache."""
+    path = Path(name)
+    if path.is_dir():
+        return path
+    local_only = refuse_unreachable(name)
+    from huggingface_hub import snapshot_download
+
+    ignored = [f"*{suffix}" for suffix in _WEIGHTS if suffix != ".safetensors"]
+    try:
+        return Path(snapshot_download(os.fspath(name), ignore_patterns=ignored, local_files_only=local_only))
+    except Exception as error:  # requests, httpx or the Hub's own, by version
+        raise MwSError(f"{name}: cannot be downloaded ({_brief(error)}); check the name or the network") from error
+
+
+def _open_tokenizer(directory: Path) -> Any:
+    try:
+        return transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever its parts raise
+        raise MwSError(
+            f"{directory}: AutoTokenizer cannot open it ({_brief(error)}); it needs a tokenizer.json"
+        ) from error
+
+
+def _brief(error: Exception) -> str:
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"

@@ -1,0 +1,423 @@
+"""Extending a pretrained tokenizer: old ids stay, new tokens help, what cannot be extended is refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from functools import cache
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from mws_hf import MwSError
+from mws_hf.byte_alphabet import bytes_of
+from mws_hf.corpus.counting import count_documents
+from mws_hf.evaluate.segment import segment_words
+from mws_hf.extend.base import Base
+from mws_hf.extend.extension import Extension, append_tokens, extend, read_base
+from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, Learner, missing_characters
+from mws_hf.extend.replacement import Retirement
+from mws_hf.extend.report import measure_change
+from mws_hf.extend.words import collect_base_forms, cut_words
+from mws_hf.special import BYTE_TOKENS
+from tests.fake_hub import running_hub
+from tests.small_bases import (
+    BASES,
+    ENDINGS,
+    ENGLISH,
+    PREFIXES,
+    SPECIAL,
+    STEMS,
+    gemma_like,
+    llama2_like,
+    llama3_like,
+    russian,
+    save,
+    turkish,
+)
+from tests.small_tokenizers import ADVERSARIAL
+from tests.test_cli import mws
+
+KINDS = list(BASES)
+
+
+@cache
+def counts():
+    return count_documents(russian() + turkish(), workers=1)
+
+
+@cache
+def extended(kind: str, **options):
+    return extend(BASES[kind](), counts(), 60, **options)
+
+
+def ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    return tokenizer.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_old_id_stays_and_new_ones_lie_behind_all(kind):
+    base, larger = BASES[kind](), extended(kind)
+    old, new = (tokenizer.get_vocab(with_added_tokens=True) for tokenizer in (base, larger.tokenizer))
+    assert {token: new[token] for token in old} == old
+    assert sorted(larger.ids.values()) == list(range(len(old), len(old) + 60))
+    assert {token: number for token, number in new.items() if token not in old} == larger.ids
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_but_vocabulary_and_merges_is_as_it_was(kind):
+    before, after = json.loads(BASES[kind]().to_str()), extended(kind).spec
+    new = set(extended(kind).ids)
+    model, larger = before.pop("model"), dict(after["model"])
+    assert {key: value for key, value in after.items() if key != "model"} == before
+    assert larger["merges"][: len(model["merges"])] == model["merges"]
+    assert {t: i for t, i in larger["vocab"].items() if t not in new and t not in SPECIAL} == model["vocab"]
+    assert {**larger, "vocab": 0, "merges": 0} == {**model, "vocab": 0, "merges": 0}
+
+
+_ANY = st.text(
+    st.sampled_from("walkteding 'чтиаерепо ışğ\n1漢😀é\ufeff") | st.characters(exclude_categories=["Cs"]), max_size=30
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=150, deadline=None)
+@given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian(), *turkish()]))
+def test_text_without_new_tokens_is_encoded_as_before(kind, text):
+    base, larger = BASES[kind](), extended(kind)
+    before, after = ids(base, text), ids(larger.tokenizer, text)
+    if not set(after) & set(larger.ids.values()):
+        assert after == before
+    else:
+        assert len(after) < len(before)
+    assert larger.tokenizer.decode(after, skip_special_tokens=False) == base.decode(before, skip_special_tokens=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_english_and_code_are_untouched_and_russian_is_shorter(kind):
+    base, larger = BASES[kind](), extended(kind).tokenizer
+    assert all(ids(base, text) == ids(larger, text) for text in ENGLISH)
+    change = measure_change(base, larger, russian())
+    assert change.tokens[1] < 0.6 * change.tokens[0] and change.words_changed > 0.9
+    assert change.bytes_per_token[1] > 1.5 * change.bytes_per_token[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_tokens_are_whole_characters_of_one_word(kind):
+    larger = extended(kind)
+    byte_level = kind in ("llama3", "gpt2")
+    texts = [larger.base.read(token) for token in larger.ids]
+    parts = {left + right for left, right in larger.learned.merges[: larger.learned.found["characters"]]}
+    for token, text in zip(larger.ids, texts, strict=True):
+        if byte_level and token in parts:  # on the way to a character of three bytes or more
+            assert len(bytes_of(token)) <= 4
+        else:
+            assert "\ufffd" not in text and text.lstrip(" ").isalpha() and " " not in text[1:]
+    assert not set(larger.ids) & {*BYTE_TOKENS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stock_bpe_carries_the_merges_out_as_they_were_learnt(kind):
+    """The oracle is `tokenizers`: words of the corpus come out in the pieces that learning left them in."""
+    base, options = Base.of(BASES[kind]()), ExtensionSettings()
+    forms = collect_base_forms(base, counts())
+    symbols = [] if base.byte_level else missing_characters(base, forms, 100, options)
+    cut = cut_words(base, forms.spelled_forms, forms.counts, symbols)
+    learner = Learner(cut, forms.counts[cut.chosen], options, show_progress=False)
+    learner.characters(20), learner.spaces(10), learner.compositions(None, len(forms.counts), 60)
+    larger = append_tokens(base, LearnedTokens(symbols, learner.merges, {}, 0), Retirement({}, base.merges, []))
+    pipeline = Base.of(larger.tokenizer).pipeline()
+    for number, word in enumerate(cut.words.strings()):
+        assert pipeline.encode(word).tokens == cut.segmentation.pieces(number)
+    assert len(cut.words) > 0.9 * len(forms.counts) and len(learner.merges) > 60
+    assert len(learner.merges) > 40
+
+
+def test_the_same_words_give_the_same_tokens_in_any_order():
+    words = dict(counts().items())
+    backwards = dict(reversed(words.items()))
+    assert extend(llama3_like(), backwards, 60).spec == extended("llama3").spec
+
+
+def test_morphs_are_found_where_frequency_glues_them():
+    """Both get as many tokens; words are of a prefix, a stem and an ending."""
+    found = {}
+    gold = {"".join(parts): parts for parts in product(PREFIXES, STEMS, ENDINGS)}
+    for name, options in (("morphs", {"composition": 0}), ("frequency", {"composition": 1, "burial_cost": 0})):
+        cuts = segment_words(extend(llama3_like(), counts(), 150, **options).tokenizer, list(gold))
+        right = wrong = 0
+        for word, pieces, parts in zip(gold, cuts, gold.values(), strict=True):
+            made, wanted = (
+                {len("".join(each[:i])) for i in range(len(each))} - {0, len(word)} for each in (pieces, parts)
+            )
+            right, wrong = right + len(made & wanted), wrong + len(made ^ wanted)
+        found[name] = 2 * right / (2 * right + wrong)
+    assert found["morphs"] > found["frequency"] + 0.02, found
+
+
+def test_a_floor_keeps_rare_tokens_out():
+    few = extended("gemma", min_saving=60)
+    assert 0 < len(few.ids) < 60
+    text = "\n".join(russian() + turkish())
+    assert all(text.lower().count(few.base.read(token).strip().lower()) >= 1 for token in few.ids)
+    assert len(few.ids) < len(extended("gemma").ids)
+
+
+def test_characters_the_base_falls_back_on_become_symbols():
+    larger = extended("gemma")
+    assert larger.learned.symbols and all(len(symbol) == 1 for symbol in larger.learned.symbols)
+    assert not any(token in BYTE_TOKENS for token in larger.tokenizer.encode("читать").tokens)
+    assert gemma_like().encode("читать").tokens[0] in BYTE_TOKENS
+
+
+@pytest.mark.parametrize("kind", ["llama3", "gemma"])
+def test_replace_keeps_the_size_and_all_texts_that_were_given(kind):
+    base = BASES[kind]()
+    kept = ENGLISH[:1] + russian()
+    larger = extend(base, counts(), 40, replace=iter(kept))
+    old, new = (tokenizer.get_vocab(with_added_tokens=True) for tokenizer in (base, larger.tokenizer))
+    retired = larger.retired
+    assert retired.tokens and len(new) == len(old) and max(new.values()) == max(old.values())
+    assert set(larger.ids.values()) == set(retired.tokens.values())
+    assert {token for token in old if token not in new} == set(retired.tokens)
+    assert not any(set(pair) & set(retired.tokens) for pair in retired.merges)
+    assert len(retired.merges) + len(retired.dropped) == len(larger.base.merges)
+    assert ids(larger.tokenizer, ENGLISH[0]) == ids(base, ENGLISH[0])
+    for text in (*ENGLISH, *russian(), *turkish()):
+        if not set(ids(larger.tokenizer, text)) & set(larger.ids.values()):
+            assert base.decode(ids(base, text)) == larger.tokenizer.decode(ids(larger.tokenizer, text))
+
+
+def test_ids_with_holes_and_tokens_behind_them_stay(tmp_path):
+    """Added tokens far behind, as Qwen has them: `tokenizers` would number them anew when the vocabulary grows."""
+    base = Tokenizer.from_str(llama3_like().to_str())
+    base.add_tokens(["<tool>"])
+    larger = extend(base, counts(), 10)
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps(larger.spec), encoding="utf-8")
+    again = Tokenizer.from_file(str(file))
+    for token in (*SPECIAL, "<tool>"):
+        assert again.token_to_id(token) == base.token_to_id(token)
+        assert again.encode(f"a{token}b", add_special_tokens=False).ids[1] == base.token_to_id(token)
+    assert min(larger.ids.values()) == base.token_to_id("<tool>") + 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_transformers_gives_the_same_ids_before_and_after(kind, tmp_path):
+    from transformers import AutoTokenizer
+
+    special = json.loads(BASES[kind]().to_str())["added_tokens"][0]["content"]
+    source = save(BASES[kind](), tmp_path / "base", eos_token=special)
+    (source / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
+    (source / "merges.txt").write_text("old", encoding="utf-8")
+    larger = extended(kind)
+    assert larger.save(tmp_path / "new", source) == ["merges.txt"]
+    for name in ("tokenizer_config.json", "chat_template.jinja"):
+        assert (tmp_path / "new" / name).read_bytes() == (source / name).read_bytes()
+    before, after = AutoTokenizer.from_pretrained(source), AutoTokenizer.from_pretrained(tmp_path / "new")
+    assert len(after) == len(before) + 60 and after.eos_token_id == before.eos_token_id
+    for text in ENGLISH:
+        assert after(text)["input_ids"] == before(text)["input_ids"]
+    for text in russian():
+        assert after(text, add_special_tokens=False)["input_ids"] == ids(larger.tokenizer, text)
+        assert after.decode(after(text)["input_ids"], skip_special_tokens=True) == text
+
+
+def test_the_file_keeps_the_form_it_had(tmp_path):
+    """Also merges as strings, the form before tokenizers 0.20; line by line only the new entries are added."""
+    source = save(llama2_like(), tmp_path / "base")
+    spec = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
+    spec["model"]["merges"] = [" ".join(pair) for pair in spec["model"]["merges"]]
+    (source / "tokenizer.json").write_text(json.dumps(spec, ensure_ascii=False, indent=2), encoding="utf-8")
+    larger = extend(source, counts(), 5)
+    larger.save(tmp_path / "new", source)
+    old, new = ((tmp_path / name / "tokenizer.json").read_text(encoding="utf-8") for name in ("base", "new"))
+    head = old.index('"vocab"')
+    assert new[:head] == old[:head]
+    assert [line.rstrip(",") for line in old.splitlines()] == [
+        line.rstrip(",") for line in new.splitlines() if not _is_new(line.strip().rstrip(","), larger)
+    ]
+
+
+def _is_new(line: str, larger: Extension) -> bool:
+    entries = {f"{json.dumps(token, ensure_ascii=False)}: {number}" for token, number in larger.ids.items()}
+    merges = {json.dumps(" ".join(pair), ensure_ascii=False) for pair in larger.learned.merges}
+    return line in entries | merges
+
+
+def _word_piece() -> Tokenizer:
+    return Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
+
+
+def _unigram() -> Tokenizer:
+    return Tokenizer(models.Unigram([("a", -1.0), ("b", -2.0)], unk_id=0))
+
+
+def _plain_bpe() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.train_from_iterator(ENGLISH, trainers.BpeTrainer(vocab_size=80, special_tokens=["<unk>"]))
+    return tokenizer
+
+
+def _end_of_word() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (_word_piece, "WordPiece"),
+        (_unigram, "Unigram"),
+        (_plain_bpe, "neither byte-level nor with byte fallback"),
+        (_end_of_word, "</w>"),
+    ],
+)
+def test_what_cannot_be_extended_is_named(make, message, tmp_path):
+    with pytest.raises(MwSError, match=message):
+        extend(make(), counts(), 5)
+    source = save(make(), tmp_path / "base")
+    with pytest.raises(MwSError, match=str(source)):
+        read_base(source)
+
+
+def test_broken_files_are_named(tmp_path):
+    source = save(llama3_like(), tmp_path / "base")
+    file = source / "tokenizer.json"
+    whole = file.read_text(encoding="utf-8")
+    file.write_text(whole[:1000], encoding="utf-8")
+    with pytest.raises(MwSError, match="tokenizer.json:.*not valid JSON"):
+        read_base(source)
+    spec = json.loads(whole)
+    spec["added_tokens"][1]["id"] += 7
+    file.write_text(json.dumps(spec), encoding="utf-8")
+    with pytest.raises(MwSError, match="says id .* but gets"):
+        read_base(source)
+    spec = json.loads(whole)
+    spec["model"]["merges"].append(["nowhere", "else"])
+    file.write_text(json.dumps(spec), encoding="utf-8")
+    with pytest.raises(MwSError, match="nowhere"):
+        read_base(source)
+    file.unlink()
+    with pytest.raises(MwSError, match="no tokenizer.json"):
+        read_base(source)
+
+
+def test_odd_merges_are_told_and_kept(caplog, tmp_path):
+    spec = json.loads(llama3_like().to_str())
+    merges = spec["model"]["merges"]
+    late = next(i for i, pair in enumerate(merges) if len(pair[0]) > 1)
+    merges[0], merges[late] = merges[late], merges[0]
+    merges.append(merges[1])
+    source = tmp_path / "tokenizer.json"
+    source.write_text(json.dumps(spec), encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        larger = extend(source, counts(), 10)
+    assert "1 merges are there twice" in caplog.text and "only a later merge makes" in caplog.text
+    base = Tokenizer.from_file(str(source))
+    for text in ENGLISH:
+        assert ids(base, text) == ids(larger.tokenizer, text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"composition": 1.5}, "composition"),
+        ({"min_saving": -1}, "min_saving"),
+        ({"burial_cost": -2}, "burial_cost"),
+        ({"crossing_penalty": float("nan")}, "crossing_penalty"),
+    ],
+)
+def test_settings_out_of_range_are_named(options, message):
+    with pytest.raises(MwSError, match=message):
+        extend(llama3_like(), counts(), 5, **options)
+
+
+def test_no_words_are_told():
+    with pytest.raises(MwSError, match="no words to learn from"):
+        extend(llama3_like(), {"123": 4, "...": 2}, 5)
+
+
+def test_words_that_cannot_be_spelt_give_nothing_and_break_nothing():
+    larger = extend(gemma_like(), {" 漢字": 1}, 1)
+    assert len(larger.ids) <= 1
+    assert larger.tokenizer.decode(ids(larger.tokenizer, "漢字 a")) == "漢字 a"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("extend")
+    save(llama3_like(), place / "base", eos_token=SPECIAL[1])
+    (place / "ru.txt").write_text("\n".join(russian() * 6), encoding="utf-8")
+    (place / "en.txt").write_text("\n".join(ENGLISH), encoding="utf-8")
+    return place
+
+
+def test_the_command_writes_a_directory_and_reports(folder):
+    arguments = ["extend", folder / "base", folder / "ru.txt", "--add", 50, "--also", folder / "en.txt", "--quiet"]
+    done = mws(*arguments, "--json", "-o", folder / "out")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    told = json.loads(done.stdout)
+    assert told["new_tokens"] == 50 and told["vocabulary"] == read_base(folder / "out").next_id
+    held_out, english = told["texts"]["held out"], told["texts"][str(folder / "en.txt")]
+    assert held_out["lines"] == 2 and held_out["tokens"][1] < held_out["tokens"][0]
+    assert english["tokens"][0] == english["tokens"][1] and english["words_changed"] == 0
+    people = mws(*arguments, "-o", folder / "out2")
+    assert "fewer tokens" in people.stdout and "50 new tokens" in people.stdout
+    assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
+
+
+def test_the_command_takes_saved_counts_and_replaces(folder):
+    assert mws("count", folder / "ru.txt", "-o", folder / "ru.parquet", "--quiet").returncode == 0
+    done = mws("extend", folder / "base", folder / "ru.parquet", "--add", 20, "--quiet", "-o", folder / "counted")
+    assert done.returncode == 0 and "20 new tokens" in done.stdout, done.stderr
+    refused = mws("extend", folder / "base", folder / "ru.parquet", "--add", 20, "--replace", "-o", folder / "no")
+    assert refused.returncode == 2 and "--replace" in refused.stderr and not (folder / "no").exists()
+    done = mws("extend", folder / "base", folder / "ru.txt", "--add", 20, "--replace", "--quiet", "-o", folder / "same")
+    assert done.returncode == 0, done.stderr
+    retired = json.loads((folder / "same" / "retired.json").read_text(encoding="utf-8"))
+    assert len(retired["retired_tokens"]) == 20 and retired["dropped_merges"]
+    assert read_base(folder / "same").next_id == read_base(folder / "base").next_id
+
+
+def test_the_command_refuses_in_one_line(folder):
+    save(_word_piece(), folder / "wordpiece")
+    for base in ("wordpiece", "nothing-here", "ru.txt"):
+        done = mws("extend", folder / base, folder / "ru.txt", "--add", 20, "-o", folder / "x")
+        assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
+        assert not (folder / "x").exists()
+    done = mws("extend", folder / "base", folder / "ru.txt", "--add", 20, "-o", folder / "base")
+    assert done.returncode == 2 and "written over" in done.stderr
+
+
+def test_the_base_may_be_a_hub_name(folder, tmp_path):
+    with running_hub() as hub:
+        hub.repositories["user/base"] = {file.name: file.read_bytes() for file in (folder / "base").iterdir()}
+        environment = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
+        environment |= {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
+        code = "from mws_hf.cli import main; main()"
+        arguments = ["extend", "user/base", folder / "ru.txt", "--add", 20, "--quiet", "-o", tmp_path / "out"]
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        command[command.index("user/base")] = "user/absent"
+        absent = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+    assert absent.returncode == 2 and absent.stderr.count("\n") == 1 and "user/absent" in absent.stderr
+    local = extend(folder / "base", read_base_counts(folder), 20)
+    assert read_base(tmp_path / "out").vocab.keys() == local.tokenizer.get_vocab().keys()
+    config = "tokenizer_config.json"
+    assert (tmp_path / "out" / config).read_bytes() == (folder / "base" / config).read_bytes()
+
+
+def read_base_counts(folder):
+    """Words of the corpus as the command counts them: without the lines it holds out."""
+    lines = (folder / "ru.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    return count_documents([line for number, line in enumerate(lines, 1) if number % 50], workers=1)

@@ -184,7 +184,7 @@ def _count_entries(
     text_bytes: int = 0,
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
     """The distinct pre-tokens of all sources and their counts, in an order that depends on the threads."""
-    count_block = _block_counter(pattern, normalization)
+    count_block = block_counter(pattern, normalization)
     if scanner_kind(pattern) is None:
         workers = 1  # building str objects holds the GIL: threads would only wait for each other
     workers = thread_count(workers)
@@ -206,7 +206,7 @@ def _adder(count_block: Callable[[TokenTable, Block], None], table: TokenTable) 
     return lambda block: count_block(table, block)
 
 
-def _block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTable, Block], None]:
+def block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTable, Block], None]:
     """The function that adds the pre-tokens of a block to a table."""
     normalize = normalizer(normalization)
     kind = scanner_kind(pattern)

@@ -92,6 +92,10 @@ class Counting:
 def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     """Count the documents of a partition; a word may come again in a later batch, so the batches are to be summed.
 
+    Args:
+        batches: the columns `how.inputs`, in that order, by whatever names.
+        how: what to do.
+
     Raises:
         MwSError: text that is not UTF-8, a row with a text and no group.
 
@@ -117,12 +121,12 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
 
 
 def _texts_by_group(batch: pa.RecordBatch, how: Counting) -> Iterator[tuple[str, pa.LargeStringArray]]:
-    texts = batch.column(how.column)
+    texts = batch.column(0)
     if how.group_column is None:
         yield "", checked_strings(texts, f"column {how.column!r}")
         return
     present = texts.is_valid()
-    texts, groups = texts.filter(present), batch.column(how.group_column).filter(present)
+    texts, groups = texts.filter(present), batch.column(1).filter(present)
     if groups.null_count:
         raise MwSError(f"column {how.group_column!r}: a row with a text has no group; fill it in, or drop the row")
     if pa.types.is_dictionary(groups.type):
@@ -210,12 +214,14 @@ class Encoding:
     Attributes:
         tokenizer: as it travels to the workers.
         column: the text column; each row is a document.
+        place: the number of that column in batches, from 0.
         ids_column: the column of token ids that is added.
         shard_size: bytes of text per shard, at least, where shards are written.
     """
 
     tokenizer: SharedTokenizer
     column: str
+    place: int = 0
     ids_column: str = "input_ids"
     shard_size: int = SHARD_BYTES
 
@@ -227,10 +233,10 @@ def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]
         MwSError: text that is not UTF-8.
     """
     encoder = encoder_of(how.tokenizer)
-    for rows in _pieces(batches, how.column):
-        block = _block(rows, how.column)
+    for rows in _pieces(batches, how):
+        block = _block(rows, how)
         ids, ends, _ = encoder.encode(block)
-        present = np.asarray(rows.column(how.column).is_valid().to_numpy(zero_copy_only=False), bool)
+        present = np.asarray(rows.column(how.place).is_valid().to_numpy(zero_copy_only=False), bool)
         sizes = np.zeros(len(rows), np.int64)
         sizes[present] = np.diff(ends, prepend=0)
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
@@ -240,14 +246,16 @@ def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]
         yield rows.append_column(how.ids_column, lists)
 
 
-def _pieces(batches: Batches, column: str) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of about `BLOCK_BYTES` of text at most."""
+def _pieces(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of a block of text at most, but for rows that are longer."""
+    size = min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
-        ends = np.cumsum(pc.fill_null(pc.binary_length(_strings(batch.column(column))), 0).to_numpy(zero_copy_only=False))
+        lengths = pc.fill_null(pc.binary_length(_strings(batch.column(how.place))), 0)
+        ends = np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
         start = 0
         while start < len(batch):
             before = ends[start - 1] if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, before + BLOCK_BYTES, side="right")))
+            stop = max(start + 1, int(np.searchsorted(ends, before + size, side="right")))
             yield batch.slice(start, stop - start)
             start = stop
 
@@ -256,8 +264,8 @@ def _strings(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _block(rows: pa.RecordBatch, column: str) -> Block:
-    return padded(arrow_block(checked_strings(rows.column(column), f"column {column!r}")))
+def _block(rows: pa.RecordBatch, how: Encoding) -> Block:
+    return padded(arrow_block(checked_strings(rows.column(how.place), f"column {how.column!r}")))
 
 
 def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.RecordBatch]:
@@ -273,8 +281,8 @@ def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.Re
         shard = write_shard(Path(folder) / _fresh_name("arrow"), parts, f"{check:016x}")
         return pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
 
-    for rows in _pieces(batches, how.column):
-        block = _block(rows, how.column)
+    for rows in _pieces(batches, how):
+        block = _block(rows, how)
         parts.append(encoder.encode(block))
         size, check = size + block.size, checksum(block, check)
         if size >= how.shard_size:

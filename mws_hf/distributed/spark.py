@@ -57,7 +57,6 @@ def count(
     Args:
         source: a DataFrame, or Parquet files and folders by any name that Spark reads (``s3a://...``).
         column: the text column; each row is a document.
-        group_column: ...
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
         min_count: rarer words are left out, after everything is added up: exact, and less to collect.
@@ -91,12 +90,14 @@ def encode(
     Raises:
         MwSError: pyspark is missing, no such tokenizer, separator or column, or `ids_column` is there already.
     """
-    from pyspark.sql import types  # type: ignore[import-not-found,unused-ignore]
+    from pyspark.sql import types
 
     check_columns(_columns(df), [column], "DataFrame")
     if ids_column in df.columns:
         raise MwSError(f"DataFrame: has a column {ids_column!r} already; give another ids_column")
-    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, ids_column)
+    if dotted := [name for name in df.columns if "." in name or "`" in name]:
+        raise MwSError(f"DataFrame: mapInArrow cannot hand on a column named {dotted[0]!r}; rename it")
+    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, df.columns.index(column), ids_column)
     ids = types.StructField(ids_column, types.ArrayType(types.IntegerType(), containsNull=True))
     return df.mapInArrow(partial(encoded_batches, how=how), types.StructType([*df.schema.fields, ids]))
 
@@ -131,7 +132,7 @@ def write_corpus(
     how = Encoding(SharedTokenizer.of(tokenizer, separator), column, shard_size=shard_size)
 
     def write(folder: str) -> pa.Table:
-        rows = df.select(_quoted(column)).mapInArrow(partial(write_shards, how=how, folder=folder), _ddl(SHARD))
+        rows = _plain(df, [column]).mapInArrow(partial(write_shards, how=how, folder=folder), _ddl(SHARD))
         return _collected(rows)
 
     return assembled(Path(output), how, write)
@@ -173,23 +174,26 @@ def _frame(source: Any) -> DataFrame:
     if hasattr(source, "mapInArrow"):
         return source
     names = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    reader = session().read
     with _told("reading Parquet"):
-        return session().read.parquet(*map(os.fspath, names))
+        return reader.parquet(*map(os.fspath, names))
 
 
 def _columns(df: DataFrame) -> dict[str, bool]:
     return {field.name: field.dataType.typeName() in ("string", "varchar", "char") for field in df.schema.fields}
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"  # or a dot in it would mean a field
+def _plain(df: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Some columns under names that mean nothing to Spark, to which a dot in a name stands before a field."""
+    quoted = (name.replace("`", "``") for name in names)
+    return df.selectExpr(*(f"`{name}` as column_{k}" for k, name in enumerate(quoted)))
 
 
 def _sums(df: DataFrame, how: Counting, min_count: int) -> DataFrame:
     from pyspark.sql import functions
 
     check_columns(_columns(df), how.inputs, "DataFrame")
-    rows = df.select(*map(_quoted, how.inputs))
+    rows = _plain(df, how.inputs)
     parts = rows.mapInArrow(partial(partial_counts, how=how), _ddl(how.schema))
     sums = parts.groupBy(*how.keys).agg(functions.sum("count").alias("count"))
     return sums.where(functions.col("count") >= min_count) if min_count > 1 else sums

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mws_hf.backend import base_vocab, build_backend
 from mws_hf.corpus.counts import check_normalization
+from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, read_settings, to_record
@@ -64,6 +65,8 @@ class MwSTrainer:
             None: 16.
         burial_cost: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
         max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
+        weights: of groups against each other where words are given by group, such as ``{"ru": 2}``; 1 for a group that
+            is not named, so that every language weighs the same, however much text and however many forms it has.
 
     Raises:
         MwSError: an argument is out of range, contradicts another or belongs to the other criterion; the message says
@@ -97,6 +100,7 @@ class MwSTrainer:
     crossing_penalty: float | None = None
     max_types: int | None = None
     burial_cost: float | None = None
+    weights: Mapping[str, float] | None = None
     settings: CriterionSettings = field(init=False, repr=False, compare=False)
     vocabulary: VocabularySettings = field(init=False, repr=False, compare=False)
 
@@ -116,17 +120,23 @@ class MwSTrainer:
             object.__setattr__(self, name, value)
         compiled(self.split_pattern)
 
-    def train(self, source: Any, *, column: str | None = None, **reader_options: Any) -> MwSTokenizerFast:
-        """Train on files or on texts.
+    def train(
+        self, source: Any, *, column: str | None = None, group_column: str | None = None, **reader_options: Any
+    ) -> MwSTokenizerFast:
+        """Train on files or on texts, of one language or of several.
 
         A str or path is a file, glob or "-" (standard input). A list of paths, or of strings of which one of the first
         hundred names a file, is files, and all must exist; a list of strings is texts if one of them has a space in it
         and none looks like a file name. Any other iterable is texts: iterators, generators, batches (lists of lists),
         `datasets` of all four kinds, columns and tables of pandas and pyarrow. Anything else is an error.
 
+        A dict from group to such a source, ``{"ru": "ru/*.gz", "en": [...]}``, is a mixture: each group, a language or
+        code, gets boundary evidence of its own, and the merges are learnt together (see `weights`).
+
         Args:
             source: see above; `corpus.files.file_kind` has the kinds of files.
             column: the text column of tables and datasets, in files or not.
+            group_column: the column of tables and datasets that holds the group of each row.
             **reader_options: further options of `corpus.counting.count_files` (`field`, `encoding`, `errors`,
                 `workers`, `memory_cap`), or for texts of `count_documents` (`length`, `workers`, `memory_cap`).
 
@@ -139,21 +149,15 @@ class MwSTrainer:
             ...
         mws_hf.errors.MwSError: a list of strings such as 'читать': no file, and not surely texts; ...
         """
-        from mws_hf.corpus.counting import count_files
-        from mws_hf.corpus.inputs import input_files
+        from mws_hf.corpus.group_counting import count_source
 
-        files = input_files(source, "train_from_iterator(texts)")
-        if files is None:
-            only_files = sorted({"field", "encoding", "errors"}.intersection(reader_options))
-            if only_files:
-                raise MwSError(f"{', '.join(only_files)}: for files, but {type(source).__name__} holds texts")
-            return self.train_from_iterator(source, column=column, **reader_options)
-        counts = count_files(
-            files,
+        counts = count_source(
+            source,
             pattern=self.split_pattern,
             normalization=self.normalization,
             show_progress=self.show_progress,
             column=column,
+            group_column=group_column,
             **reader_options,
         )
         return self.train_from_counts(counts)
@@ -182,12 +186,15 @@ class MwSTrainer:
         )
         return self.train_from_counts(counts)
 
-    def train_from_counts(self, counts: WordCounts | Mapping[str, int] | str | Path) -> MwSTokenizerFast:
+    def train_from_counts(
+        self, counts: WordCounts | Mapping[str, int] | Mapping[str, WordCounts] | str | Path
+    ) -> MwSTokenizerFast:
         """Train on word counts, made with the trainer's pattern and normalization.
 
         Args:
             counts: a `WordCounts`, the file of a saved one, or a dict or Counter of words, which are cut as after a
-                space, see `corpus.word_list.read_word_list`; for one of pre-tokens use `WordCounts.from_mapping`.
+                space, see `corpus.word_list.read_word_list`; for one of pre-tokens use `WordCounts.from_mapping`. Or a
+                dict from group to such counts.
 
         Raises:
             MwSError: there is no word, or the counts were made with another pattern than the one asked for.
@@ -196,17 +203,20 @@ class MwSTrainer:
         >>> trainer.train_from_counts({"читать": 5, "читала": 2}).tokenize(" читать")[0][:2]
         ' ч'
         """
-        from mws_hf.corpus.word_list import as_word_counts
+        from mws_hf.corpus.group_counting import as_grouped_counts
 
-        counts = as_word_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
-        return self.tokenizer(self.learn(counts))
+        groups = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
+        return self.tokenizer(self.learn(groups))
 
-    def learn(self, counts: WordCounts, *, evidence: Evidence | None = None) -> LearnedVocabulary:
+    def learn(
+        self, counts: WordCounts | Mapping[str, WordCounts], *, evidence: Evidence | None = None
+    ) -> LearnedVocabulary:
         """Learn alphabet and merges without building a tokenizer; see `mws_hf.learn.vocabulary.learn`.
 
         Raises:
             MwSError: there is no word to learn from, or pattern or normalization differ from the counts'.
         """
+        counts = GroupedCounts.of(counts)
         if counts.pattern != self.pattern or counts.normalization != self.normalization:
             raise MwSError(
                 f"the counts were made with pattern {counts.pattern!r} and normalization {counts.normalization}, but "

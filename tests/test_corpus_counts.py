@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mws_hf.corpus.counts import WordCounts, is_counts_file
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.counts_file import is_counts_file
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN

@@ -98,7 +98,7 @@ def compare(
     specs = parse_systems(systems) if systems else None
     with output_lock(output):
         result = run_comparison(
-            sources.gather(WORD_PATTERN, None),
+            sources.gather(WORD_PATTERN, None).union,
             gold,
             sizes,
             output,

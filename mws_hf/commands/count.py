@@ -13,14 +13,14 @@ from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted, parse_bytes
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.process import return_freed_memory
-from mws_hf.commands.sources import Reading, Sources
+from mws_hf.commands.sources import Reading, Sources, group_of
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
 
 
 def count(
     output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="The counts file to write (Parquet).")],
-    files: options.Files = None,
+    files: options.GroupedFiles = None,
     lexicon: options.Lexicon = None,
     word_list: options.WordList = None,
     lemmas: options.Lemmas = None,
@@ -31,6 +31,7 @@ def count(
     normalization: options.Normalization = None,
     field: options.Field = None,
     column: options.Column = None,
+    group_column: options.GroupColumn = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
     workers: options.Workers = None,
@@ -48,22 +49,28 @@ def count(
 
         mws count monday.parquet tuesday.parquet --output both.parquet
 
+        mws count ru='ru/*.gz' en='en/*.gz' --output mixture.parquet
+
         mws train both.parquet --vocab-size 32000 --output out/mine
     """
     if classic and pattern is not None:
         raise MwSError("--classic and --pattern both name a split pattern; give one of them")
-    refuse_overwriting([output], files, word_list, lemmas)
+    refuse_overwriting([output], [group_of(name)[1] for name in files or []], word_list, lemmas)
     check_output(output, folder=False)
     cap = parse_bytes(memory_cap, "--memory-cap")
     return_freed_memory()
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(
-        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=cap
-    )
+        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=cap,
+        group_column=group_column,
+    )  # fmt: skip
     counts = sources.gather(GPT4_PATTERN if classic else pattern, normalization)
     counts.save(output)
-    result = {"file": str(output), "types": len(counts), "tokens": int(counts.counts.sum())}
+    sizes = {name: {"types": len(part), "tokens": part.total} for name, part in counts.items()}
     if as_json:
-        typer.echo(json.dumps(result))
-    else:
-        typer.echo(f"{output}: {counted(len(counts), 'distinct pre-token')}, {result['tokens']:,} in all")
+        result = {"file": str(output), "types": len(counts.union), "tokens": counts.total}
+        typer.echo(json.dumps(result | ({"groups": sizes} if counts.is_named else {}), ensure_ascii=False))
+        return
+    for name, size in sizes.items():
+        where = f"{output}, {name}" if name else str(output)
+        typer.echo(f"{where}: {counted(size['types'], 'distinct pre-token')}, {size['tokens']:,} in all")

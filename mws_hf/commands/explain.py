@@ -22,7 +22,7 @@ from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.explain import Traced
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.settings import CriterionSettings, VocabularySettings
@@ -137,7 +137,7 @@ class _Model:
         shown = {name: value for name, value in self.record.items() if value is not None and name != "pattern"}
         return "learnt with " + ", ".join(f"{name}={value}" for name, value in shown.items())
 
-    def gather(self, sources: Sources, default_pattern: str = WORD_PATTERN) -> WordCounts:
+    def gather(self, sources: Sources, default_pattern: str = WORD_PATTERN) -> GroupedCounts:
         """The training words, counted as the model's were: with its pattern, normalization and least count."""
         from mws_hf.backend import pattern_of
 
@@ -187,7 +187,7 @@ def _explain_words(words: list[str], known: _Model, sources: Sources, plot: Path
         plot_evidence(plot, [w for w, _, _ in drawn], [b for _, b, _ in drawn], [t for _, _, t in drawn])
 
 
-def _split(text: str, counts: WordCounts | None) -> list[str]:
+def _split(text: str, counts: GroupedCounts | None) -> list[str]:
     """Pre-tokens of a text as those of the counts were made."""
     from mws_hf.backend import NORMALIZERS
 
@@ -222,12 +222,12 @@ def _result(
     return result
 
 
-def _evidence(counts: WordCounts, known: _Model) -> Evidence:
-    from mws_hf.learn.contextual import find_evidence
+def _evidence(counts: GroupedCounts, known: _Model) -> Evidence:
+    from mws_hf.learn.mixtures import find_group_evidence
     from mws_hf.learn.settings import ContextualSettings
 
     settings = known.settings[0]
-    return find_evidence(counts, settings.evidence if isinstance(settings, ContextualSettings) else None)
+    return find_group_evidence(counts, settings.evidence if isinstance(settings, ContextualSettings) else None)
 
 
 def _classic_rows(
@@ -242,7 +242,7 @@ def _classic_rows(
         settings = ClassicSettings()
     if not isinstance(settings, ClassicSettings):
         raise MwSError("the model was learnt by the contextual criterion; --pair and --merges explain the classic one")
-    counts = known.gather(sources, GPT4_PATTERN)
+    counts = known.gather(sources, GPT4_PATTERN).union
     corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if vocabulary.types else counts.counts)
     if pair is not None:
         return [explain_pair(corpus, *pair, settings, show_progress=sources.show_progress).to_dict()]

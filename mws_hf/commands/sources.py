@@ -15,12 +15,27 @@ from mws_hf.pattern import WORD_PATTERN, compiled
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.groups import GroupedCounts
 
 INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
     "'-' for stdin"
 )
 Files = Annotated[list[str] | None, typer.Argument(help=f"{INPUTS}, or counts from `mws count`.", show_default=False)]
+GroupedFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help=f"{INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as 'ru=ru/*.gz' (a file "
+        "whose name holds = is given as ./NAME).",
+        show_default=False,
+    ),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--group-column", help="The column of tables and datasets that holds the group of each row [default: none]."
+    ),
+]
 Lexicon = Annotated[
     str | None,
     typer.Option(
@@ -89,6 +104,7 @@ class Sources:
     workers: int | None = None
     memory_cap: int | None = None
     show_progress: bool = True
+    group_column: str | None = None
 
     @classmethod
     def from_options(
@@ -102,14 +118,32 @@ class Sources:
         quiet: bool,
         workers: int | None = None,
         memory_cap: int | None = None,
+        group_column: str | None = None,
     ) -> Sources:
         """Build from the options of a command as typer gives them, None where one was not given."""
-        return cls(files or [], lexicon, word_list or [], lemmas, reading, workers, memory_cap, not quiet)
+        rest = (reading, workers, memory_cap, not quiet, group_column)
+        return cls(files or [], lexicon, word_list or [], lemmas, *rest)
+
+    @property
+    def by_group(self) -> dict[str, list[str]]:
+        """The files, without their groups' names, by group; "" is the group of those that have none.
+
+        Raises:
+            MwSError: a name that can be none of a group.
+        """
+        found: dict[str, list[str]] = {}
+        for name in self.files:
+            group, file = group_of(name)
+            found.setdefault(group, []).append(file)
+        return found
 
     def describe(self) -> str:
         """The sources in words, for a model card."""
         lemmas = [] if self.lemmas is None else [self.lemmas]
-        named = [Path(str(name)).name for name in [*self.files, *self.word_lists, *lemmas]]
+        files = [
+            f"{group}={Path(file).name}" if group else Path(file).name for group, file in map(group_of, self.files)
+        ]
+        named = files + [Path(str(name)).name for name in [*self.word_lists, *lemmas]]
         lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon and self.lemmas is None else []
         return ", ".join(lexicon + named)
 
@@ -127,6 +161,7 @@ class Sources:
         from mws_hf.corpus.counts import check_normalization
         from mws_hf.corpus.dictionary import check_lexicon
         from mws_hf.corpus.files import expand_paths
+        from mws_hf.corpus.group_column import check_group_files
         from mws_hf.corpus.inputs import check_files
 
         if self.is_empty:
@@ -134,15 +169,32 @@ class Sources:
         check_normalization(normalization)
         if pattern is not None:
             compiled(pattern)
-        _, texts = self._apart()
-        check_files(texts, **asdict(self.reading))
+        self._check_groups()
+        for files in self.by_group.values():
+            texts = _apart(files)[1]
+            if self.group_column is not None:
+                check_group_files(texts)
+            check_files(texts, **asdict(self.reading))
         for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
             expand_paths(path)
         if self.lexicon is not None or self.lemmas is not None:
             check_lexicon(self.lexicon or "ru")
 
-    def gather(self, pattern: str | None, normalization: str | None, default_pattern: str = WORD_PATTERN) -> WordCounts:
-        """Count every source with one pattern and merge the results.
+    def _check_groups(self) -> None:
+        named = sorted(group for group in self.by_group if group)
+        loose = [*self.by_group.get("", []), *map(str, self.word_lists), *filter(None, [self.lexicon, self.lemmas])]
+        if named and loose:
+            raise MwSError(
+                f"{loose[0]}: belongs to no group, while other sources do ({', '.join(named)}); name a group for every "
+                "source (GROUP=FILE), or for none"
+            )
+        if self.group_column is not None and (named or self.word_lists or self.lexicon or self.lemmas):
+            raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
+
+    def gather(
+        self, pattern: str | None, normalization: str | None, default_pattern: str = WORD_PATTERN
+    ) -> GroupedCounts:
+        """Count every source with one pattern and merge the results, group by group.
 
         Args:
             pattern: the split pattern; None: that of saved counts among the files, else `default_pattern`.
@@ -152,18 +204,31 @@ class Sources:
         Raises:
             MwSError: no source was given, one cannot be read, or saved counts were made with another pattern.
         """
-        from mws_hf.corpus.counts import WordCounts, check_normalization
+        from mws_hf.corpus.counts import check_normalization
+        from mws_hf.corpus.groups import GroupedCounts
+
+        self.check(pattern, normalization)
+        files = {group: _apart(names) for group, names in self.by_group.items()}
+        parts = []
+        for group, (saved, _) in files.items():
+            for counts in map(GroupedCounts.load, saved):
+                parts.append(GroupedCounts({group: counts.union}) if group else counts)
+        pattern = pattern or (parts[0].pattern if parts else default_pattern)
+        normalization = check_normalization(normalization) or (parts[0].normalization if parts else None)
+        parts += [GroupedCounts.of(counts) for counts in self._lists(pattern, normalization)]
+        for group, (_, texts) in files.items():
+            if texts:
+                parts.append(self._count_texts(group, texts, pattern, normalization))
+        return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
+
+    def _lists(self, pattern: str, normalization: str | None) -> list[WordCounts]:
+        """Word lists, lemmas and the lexicon."""
         from mws_hf.corpus.dictionary import lemma_counts, lexicon_counts
         from mws_hf.corpus.readers import read_lines
         from mws_hf.corpus.word_list import read_word_list
 
-        self.check(pattern, normalization)
-        saved, texts = self._apart()
-        parts = [WordCounts.load(name) for name in saved]
-        pattern = pattern or (parts[0].pattern if parts else default_pattern)
-        normalization = check_normalization(normalization) or (parts[0].normalization if parts else None)
         coding: dict[str, Any] = {"encoding": self.reading.encoding, "errors": self.reading.errors}
-        parts += [read_word_list(p, pattern=pattern, normalization=normalization, **coding) for p in self.word_lists]
+        parts = [read_word_list(p, pattern=pattern, normalization=normalization, **coding) for p in self.word_lists]
         forms: dict[str, Any] = {
             "pattern": pattern, "normalization": normalization, "show_progress": self.show_progress,
         }  # fmt: skip
@@ -172,32 +237,74 @@ class Sources:
             parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
         elif self.lexicon is not None:
             parts.append(lexicon_counts(self.lexicon, **forms))
-        if texts:
-            parts.append(self._count_texts(texts, pattern, normalization))
-        return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
+        return parts
 
-    def _apart(self) -> tuple[list[str], list[str]]:
-        """Saved counts and texts."""
-        from mws_hf.corpus.counts import is_counts_file
-        from mws_hf.corpus.files import expand_paths
-
-        files = expand_paths(self.files) if self.files else []
-        saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
-        return saved, [name for name in files if name not in saved]
-
-    def _count_texts(self, texts: list[str], pattern: str, normalization: str | None) -> WordCounts:
+    def _count_texts(self, group: str, texts: list[str], pattern: str, normalization: str | None) -> GroupedCounts:
         from mws_hf.corpus.counting import count_files
+        from mws_hf.corpus.group_counting import count_group_column
+        from mws_hf.corpus.groups import GroupedCounts
 
         options: dict[str, Any] = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
-        return count_files(
-            texts,
-            pattern=pattern,
-            normalization=normalization,
-            **asdict(self.reading),
-            workers=self.workers,
-            show_progress=self.show_progress,
-            **options,
-        )
+        options |= {"pattern": pattern, "normalization": normalization, **asdict(self.reading)}
+        options |= {"workers": self.workers, "show_progress": self.show_progress}
+        if self.group_column is not None:
+            return count_group_column(texts, group_column=self.group_column, **options)
+        return GroupedCounts({group: count_files(texts, **options)})
+
+
+def _apart(names: list[str]) -> tuple[list[str], list[str]]:
+    """Saved counts and texts."""
+    from mws_hf.corpus.counts_file import is_counts_file
+    from mws_hf.corpus.files import expand_paths
+
+    files = expand_paths(names) if names else []
+    saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
+    return saved, [name for name in files if name not in saved]
+
+
+def group_of(name: str) -> tuple[str, str]:
+    """Group and file of an argument GROUP=FILE; no group, "", where there is no = before the first slash.
+
+    Raises:
+        MwSError: what stands before the = can be no name of a group, or nothing stands after it.
+
+    >>> group_of("ru=ru/*.gz"), group_of("./a=b.txt"), group_of("a.txt")
+    (('ru', 'ru/*.gz'), ('', './a=b.txt'), ('', 'a.txt'))
+    """
+    from mws_hf.corpus.groups import check_group_name
+
+    group, equals, file = str(name).partition("=")
+    if not equals or os.sep in group or "/" in group:
+        return "", name
+    advice = f"; for a file of this name give ./{name}"
+    if not file:
+        raise MwSError(f"{name}: no file stands after the ={advice}")
+    try:
+        return check_group_name(group), file
+    except MwSError as error:
+        raise MwSError(f"{name}: {error}{advice}") from error
+
+
+def parse_weights(texts: list[str] | None) -> dict[str, float]:
+    """Read the values of --weight: group=number each.
+
+    Raises:
+        MwSError: no such thing, a group twice.
+
+    >>> parse_weights(["ru=2", "en=.5"])
+    {'ru': 2.0, 'en': 0.5}
+    """
+    weights: dict[str, float] = {}
+    for text in texts or []:
+        group, _, number = text.partition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            raise MwSError(f"--weight {text!r}: give a group and a number, such as ru=2") from None
+        if group in weights:
+            raise MwSError(f"--weight {text!r}: group {group!r} has a weight already")
+        weights[group] = weight
+    return weights
 
 
 def check_present(paths: list[Path]) -> None:

@@ -18,7 +18,7 @@ from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted
 from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
 from mws_hf.commands.process import return_freed_memory
-from mws_hf.commands.sources import Reading, Sources
+from mws_hf.commands.sources import Reading, Sources, group_of, parse_weights
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
-    files: options.Files = None,
+    files: options.GroupedFiles = None,
     lexicon: options.Lexicon = None,
     word_list: options.WordList = None,
     lemmas: options.Lemmas = None,
@@ -73,6 +73,11 @@ def train(
     pattern: options.Pattern = None,
     field: options.Field = None,
     column: options.Column = None,
+    group_column: options.GroupColumn = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GROUP=NUMBER", help="Weight of a group of files; repeat for more [default: 1 each]."),
+    ] = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
     workers: options.Workers = None,
@@ -89,11 +94,14 @@ def train(
 
         mws train reviews.jsonl --field text --composition 0 --output out/morphs
 
+        mws train ru='ru/*.gz' en='en/*.gz' --weight ru=2 --vocab-size 64000 --output out/mixture
+
         zcat dump.gz | mws train - --criterion classic --output out/classic
     """
-    refuse_overwriting(tokenizer_files(output), files, word_list, lemmas)
+    refuse_overwriting(tokenizer_files(output), [group_of(name)[1] for name in files or []], word_list, lemmas)
     check_output(output, folder=True)
     return_freed_memory()
+    from mws_hf.corpus.groups import group_shares
     from mws_hf.trainer import MwSTrainer
 
     trainer = MwSTrainer(
@@ -111,9 +119,14 @@ def train(
         normalization=normalization,
         composition=parse_composition(composition),
         burial_cost=burial_cost,
+        weights=parse_weights(weight),
     )
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers)
+    sources = Sources.from_options(
+        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, group_column=group_column
+    )
+    if any(sources.by_group):
+        group_shares(sources.by_group, trainer.vocabulary.weights)  # before hours of counting
     with output_lock(output):
         result = _train_and_save(trainer, sources, pattern, normalization, output)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
@@ -139,7 +152,7 @@ def _train_and_save(
         criterion=str(trainer.criterion),
         source=sources.describe(),
         command=shlex.join(["mws", *sys.argv[1:]]),
-        examples=[(word, backend.encode(" " + word).tokens) for word in sample_words(counts.words)],
+        examples=[(word, backend.encode(" " + word).tokens) for word in sample_words(counts.union.words)],
         normalization=counts.normalization,
     )
     write_model_card(output, card)

@@ -43,19 +43,36 @@ def read_column(
         MwSError: not such a file, no column named, an absent column, one that holds no text, or bytes in it that are
             not UTF-8 (the row is named, the first being 1).
     """
-    check_column(name, column, encoding=encoding, errors=errors)
-    kind, first = file_kind(name), 1
+    for (array,) in read_columns(name, [column], encoding=encoding, errors=errors, advance=advance):
+        yield array.drop_null()
+
+
+def read_columns(
+    name: PathLike,
+    columns: Sequence[str | None],
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[tuple[pa.LargeStringArray, ...]]:
+    """Several text columns row by row, nulls included; otherwise as `read_column`."""
+    for column in columns:
+        check_column(name, column, encoding=encoding, errors=errors)
+    kind, first, names = file_kind(name), 1, [str(column) for column in columns]
     reach = _reacher(advance)
     if kind == "csv":
-        arrays = _csv_arrays(name, str(column), encoding, errors, advance)
+        batches = _csv_arrays(name, names, encoding, errors, advance)
     else:
-        arrays = (_parquet_arrays if kind == "parquet" else _ipc_arrays)(name, str(column), reach)
+        batches = (_parquet_arrays if kind == "parquet" else _ipc_arrays)(name, names, reach)
     try:
-        for array in arrays:
-            for start in range(0, len(array), _ROWS):
-                part = array.slice(start, _ROWS)
-                yield checked_strings(part, f"{name}, column {column!r}", first, errors)
-                first += len(part)
+        for arrays in batches:
+            for start in range(0, len(arrays[0]), _ROWS):
+                parts = [array.slice(start, _ROWS) for array in arrays]
+                yield tuple(
+                    valid_strings(part, f"{name}, column {column!r}", first, errors)
+                    for part, column in zip(parts, names, strict=True)
+                )
+                first += len(parts[0])
     except (OSError, pa.ArrowException) as error:
         raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({error})") from error
     if kind != "csv":
@@ -127,6 +144,11 @@ def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "
     >>> checked_strings(pa.array(["раз", None, "два"]), "mine").to_pylist()
     ['раз', 'два']
     """
+    return valid_strings(array, where, first, errors).drop_null()
+
+
+def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
+    """`checked_strings` with the nulls kept."""
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
@@ -136,7 +158,7 @@ def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "
         except pa.ArrowException:
             raise MwSError(f"{where}: the data is damaged ({error})") from error
         array = pa.array([_decoded(row, where, first + k, errors) for k, row in enumerate(raw.to_pylist())])
-    return array.cast(pa.large_string()).drop_null()
+    return array.cast(pa.large_string())
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
@@ -188,13 +210,13 @@ def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.
     )
 
 
-def _parquet_arrays(name: PathLike, column: str, reach: Callable[[int], None]) -> Iterator[pa.Array]:
+def _parquet_arrays(name: PathLike, columns: list[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
     from pyarrow import parquet as pq
 
     with pq.ParquetFile(name) as file:
         size, rows = os.path.getsize(name), 0
-        for batch in file.iter_batches(_ROWS, columns=[column]):
-            yield batch.column(0)
+        for batch in file.iter_batches(_ROWS, columns=columns):
+            yield tuple(batch.column(column) for column in columns)
             rows += len(batch)
             reach(size * rows // max(1, file.metadata.num_rows))  # a row's share, for columns lie apart
 
@@ -206,17 +228,18 @@ def _ipc_reader(file: pa.NativeFile) -> Any:
     return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
 
 
-def _ipc_arrays(name: PathLike, column: str, reach: Callable[[int], None]) -> Iterator[pa.Array]:
+def _ipc_arrays(name: PathLike, columns: list[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
     with pa.OSFile(os.fspath(name)) as file:
         reader = _ipc_reader(file)
-        place = reader.schema.get_field_index(column)
+        places = [reader.schema.get_field_index(column) for column in columns]
         if isinstance(reader, pa.ipc.RecordBatchFileReader):
             for number in range(reader.num_record_batches):
-                yield reader.get_batch(number).column(place)
+                batch = reader.get_batch(number)
+                yield tuple(batch.column(place) for place in places)
                 reach(file.tell())
         else:
             for batch in reader:
-                yield batch.column(place)
+                yield tuple(batch.column(place) for place in places)
                 reach(file.tell())
 
 
@@ -225,8 +248,8 @@ def _delimiter(name: PathLike) -> str:
 
 
 def _csv_arrays(
-    name: PathLike, column: str, encoding: str, errors: str, advance: Callable[[int], None] | None
-) -> Iterator[pa.Array]:
+    name: PathLike, columns: list[str], encoding: str, errors: str, advance: Callable[[int], None] | None
+) -> Iterator[tuple[pa.Array, ...]]:
     """By Arrow's reader: a field may be as long as a block, where the csv module's limit is 128 KiB."""
     from pyarrow import csv as arrow_csv  # here, because few need it
 
@@ -236,8 +259,8 @@ def _csv_arrays(
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK),
             parse_options=arrow_csv.ParseOptions(delimiter=_delimiter(name), newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
-                include_columns=[column], column_types={column: pa.binary()}, strings_can_be_null=False
+                include_columns=columns, column_types=dict.fromkeys(columns, pa.binary()), strings_can_be_null=False
             ),
         )
         for batch in reader:
-            yield batch.column(0).view(pa.string())
+            yield tuple(batch.column(column).view(pa.string()) for column in columns)

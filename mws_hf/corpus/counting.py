@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
@@ -33,7 +33,7 @@ from mws_hf.pattern import WORD_PATTERN, compiled, split
 
 T = TypeVar("T")
 MEMORY_CAP = 2 << 30
-_SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
+SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
 
 
 def count_files(
@@ -75,8 +75,7 @@ def count_files(
     check_files(names, field=field, column=column, encoding=encoding, errors=errors)
     lines = scanner_kind(pattern) is None
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
-    with _bar(total=size or None, unit="B", unit_scale=True) if show_progress else nullcontext() as bar:
-        advance = None if bar is None else _locked(bar.update)
+    with byte_bar(names) if show_progress else nullcontext() as advance:
         sources = [
             file_blocks(
                 name, lines=lines, field=field, column=column, encoding=encoding, errors=errors, advance=advance
@@ -185,21 +184,37 @@ def _count_entries(
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
     """The distinct pre-tokens of all sources and their counts, in an order that depends on the threads."""
     count_block = block_counter(pattern, normalization)
-    if scanner_kind(pattern) is None:
-        workers = 1  # building str objects holds the GIL: threads would only wait for each other
-    workers = thread_count(workers)
-    if memory_cap < 1:
-        raise MwSError(f"memory_cap={memory_cap}: must be at least 1")
+    workers = counting_threads(pattern, workers, memory_cap)
     with Shards() as shards:
-        most = max(memory_cap // workers, _SMALLEST_TABLE)
+        most = max(memory_cap // workers, SMALLEST_TABLE)
         tables = [TokenTable(most, shards.add, text_bytes // workers) for _ in range(workers)]
         share_out(sources, [_adder(count_block, table) for table in tables])
-        if len(shards) == 0 and (workers == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
-            return merge_tables(tables)
-        for table in tables:
-            shards.add(table)
-            table.clear()
-        return shards.merged(max(memory_cap // 4, _SMALLEST_TABLE))
+        return gathered(tables, shards, memory_cap)
+
+
+def counting_threads(pattern: str, workers: int | None, memory_cap: int) -> int:
+    """How many threads count.
+
+    Raises:
+        MwSError: the memory cap is below 1.
+    """
+    if memory_cap < 1:
+        raise MwSError(f"memory_cap={memory_cap}: must be at least 1")
+    if scanner_kind(pattern) is None:
+        workers = 1  # building str objects holds the GIL: threads would only wait for each other
+    return thread_count(workers)
+
+
+def gathered(
+    tables: Sequence[TokenTable], shards: Shards, memory_cap: int
+) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
+    """What tables, and the shards they were spilled to, hold together; the tables are of no use after it."""
+    if len(shards) == 0 and (len(tables) == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
+        return merge_tables(tables)
+    for table in tables:
+        shards.add(table)
+        table.clear()
+    return shards.merged(max(memory_cap // 4, SMALLEST_TABLE))
 
 
 def _adder(count_block: Callable[[TokenTable, Block], None], table: TokenTable) -> Callable[[Block], None]:
@@ -243,6 +258,14 @@ def _texts(block: Block) -> Iterator[str]:
 
 def _bar(**options: Any) -> Any:
     return tqdm(desc="counting words", disable=None, **options)  # None: silent unless stderr is a terminal
+
+
+@contextmanager
+def byte_bar(names: Sequence[str]) -> Iterator[Callable[[int], None]]:
+    """A bar of the bytes of files: the function that tells it of some taken, by any thread."""
+    size = sum(os.path.getsize(name) for name in names if name != STDIN)
+    with _bar(total=size or None, unit="B", unit_scale=True) as bar:
+        yield _locked(bar.update)
 
 
 def _locked(update: Callable[[int], Any]) -> Callable[[int], None]:

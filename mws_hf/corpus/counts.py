@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from mws_hf.atomic import atomic_path
 from mws_hf.corpus.columns import arrow_integers, flat_utf8
+from mws_hf.corpus.counts_file import Columns, check_strings, fingerprint, read_columns, write_columns
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
-FORMAT_VERSION = "1"
-_KEY = b"mws_hf.word_counts"
 _MAX_TOTAL = 2**63 - 1
 
 
@@ -39,15 +34,6 @@ def check_normalization(normalization: str | None) -> str | None:
     if known not in NORMALIZATIONS:
         raise MwSError(f"unknown normalization {normalization!r}; choose one of {', '.join(NORMALIZATIONS)}, or none")
     return known
-
-
-def fingerprint(pattern: str, normalization: str | None) -> str:
-    """Hexadecimal SHA-256 of a split pattern and a normalization: counts mix only when it is equal.
-
-    >>> fingerprint("a", None) == fingerprint("a", "nfc")
-    False
-    """
-    return hashlib.sha256(f"{pattern}\0{normalization or ''}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +94,7 @@ class WordCounts:
             MwSError: a word that is empty or not UTF-8, a count below 1, an unknown normalization, a total over 2**63.
         """
         if not checked:
-            _check_strings(strings, "word counts")
+            check_strings(strings, "word counts")
         normalization = check_normalization(normalization)
         counts = np.ascontiguousarray(counts, np.int64)
         shortest = pc.min(pc.binary_length(strings)).as_py()
@@ -138,6 +124,11 @@ class WordCounts:
     def fingerprint(self) -> str:
         """SHA-256 of pattern and normalization; see `fingerprint`."""
         return fingerprint(self.pattern, self.normalization)
+
+    @property
+    def file_columns(self) -> Columns:
+        """Words and counts, as files hold them."""
+        return self.strings, self.counts
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -203,61 +194,41 @@ class WordCounts:
         strings, counts = table.entries()
         return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization, checked=True)
 
+    def take(self, rows: npt.NDArray[np.int64]) -> WordCounts:
+        """Only the words with the given numbers, ascending."""
+        return self._frozen(
+            self.strings.take(arrow_integers(rows)), self.counts[rows], self.pattern, self.normalization
+        )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with columns word, count and the fingerprint in its metadata, atomically."""
-        settings = {
-            _KEY: FORMAT_VERSION,
-            "pattern": self.pattern,
-            "normalization": self.normalization or "",
-            "fingerprint": self.fingerprint,
-            "total": str(self.total),
-        }
-        table = pa.table({"word": self.strings, "count": self.counts}).replace_schema_metadata(settings)
-        with atomic_path(path) as temporary:
-            pq.write_table(
-                table,
-                temporary,
-                compression="zstd",
-                use_dictionary=False,
-                write_page_checksum=True,
-                row_group_size=2**20,
-            )
+        write_columns(path, {"": self.file_columns}, self.pattern, self.normalization)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WordCounts:
         """Read a file that `save` wrote.
 
         Raises:
+            MwSError: the file is missing, truncated, corrupt, not made by `save`, or holds counts of named groups.
+        """
+        groups = cls.load_groups(path)
+        if set(groups) != {""}:
+            raise MwSError(
+                f"{path}: counts of the groups {', '.join(groups)}; load them with "
+                "mws_hf.corpus.groups.GroupedCounts.load, whose `union` adds them up"
+            )
+        return groups[""]
+
+    @classmethod
+    def load_groups(cls, path: str | os.PathLike[str]) -> dict[str, WordCounts]:
+        """Read a file of counts, each group on its own; "" is the name of those of no group.
+
+        Raises:
             MwSError: the file is missing, truncated, corrupt, or not made by `save`.
         """
-        table = _read_table(Path(path))
-        settings = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
-        version = settings.get(_KEY.decode())
-        if version is None or table.column_names != ["word", "count"]:
-            raise MwSError(
-                f"{path}: a Parquet file, but not of word counts (columns: {', '.join(table.column_names)}); "
-                "make word counts with `mws count`"
-            )
-        if version != FORMAT_VERSION:
-            raise MwSError(
-                f"{path}: word counts of format {version}, this version reads {FORMAT_VERSION}; update mws-hf"
-            )
-        _check_strings(table["word"], str(path))
-        pattern, normalization = settings["pattern"], settings["normalization"] or None
-        numbers = pc.cast(table["count"], pa.int64()).combine_chunks()  # `to_numpy` would import pandas
-        counts = np.frombuffer(numbers.buffers()[1] or b"", np.int64, len(numbers))
-        result = cls._frozen(table["word"], counts, pattern, check_normalization(normalization))
-        if settings["fingerprint"] != result.fingerprint or settings["total"] != str(result.total):
-            raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
-        return result
-
-
-def _check_strings(strings: Any, name: str) -> None:
-    """Raise MwSError unless every word is valid UTF-8: what works on the words is not made for anything else."""
-    try:
-        strings.validate(full=True)
-    except pa.ArrowException as error:
-        raise MwSError(f"{name}: words that are not UTF-8 ({error}); count again") from error
+        groups, pattern, normalization = read_columns(path)
+        normalization = check_normalization(normalization)
+        return {name: cls._frozen(*columns, pattern, normalization) for name, columns in groups.items()}
 
 
 def _flat(strings: Any) -> pa.LargeStringArray:
@@ -274,14 +245,6 @@ def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStri
     return table["word"].combine_chunks().take(order), counts[rows.view(np.int64)]
 
 
-def is_counts_file(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` is a Parquet file that says it holds word counts; False for anything else, absent files too."""
-    try:
-        return _KEY in (pq.read_schema(path).metadata or {})
-    except (OSError, pa.ArrowException):
-        return False
-
-
 def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:
     total = sum(_exact_sum(part) for part in parts)
     if total > _MAX_TOTAL:
@@ -292,13 +255,3 @@ def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:
 def _exact_sum(counts: npt.NDArray[np.int64]) -> int:
     """Sum without wrapping: the halves of each count fit a 64-bit sum for up to 2**31 words."""
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-
-
-def _read_table(path: Path) -> pa.Table:
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:  # `read_table` imports pandas: 50 MB
-            return file.read()
-    except FileNotFoundError as error:
-        raise MwSError(f"{path}: no such file of word counts") from error
-    except (OSError, pa.ArrowException) as error:
-        raise MwSError(f"{path}: not a readable Parquet file of word counts ({error}); count again") from error

@@ -68,11 +68,13 @@ class Evidence:
         probabilities: float64, one a character of the types: probability of a boundary after it; 0 at the end of a
             type and between a letter and its mark.
         settings: the constants used.
+        weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
     """
 
     code_points: CodePoints
     probabilities: Doubles
     settings: EvidenceSettings = field(default_factory=EvidenceSettings)
+    weights: Doubles | None = None
 
     @cached_property
     def types(self) -> list[str]:
@@ -105,11 +107,11 @@ class Evidence:
         before = [0.0 if places.spaced[0] else 1.0] * lead
         return before + [float(p) for p in self.probabilities[self.starts[found] : self.starts[found + 1]]]
 
-    def boundaries(self, pretokens: Sequence[str] | CodePoints) -> Doubles:
+    def boundaries(self, pretokens: Sequence[str] | CodePoints, *, weighted: bool = False) -> Doubles:
         """`word` of many pre-tokens, one after another.
 
         Where nothing is known of a word it is 0.5 at every junction inside it but those before combining marks; 0 in
-        pre-tokens that are no words.
+        pre-tokens that are no words. If `weighted`, each is multiplied by the weight of its type, 1 where it has none.
         """
         places = find_words(pretokens)
         words = np.nonzero(places.is_word)[0]
@@ -120,6 +122,8 @@ class Evidence:
         _fill_boundaries(
             text.points, text.starts, places.begins, places.spaced, core, mark, self.starts, self.probabilities, out
         )
+        if weighted and self.weights is not None:
+            out *= np.repeat(np.where(core >= 0, self.weights[np.maximum(core, 0)], 1.0), np.diff(text.starts))
         return out
 
 
@@ -204,7 +208,8 @@ def learn_contextual(
     frequencies = (np.arange(len(forms.counts)) < n_forms).astype(np.int64) if types else forms.counts
     core = evidence.find(forms.spelled_cores)[forms.core_of]
     kept = np.nonzero(core >= 0)[0]
-    core, weights, frequencies = core[kept], _shares(forms)[kept] if types else forms.counts[kept], frequencies[kept]
+    weights = _shares(forms, core, evidence.weights)[kept] if types else forms.counts[kept]
+    core, frequencies = core[kept], frequencies[kept]
     words = forms.spelled_forms.take(kept)
     del forms, kept
     corpus = SymbolCorpus.from_words(words, frequencies, alphabet)
@@ -231,10 +236,13 @@ def learn_contextual(
     return LearnedMerges(first + learnt.merges, scores, learnt.exhausted), segmentation
 
 
-def _shares(forms: Forms) -> Longs:
-    """What each form weighs of its core's `FORM_UNIT`."""
+def _shares(forms: Forms, types: Ints, weights: Doubles | None) -> Longs:
+    """What each form weighs of its core's `FORM_UNIT`, times the weight of its type where types have one."""
     total = np.bincount(forms.core_of, forms.counts)[forms.core_of]
-    return np.maximum(1, np.rint(FORM_UNIT * forms.counts / total)).astype(np.int64)
+    shares = np.rint(FORM_UNIT * forms.counts / total)
+    if weights is not None:
+        shares = np.rint(np.maximum(1, shares) * weights[np.maximum(types, 0)])
+    return np.maximum(1, shares).astype(np.int64)
 
 
 def _junction_values(

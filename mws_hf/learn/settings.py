@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from mws_hf.corpus.groups import check_weights
 from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
@@ -97,6 +98,7 @@ class VocabularySettings:
     max_token_length: int | None = None
     types: bool = True
     composition: float | Literal["fill"] | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.vocab_size is not None and self.n_merges is not None:
@@ -105,6 +107,7 @@ class VocabularySettings:
             check_whole(name, getattr(self, name), 0)
         check_whole("max_token_length", self.max_token_length, 1)
         check_composition(self.composition)
+        object.__setattr__(self, "weights", check_weights(self.weights))
         object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
         object.__setattr__(self, "initial_alphabet", check_alphabet(self.initial_alphabet))
 
@@ -163,6 +166,7 @@ def to_record(
     """The settings that decide about merges, flat, as `mws_hf.training_record` keeps them beside a tokenizer."""
     record: dict[str, Any] = {"criterion": criterion_of(settings), "pattern": pattern, "normalization": normalization}
     record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
+    record |= {"weights": dict(vocabulary.weights)} if vocabulary.weights else {}
     if isinstance(settings, ContextualSettings):
         evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
         record["max_types"] = evidence.pop("max_types")
@@ -182,7 +186,7 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings
     True
     """
-    names = ("criterion", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
+    names = ("criterion", "weights", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
     settings, vocabulary = read_settings({name: record[name] for name in names if name in record})
     evidence = (record.get("evidence") or {}).items()
     changed: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in evidence}

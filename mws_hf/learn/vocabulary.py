@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.backend import BYTE_TOKENS, base_vocab
+from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.classic.coefficient import ClassicSettings
@@ -60,7 +61,7 @@ class LearnedVocabulary:
 
 
 def learn(
-    counts: WordCounts,
+    counts: WordCounts | Mapping[str, WordCounts],
     settings: CriterionSettings | None = None,
     vocabulary: VocabularySettings | None = None,
     *,
@@ -70,10 +71,10 @@ def learn(
     """Learn alphabet and merges from word counts.
 
     Args:
-        counts: words and how often each occurs in running text.
+        counts: words and how often each occurs in running text; by group, such as language, where groups are named.
         settings: `ContextualSettings` (the default) or `ClassicSettings`; their type is the criterion.
         vocabulary: size, limits and what else both criteria share.
-        evidence: boundary evidence of the same counts (`contextual.find_evidence`), to save computing it again.
+        evidence: boundary evidence of the same counts (`mixtures.find_group_evidence`), to save computing it again.
         show_progress: bars on stderr when it is a terminal.
 
     Raises:
@@ -89,10 +90,9 @@ def learn(
     settings, vocabulary = settings or ContextualSettings(), vocabulary or VocabularySettings()
     _check_evidence(evidence, settings)
     give_back()  # what counting took
-    counts = counts.at_least(vocabulary.min_count) if vocabulary.min_count > 1 else counts
-    if len(counts) == 0:
-        least = vocabulary.min_count
-        raise MwSError(f"no training words are left (min_count={least}); give text with at least one word")
+    groups = GroupedCounts.of(counts).at_least(vocabulary.min_count)
+    _check_words(groups, vocabulary.min_count)
+    counts = groups.weighted(vocabulary.weights)
     words = CodePoints.of_counts(counts)
     alphabet = choose_alphabet(words, counts.counts, vocabulary.initial_alphabet, vocabulary.limit_alphabet)
     del words
@@ -102,7 +102,13 @@ def learn(
         composition = 0 if isinstance(settings, ClassicSettings) else DEFAULT_COMPOSITION
     budget = _merge_budget(settings, vocabulary, len(alphabet))
     n_morphs = budget if isinstance(composition, str) else round(budget * (1 - composition))
-    morphs, known, evidence = _learn_morphs(counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
+    if n_morphs == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
+        evidence = None
+    elif evidence is None and isinstance(settings, ContextualSettings):
+        from mws_hf.learn.mixtures import find_group_evidence
+
+        evidence = find_group_evidence(groups, settings.evidence, vocabulary.weights)
+    morphs, known = _learn_morphs(counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
     merges = morphs.merges
     if len(merges) < budget and composition != 0:
         n_more = budget - len(merges)
@@ -116,6 +122,13 @@ def learn(
             criterion_of(settings), len(merges), budget, budget - len(merges), advice,
         )  # fmt: skip
     return LearnedVocabulary(alphabet, merges, len(morphs.merges), morphs.exhausted, len(counts), evidence)
+
+
+def _check_words(groups: GroupedCounts, least: int) -> None:
+    for name, counts in groups.items():
+        if len(counts) == 0:
+            of = f" of group {name!r}" if name else ""
+            raise MwSError(f"no training words{of} are left (min_count={least}); give text with at least one word")
 
 
 def choose_alphabet(
@@ -169,17 +182,16 @@ def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, n
 def _learn_morphs(
     counts: WordCounts, settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str],
     n_merges: int, evidence: Evidence | None, show_progress: bool,
-) -> tuple[LearnedMerges, Segmentation | None, Evidence | None]:  # fmt: skip
-    """The criterion's own merges, words cut by them where the learner has kept them, and the evidence used."""
+) -> tuple[LearnedMerges, Segmentation | None]:  # fmt: skip
+    """The criterion's own merges, and words cut by them where the learner has kept them."""
     if isinstance(settings, ClassicSettings):
-        return *_learn_classic(counts, settings, vocabulary, alphabet, n_merges, show_progress), None
-    if n_merges == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
-        return LearnedMerges([]), None, None
-    from mws_hf.learn.contextual import find_evidence, learn_contextual
+        return _learn_classic(counts, settings, vocabulary, alphabet, n_merges, show_progress)
+    if evidence is None:
+        return LearnedMerges([]), None
+    from mws_hf.learn.contextual import learn_contextual
     from mws_hf.learn.evidence.forms import collect_forms
 
-    evidence = find_evidence(counts, settings.evidence) if evidence is None else evidence
-    morphs, known = learn_contextual(
+    return learn_contextual(
         collect_forms(CodePoints.of_counts(counts), counts.counts),  # anew: nobody but the callee is to hold them
         alphabet,
         n_merges,
@@ -191,7 +203,6 @@ def _learn_morphs(
         forbidden=frozenset(vocabulary.special_tokens),
         show_progress=show_progress,
     )
-    return morphs, known, evidence
 
 
 def _learn_classic(
@@ -229,7 +240,9 @@ def _compose(
         morphs,
         n_merges,
         known=known,
-        boundaries=None if evidence is None else lambda: evidence.boundaries(CodePoints.of_counts(counts)),
+        boundaries=None
+        if evidence is None
+        else lambda: evidence.boundaries(CodePoints.of_counts(counts), weighted=True),
         burial_cost=settings.burial_cost if isinstance(settings, ContextualSettings) else 0.0,
         min_frequency=vocabulary.min_frequency,
         max_token_length=vocabulary.max_token_length,

@@ -1,0 +1,157 @@
+"""Text whose group, such as its language, stands in another column of tables and datasets, by batches of one group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mws_hf.corpus.columns import arrow_strings, read_columns
+from mws_hf.corpus.files import PathLike, expand_paths, file_kind
+from mws_hf.corpus.groups import check_group_name
+from mws_hf.corpus.inputs import load_folder
+from mws_hf.corpus.readers import check_unicode
+from mws_hf.errors import MwSError
+
+GroupBatch = tuple[str, pa.LargeStringArray]
+_BATCH = 1000
+
+
+def file_group_batches(
+    name: str,
+    column: str | None,
+    group_column: str,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[GroupBatch]:
+    """The documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group within each batch of rows.
+
+    Raises:
+        MwSError: another kind of file, an absent column, a row without a group, a bad name of one.
+    """
+    kind = file_kind(name)
+    if kind in ("text", "jsonl"):
+        raise MwSError(
+            f"{name}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other files "
+            "by group (group=FILE)"
+        )
+    if kind == "dataset":
+        yield from group_batches(load_folder(name), column, group_column, where=name)
+        return
+    first = 1
+    pairs = read_columns(name, [column, group_column], encoding=encoding, errors=errors, advance=advance)
+    for texts, groups in pairs:
+        where = f"{name}, column {group_column!r}"
+        yield from _by_group(texts, groups, where, first)
+        first += len(texts)
+
+
+def group_batches(source: Any, column: str | None, group_column: str, where: str = "") -> Iterator[GroupBatch]:
+    """The documents of a table, dataset, dict of splits or iterable of records, by group within each batch.
+
+    Raises:
+        MwSError: an absent column, something that is no text, a row without a group.
+
+    >>> rows = [{"text": "talo", "lang": "fin"}, {"text": "house", "lang": "eng"}]
+    >>> [(name, texts.to_pylist()) for name, texts in group_batches(rows, "text", "lang")]  # by name within a batch
+    [('eng', ['house']), ('fin', ['talo'])]
+    """
+    where, first = where or type(source).__name__, 1
+    for batch in _record_batches(source, column, group_column):
+        for name in (column, group_column):
+            if name not in batch:
+                wanted = "which column holds the text?" if name is None else f"no column {name!r};"
+                raise MwSError(f"{where}: {wanted} columns here: {', '.join(map(str, batch))} (choose with column=)")
+        rows = [_checked(*pair, where, row) for row, pair in enumerate(_rows(batch, column, group_column), start=first)]
+        first += len(rows)
+        kept = [pair for pair in rows if pair is not None]
+        names = arrow_strings([group for _, group in kept])
+        yield from _by_group(arrow_strings([text for text, _ in kept]), names, where, first)
+
+
+def _rows(batch: Mapping[Any, Sequence[Any]], column: Any, group_column: str) -> Iterator[tuple[Any, Any]]:
+    return zip(batch[column], batch[group_column], strict=True)
+
+
+def _checked(text: Any, group: Any, where: str, row: int) -> tuple[str, str] | None:
+    """Text and group of a row; None where it has no text."""
+    if text is None or text != text:  # pandas' NaN
+        return None
+    if not isinstance(text, str):
+        raise MwSError(f"{where}, row {row}: {type(text).__name__}, not text")
+    check_unicode(text, f"{where}, row {row}")
+    if not isinstance(group, str):
+        raise MwSError(f"{where}, row {row}: its group is {group!r}, no text; every row with text needs one")
+    return text, group
+
+
+def _record_batches(source: Any, column: str | None, group_column: str) -> Iterator[Mapping[Any, Sequence[Any]]]:
+    if isinstance(source, (pa.Table, pa.RecordBatch)):
+        table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
+        yield from (batch.to_pydict() for batch in table.to_batches(_BATCH))
+    elif isinstance(source, Mapping):
+        for split in source.values():
+            yield from _record_batches(split, column, group_column)
+    elif hasattr(source, "columns"):  # a DataFrame
+        for start in range(0, len(source), _BATCH):
+            part = source.iloc[start : start + _BATCH]
+            yield {name: part[name].tolist() for name in part.columns}
+    elif hasattr(source, "iter"):  # a `datasets` Dataset or IterableDataset
+        names = getattr(source, "column_names", None) or ()
+        if column in names and group_column in names:
+            source = source.select_columns([column, group_column])  # leaves the other columns undecoded
+        yield from source.iter(batch_size=_BATCH)
+    else:
+        yield from _gathered_records(source, column, group_column)
+
+
+def _gathered_records(source: Any, column: str | None, group_column: str) -> Iterator[dict[Any, list[Any]]]:
+    if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
+        raise MwSError(f"{type(source).__name__}: a column of groups is for tables, datasets and records")
+    batch: dict[Any, list[Any]] = {column: [], group_column: []}
+    for number, record in enumerate(source):
+        if not isinstance(record, Mapping):
+            what = type(record).__name__
+            raise MwSError(f"element {number} is {what}, not a record; a column of groups is for tables and records")
+        if column not in record or group_column not in record:
+            yield {name: [value] for name, value in record.items()}  # whose columns the error names
+        for name, values in batch.items():
+            values.append(record.get(name))
+        if len(batch[group_column]) == _BATCH:
+            yield batch
+            batch = {column: [], group_column: []}
+    if batch[group_column]:
+        yield batch
+
+
+def _by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str, first: int) -> Iterator[GroupBatch]:
+    kept = texts.is_valid()
+    texts, groups = texts.filter(kept), groups.filter(kept)
+    if groups.null_count:
+        raise MwSError(f"{where}: rows from {first} on have text but no group; give each row one")
+    for name in sorted(groups.unique().to_pylist()):
+        try:
+            check_group_name(name)
+        except MwSError as error:
+            raise MwSError(f"{where}: {error}") from error
+        yield name, texts.filter(pc.equal(groups, name))
+
+
+def check_group_files(paths: PathLike | Sequence[PathLike]) -> list[str]:
+    """The names of tables and datasets.
+
+    Raises:
+        MwSError: a file of another kind.
+    """
+    names = expand_paths(paths)
+    for name in names:
+        if name == "-" or file_kind(name) in ("text", "jsonl"):
+            raise MwSError(
+                f"{name}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "
+                "files by group (group=FILE)"
+            )
+    return names

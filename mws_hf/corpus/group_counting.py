@@ -1,0 +1,215 @@
+"""Counting by group: sources that are named one by one, or a column that names the group of each document.
+
+Each byte of text is read and counted once, however many groups there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, nullcontext
+from threading import Lock
+from typing import Any
+
+from mws_hf.corpus.blocks import arrow_block
+from mws_hf.corpus.counting import (
+    MEMORY_CAP,
+    SMALLEST_TABLE,
+    block_counter,
+    byte_bar,
+    count_documents,
+    count_files,
+    counting_threads,
+    gathered,
+    share_out,
+)
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.group_column import GroupBatch, check_group_files, file_group_batches, group_batches
+from mws_hf.corpus.groups import MOST_GROUPS, GroupedCounts, check_group_name
+from mws_hf.corpus.inputs import check_files, input_files
+from mws_hf.corpus.token_table import Shards, TokenTable
+from mws_hf.corpus.word_list import as_word_counts
+from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN
+
+_TEXTS = "train_from_iterator(texts)"
+
+
+def count_source(
+    source: Any, *, column: str | None = None, group_column: str | None = None, **options: Any
+) -> GroupedCounts:
+    """Count whatever `MwSTrainer.train` takes: files or texts, of no group or by group.
+
+    Args:
+        source: files or texts, or a dict from group to them.
+        column: the text column of tables and datasets.
+        group_column: the column that holds the group of each row; with it the source is tables or datasets.
+        **options: of `count_files`, or for texts of `count_documents`.
+
+    Raises:
+        MwSError: as `count_files` and `count_documents`; a bad name of a group, a group within a group.
+
+    >>> found = count_source({"fin": ["talo ja talot"], "eng": ["a house", "a hut"]})
+    >>> {name: counts.total for name, counts in found.items()}
+    {'eng': 4, 'fin': 3}
+    """
+    if group_column is not None:
+        return _count_by_column(source, column, group_column, **options)
+    if not _names_groups(source):
+        return GroupedCounts.of(_count_one(source, column, options))
+    for name, part in source.items():
+        if not isinstance(part, str) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
+            raise MwSError(
+                f"a mapping with {type(part).__name__} under {name!r}: for counts of words call "
+                "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
+            )
+        check_group_name(name)
+        if _names_groups(part):
+            raise MwSError(f"group {name!r}: groups within a group; give files or texts of it")
+    return GroupedCounts({name: _count_one(part, column, dict(options)) for name, part in source.items()})
+
+
+def as_grouped_counts(counts: Any, *, pattern: str = WORD_PATTERN, normalization: str | None = None) -> GroupedCounts:
+    """What a Python user has for counts, or a dict from group to that; see `word_list.as_word_counts`.
+
+    Raises:
+        MwSError: as there; a bad name of a group.
+
+    >>> list(as_grouped_counts({"fin": {"talo": 2}, "eng": {"house": 3}}))
+    ['eng', 'fin']
+    """
+    if isinstance(counts, GroupedCounts):
+        return counts
+    if isinstance(counts, Mapping) and any(_is_counts(part) for part in counts.values()):
+        parts = {
+            name: as_word_counts(part, pattern=pattern, normalization=normalization) for name, part in counts.items()
+        }
+        return GroupedCounts(parts)
+    if isinstance(counts, (str, bytes)) or hasattr(counts, "__fspath__"):
+        return GroupedCounts.load(counts)
+    return GroupedCounts.of(as_word_counts(counts, pattern=pattern, normalization=normalization))
+
+
+def _is_counts(part: Any) -> bool:
+    return isinstance(part, (WordCounts, Mapping, str)) or hasattr(part, "to_dict") or hasattr(part, "__fspath__")
+
+
+def _names_groups(source: Any) -> bool:
+    """Whether a source is a dict from group to source; a `DatasetDict` is one of splits."""
+    return isinstance(source, Mapping) and not hasattr(source, "with_format")
+
+
+def _count_one(source: Any, column: str | None, options: dict[str, Any]) -> WordCounts:
+    files = input_files(source, _TEXTS)
+    if files is not None:
+        return count_files(files, column=column, **options)
+    _only_for_files(options, source)
+    return count_documents(source, column=column, **options)
+
+
+def _only_for_files(options: Mapping[str, Any], source: Any) -> None:
+    if only := sorted({"field", "encoding", "errors"}.intersection(options)):
+        raise MwSError(f"{', '.join(only)}: for files, but {type(source).__name__} holds texts")
+
+
+def _count_by_column(source: Any, column: str | None, group_column: str, **options: Any) -> GroupedCounts:
+    files = input_files(source, "train({group: texts})")
+    if files is not None:
+        return count_group_column(files, column, group_column, **options)
+    _only_for_files(options, source)
+    batches = [group_batches(source, column, group_column)]
+    return _count_batches(batches, **{k: v for k, v in options.items() if k not in ("length", "show_progress")})
+
+
+def count_group_column(
+    paths: Any,
+    column: str | None,
+    group_column: str,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    field: str | None = None,
+    show_progress: bool = False,
+    **options: Any,
+) -> GroupedCounts:
+    """Count tables and datasets whose rows name their group, in one pass.
+
+    Args:
+        paths: names or globs of .csv, .tsv, .parquet, .arrow files and `save_to_disk` folders.
+        column: the text column.
+        group_column: the column of groups.
+        encoding: of CSV files.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
+        field: of JSON-lines records, which are not read here.
+        show_progress: a bar of bytes read, when stderr is a terminal.
+        **options: `pattern`, `normalization`, `workers` and `memory_cap` of `counting.count_files`.
+
+    Raises:
+        MwSError: another kind of file, an absent column, a row with text but no group, more than 256 groups.
+    """
+    names = check_group_files(paths)
+    check_files(names, column=column, encoding=encoding, errors=errors)
+    check_files(names, column=group_column, encoding=encoding, errors=errors)
+    with byte_bar(names) if show_progress else nullcontext() as advance:
+        sources = [
+            file_group_batches(name, column, group_column, encoding=encoding, errors=errors, advance=advance)
+            for name in names
+        ]
+        return _count_batches(sources, **options)
+
+
+class _Tables:
+    """The tables of one thread, one a group, spilled together where they outgrow their share of memory."""
+
+    def __init__(self, most: int, shards: Callable[[str], Shards]) -> None:
+        self.by_group: dict[str, TokenTable] = {}
+        self._most, self._shards = most, shards
+
+    def table(self, group: str) -> TokenTable:
+        """The table of a group, with room made for it."""
+        if group not in self.by_group:
+            self.by_group[group] = TokenTable(self._most, self._shards(group).add)
+        if sum(table.nbytes for table in self.by_group.values()) > self._most:
+            for name, table in self.by_group.items():
+                if len(table):
+                    self._shards(name).add(table)
+                    table.clear()
+        return self.by_group[group]
+
+
+def _count_batches(
+    sources: list[Iterator[GroupBatch]],
+    *,
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    workers: int | None = None,
+    memory_cap: int = MEMORY_CAP,
+) -> GroupedCounts:
+    count_block = block_counter(pattern, normalization)
+    workers = counting_threads(pattern, workers, memory_cap)
+    lock, shards = Lock(), dict[str, Shards]()
+    with ExitStack() as stack:
+
+        def shards_of(group: str) -> Shards:
+            with lock:
+                if group not in shards:
+                    if len(shards) == MOST_GROUPS:
+                        raise MwSError(
+                            f"more than {MOST_GROUPS} groups, {group!r} among them; is that a column of groups?"
+                        )
+                    shards[group] = stack.enter_context(Shards())
+                return shards[group]
+
+        threads = [_Tables(max(memory_cap // (2 * workers), SMALLEST_TABLE), shards_of) for _ in range(workers)]
+
+        def adder(tables: _Tables) -> Callable[[GroupBatch], None]:
+            return lambda batch: count_block(tables.table(batch[0]), arrow_block(batch[1]))
+
+        share_out(sources, [adder(tables) for tables in threads])
+        found = {}
+        for name in sorted(shards):
+            own = [tables.by_group.pop(name) for tables in threads if name in tables.by_group]
+            entries = gathered(own, shards[name], memory_cap)
+            found[name] = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization, checked=True)
+        if not found:
+            raise MwSError("no row with text and a group; name the columns that hold them")
+        return GroupedCounts(found)

@@ -1,0 +1,76 @@
+"""Which writing system a word belongs to, so that words of one list get evidence among their like. No evidence here.
+
+Scripts are Unicode's (Standard Annex 24), with Han and the Japanese syllabaries taken for one. What belongs to several
+or to none (marks, apostrophes, modifier letters) has no say. Words of mixed letters or of none, and scripts with fewer
+than `FEWEST` words, go with the script that has most words: their own lists would be too short to say anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.learn.words import N_POINTS, CodePoints
+from mws_hf.pattern import compiled
+
+FEWEST = 1_000
+"""Distinct pre-tokens below which a script gets no list of its own."""
+
+SCRIPTS = (
+    *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Han", "Hangul", "Thai", "Armenian", "Georgian"),
+    *("Bengali", "Gujarati", "Gurmukhi", "Kannada", "Malayalam", "Oriya", "Sinhala", "Tamil", "Telugu", "Tibetan"),
+    *("Myanmar", "Khmer", "Lao", "Ethiopic", "Mongolian", "Thaana", "Syriac", "Tifinagh", "Nko", "Cherokee", "Gothic"),
+    *("Coptic", "Yi", "Canadian_Aboriginal", "Javanese", "Balinese", "Sundanese", "Cham", "Tai_Le", "Ol_Chiki", "Vai"),
+    *("Adlam", "Meetei_Mayek", "Tagalog", "Glagolitic", "Runic", "Ogham", "Deseret", "Osage", "Lisu", "Bopomofo"),
+)
+_MEMBERS = {"Han": r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]"}
+_NO_SAY = 0
+
+
+def script_lists(words: CodePoints, fewest: int = FEWEST) -> list[npt.NDArray[np.int64]]:
+    """Numbers of the words of each script, each list ascending, the one with most words first; every word is in one.
+
+    >>> words = CodePoints.of([" дом", "2", " кот", " house", "мiр", " дома", " дому"])
+    >>> [rows.tolist() for rows in script_lists(words, fewest=1)]
+    [[0, 1, 2, 4, 5, 6], [3]]
+    >>> [rows.tolist() for rows in script_lists(words, fewest=2)]
+    [[0, 1, 2, 3, 4, 5, 6]]
+    """
+    own = _scripts_of(words)
+    sizes = np.bincount(own, minlength=len(SCRIPTS) + 1)
+    sizes[_NO_SAY] = 0
+    main = int(np.argmax(sizes))
+    large = [k for k in np.nonzero(sizes >= fewest)[0].tolist() if k != main]
+    apart = np.isin(own, large)
+    return [np.nonzero(~apart)[0], *(np.nonzero(own == k)[0] for k in large)]
+
+
+def _scripts_of(words: CodePoints) -> npt.NDArray[np.int8]:
+    """One more than the place in `SCRIPTS` of each word's script; 0 for mixed ones and those without letters."""
+    letters = _script_table(words.points)[words.points]
+    starts = words.starts[:-1]
+    if len(starts) == 0:
+        return np.zeros(0, np.int8)
+    highest = np.maximum.reduceat(letters, starts)
+    letters[letters == _NO_SAY] = np.iinfo(np.int8).max
+    lowest = np.minimum.reduceat(letters, starts)
+    return np.where(highest == lowest, highest, np.int8(_NO_SAY))
+
+
+def _script_table(points: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
+    """int8, shape (N_POINTS,), the same number for the characters that occur in `points`."""
+    table = np.zeros(N_POINTS, np.int8)
+    seen = np.zeros(N_POINTS, bool)
+    seen[points] = True
+    left = [(point, chr(point)) for point in np.nonzero(seen)[0].tolist()]
+    is_letter = compiled(r"\p{L}").match
+    left = [(point, character) for point, character in left if is_letter(character)]
+    for number, script in enumerate(SCRIPTS, start=1):
+        if not left:
+            break
+        match = compiled(_MEMBERS.get(script, rf"\p{{Script={script}}}")).match
+        rest = [each for each in left if match(each[1]) is None]
+        if len(rest) < len(left):
+            table[sorted({point for point, _ in left} - {point for point, _ in rest})] = number
+        left = rest
+    return table

@@ -1,0 +1,135 @@
+"""Boundary evidence of several groups of words as one: each from its own list, shared words their mean. No merges here.
+
+A language's words are judged among their like: every group, and within a group every script, is a list of its own for
+`contextual.find_evidence`, with its own budget and calibration. A type of several groups belongs to each by a share in
+proportion to its relative frequency there. Its evidence is the mean by these shares, and it weighs the sum of its
+shares, each times the group's weight over the number of types the group has (their shares added up). So with equal
+weights every language weighs the same, however many forms it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.groups import GroupedCounts, group_shares
+from mws_hf.kernels.memory import give_back
+from mws_hf.learn.contextual import Evidence, find_evidence
+from mws_hf.learn.evidence.forms import collect_forms
+from mws_hf.learn.evidence.scripts import script_lists
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.words import CodePoints, distinct, find_among
+
+Doubles = npt.NDArray[np.float64]
+
+
+class GroupEvidence(NamedTuple):
+    """What one group says.
+
+    Attributes:
+        evidence: of its types.
+        frequency: float64, shape (n_types,), how often each occurs among all of them; adds up to 1.
+        weight: of the group against others.
+    """
+
+    evidence: Evidence
+    frequency: Doubles
+    weight: float
+
+
+def find_group_evidence(
+    counts: WordCounts | Mapping[str, WordCounts],
+    settings: EvidenceSettings | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Evidence:
+    """Evidence for the words of all groups; of unnamed words every type weighs the same.
+
+    Args:
+        counts: words, by group if somebody named groups.
+        settings: constants of the recipe; budgets are those of each list.
+        weights: of groups; 1 for one that is not named.
+
+    Raises:
+        MwSError: a weight for a group that is not there.
+
+    >>> fin = WordCounts.from_mapping({" talossa": 3, " talosta": 1, " in": 1}, pattern="...")
+    >>> eng = WordCounts.from_mapping({" in": 9, " house": 2, " houses": 1}, pattern="...")
+    >>> found = find_group_evidence({"fin": fin, "eng": eng})
+    >>> sorted(found.types)
+    ['house', 'houses', 'in', 'talossa', 'talosta']
+    """
+    settings = settings or EvidenceSettings()
+    groups = GroupedCounts.of(counts)
+    shares = group_shares(groups, weights or {})
+    if len(groups) == 1:
+        return _list_evidence(next(iter(groups.values())), settings)
+    parts: list[GroupEvidence] = []
+    for name, words in groups.items():
+        evidence = _list_evidence(words, settings)
+        parts.append(GroupEvidence(evidence, _frequency(evidence, words), shares[name]))
+        give_back()
+    return join_groups(parts, settings)
+
+
+def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> Evidence:
+    """The evidence of all groups as one, with weights; see the module docstring.
+
+    >>> types = [CodePoints.of(["ab", "cd"]), CodePoints.of(["cd"])]
+    >>> parts = [GroupEvidence(Evidence(types[0], np.array([.2, 0, .4, 0])), np.array([.9, .1]), 1.0),
+    ...          GroupEvidence(Evidence(types[1], np.array([.8, 0])), np.array([.3]), 1.0)]
+    >>> joint = join_groups(parts, EvidenceSettings())
+    >>> joint.types, joint.probabilities.round(3).tolist(), joint.weights.round(3).tolist()
+    (['ab', 'cd'], [0.2, 0.0, 0.7, 0.0], [0.8, 1.2])
+    """
+    every = concatenated([part.evidence.code_points for part in groups])
+    found = distinct(every)
+    edges = np.cumsum([0, *(len(part.frequency) for part in groups)]).tolist()
+    ids = [found.ids[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    together = np.zeros(len(found.first))
+    for part, own in zip(groups, ids, strict=True):
+        together[own] += part.frequency  # a type is once in a group
+    types = every.take(found.first)
+    probabilities, weights = np.zeros(len(types.points)), np.zeros(len(types))
+    for part, own in zip(groups, ids, strict=True):
+        share = part.frequency / together[own]
+        starts = part.evidence.starts
+        sizes = np.diff(starts)
+        places = np.arange(len(part.evidence.probabilities)) + np.repeat(types.starts[own] - starts[:-1], sizes)
+        probabilities[places] += part.evidence.probabilities * np.repeat(share, sizes)
+        weights[own] += share * (part.weight / max(float(share.sum()), 1e-9))
+    return Evidence(
+        types, probabilities, settings, weights * (len(weights) / weights.sum()) if len(weights) else weights
+    )
+
+
+def concatenated(parts: Sequence[CodePoints]) -> CodePoints:
+    """The words of all parts, one after another."""
+    ends = np.cumsum([0, *(len(part.points) for part in parts)]).tolist()
+    starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
+    return CodePoints(
+        np.concatenate([part.points for part in parts]), np.concatenate([*starts, np.array(ends[-1:], np.int64)])
+    )
+
+
+def _list_evidence(counts: WordCounts, settings: EvidenceSettings) -> Evidence:
+    """Evidence of one group, script by script."""
+    lists = script_lists(CodePoints.of_counts(counts))
+    if len(lists) == 1:
+        return find_evidence(counts, settings)
+    found = [find_evidence(counts.take(rows), settings) for rows in lists]
+    return Evidence(
+        concatenated([part.code_points for part in found]),
+        np.concatenate([part.probabilities for part in found]),
+        settings,
+    )
+
+
+def _frequency(evidence: Evidence, counts: WordCounts) -> Doubles:
+    """How often each type occurs among all of them."""
+    forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
+    times = forms.core_counts[find_among(evidence.code_points, forms.spelled_cores)]
+    return times / max(1, int(times.sum()))

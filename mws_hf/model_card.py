@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ tokenizer = AutoTokenizer.from_pretrained("{name}")
 | morph merges | {morphs:,} |
 | compositions of frequent neighbours | {compositions:,} |
 | command | `{command}` |
-{examples}
+{groups}{examples}
 `decode(encode(x)) == x` holds for every Unicode string{caveat}.
 """
 
@@ -63,6 +63,7 @@ def model_card(
     command: str,
     examples: Sequence[tuple[str, Sequence[str]]] = (),
     normalization: str | None = None,
+    groups: Mapping[str, Mapping[str, float]] | None = None,
 ) -> str:
     """The card's text.
 
@@ -75,6 +76,7 @@ def model_card(
         command: the command that made it.
         examples: (word, morphs) pairs to show.
         normalization: the normalization, which makes the round trip hold for normalized text only.
+        groups: the fields of `group_facts.GroupFacts` by group, of a mixture.
     """
     rows = "".join(f"| {word} | {'·'.join(morphs)} |\n" for word, morphs in examples)
     return _TEMPLATE.format(
@@ -87,8 +89,22 @@ def model_card(
         morphs=report.n_morphs,
         compositions=report.n_compositions,
         command=command,
+        groups=_group_table(groups) if groups else "",
         examples=f"\n| word | tokens |\n|---|---|\n{rows}" if rows else "",
         caveat=f" in {normalization.upper()}" if normalization else "",
+    )
+
+
+def _group_table(groups: Mapping[str, Mapping[str, float]]) -> str:
+    rows = "".join(
+        f"| {name} | {facts['weight']:g} | {facts['types']:,} | {facts['tokens_per_word']:.2f} "
+        f"| {facts['bytes_per_token']:.2f} | {facts['own_vocabulary']:.1%} |\n"
+        for name, facts in groups.items()
+    )
+    return (
+        "\nOn its training text, by group:\n\n"
+        "| group | weight | distinct pre-tokens | tokens per word | bytes per token | vocabulary of its own |\n"
+        f"|---|---|---|---|---|---|\n{rows}"
     )
 
 

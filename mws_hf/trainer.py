@@ -206,7 +206,9 @@ class MwSTrainer:
         from mws_hf.corpus.group_counting import as_grouped_counts
 
         groups = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
-        return self.tokenizer(self.learn(groups))
+        tokenizer = self.tokenizer(self.learn(groups))
+        tokenizer.training_settings = self.record | self.facts(tokenizer.backend_tokenizer, groups)
+        return tokenizer
 
     def learn(
         self, counts: WordCounts | Mapping[str, WordCounts], *, evidence: Evidence | None = None
@@ -254,6 +256,15 @@ class MwSTrainer:
     def split_pattern(self) -> str:
         """`pattern`, which is never None once the trainer is made."""
         return str(self.pattern)
+
+    def facts(self, backend: Tokenizer, counts: WordCounts | Mapping[str, WordCounts]) -> dict[str, Any]:
+        """What the record of a mixture holds beside the settings: ``{"groups": {name: facts}}``, or nothing.
+
+        See `group_facts.GroupFacts`: types, tokens per word, bytes per token and own share of the vocabulary.
+        """
+        from mws_hf.group_facts import facts_record, group_facts
+
+        return facts_record(group_facts(backend, GroupedCounts.of(counts), self.vocabulary.weights))
 
     @property
     def record(self) -> dict[str, Any]:

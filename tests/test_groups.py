@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents, count_files
@@ -317,3 +318,34 @@ def test_every_group_has_a_budget_of_its_own():
     small = EvidenceSettings(max_types=30)
     assert len(find_group_evidence(counts, small).types) == 60
     assert len(find_group_evidence(GroupedCounts(counts).union, small).types) == 30
+
+
+def test_record_and_card_tell_of_every_group(files, tmp_path):
+    done = mws("train", *(f"{n}={p}" for n, ps in files.items() for p in ps), "-o", tmp_path / "t", "--vocab-size", 560,
+               "--weight", "fin=2", "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "t" / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    groups = record["groups"]
+    assert groups == json.loads(done.stdout)["groups"] and list(groups) == ["eng", "fin", "rus"]
+    assert record["weights"] == {"fin": 2.0} and [g["weight"] for g in groups.values()] == [1, 2, 1]
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "t")
+    used = {}
+    for name in TEXTS:
+        parts = [Path(path).read_text(encoding="utf-8") for path in files[name]]
+        text, ids = "\n".join(parts), sum(tokenizer(parts)["input_ids"], [])
+        used[name] = set(ids)
+        assert groups[name]["words"] == len(text.split())
+        assert groups[name]["types"] == len(count_files(files[name]))
+        assert groups[name]["bytes_per_token"] == pytest.approx(
+            sum(len(part.encode()) for part in parts) / len(ids), abs=1e-4
+        )
+        in_words = len(ids) - tokenizer.convert_ids_to_tokens(ids).count("\n")
+        assert groups[name]["tokens_per_word"] == pytest.approx(in_words / len(text.split()), abs=1e-4)
+    own = used["fin"] - used["eng"] - used["rus"]
+    assert groups["fin"]["own_vocabulary"] == pytest.approx(len(own) / len(tokenizer), abs=1e-4)
+    card = (tmp_path / "t" / "README.md").read_text(encoding="utf-8")
+    fin = groups["fin"]
+    assert f"| fin | 2 | {fin['types']:,} | {fin['tokens_per_word']:.2f} | {fin['bytes_per_token']:.2f} |" in card
+    trainer = quiet(weights={"fin": 2})
+    trainer.train(files).save_pretrained(tmp_path / "u")
+    assert json.loads((tmp_path / "u" / "mws_training.json").read_text(encoding="utf-8"))["settings"] == record

@@ -144,7 +144,8 @@ def _train_and_save(
     trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
     learned = trainer.learn(counts)
     backend, roles = trainer.backend(learned)
-    save_backend(output, backend, roles, trainer.record)
+    facts = trainer.facts(backend, counts)
+    save_backend(output, backend, roles, trainer.record | facts)
     card = model_card(
         output.name,
         backend.get_vocab_size(),
@@ -154,6 +155,7 @@ def _train_and_save(
         command=shlex.join(["mws", *sys.argv[1:]]),
         examples=[(word, backend.encode(" " + word).tokens) for word in sample_words(counts.union.words)],
         normalization=counts.normalization,
+        groups=facts.get("groups", {}),
     )
     write_model_card(output, card)
     return {
@@ -165,6 +167,7 @@ def _train_and_save(
         "word_types": learned.n_types,
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
+        **facts,
     }
 
 

@@ -10,6 +10,7 @@ from tests.small_tokenizers import ADVERSARIAL
 
 ROWS = [*(f"{line} {number}" for number in range(60) for line in running_text()), *ADVERSARIAL, None, None]
 TEXTS = [text for text in ROWS if text is not None]
+LANGUAGES = ["ukr" if number % 3 else "eng" for number in range(len(ROWS))]
 SLOW_ROW = 300
 """The row at which `held_up` waits."""
 

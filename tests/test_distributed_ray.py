@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.group_counting import count_source
 from mws_hf.distributed import ray_data
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
-from tests.distributed_text import ROWS, TEXTS, held_up, kill_who_works
+from tests.distributed_text import LANGUAGES, ROWS, TEXTS, held_up, kill_who_works
 from tests.small_tokenizers import small_fast
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'mws-hf[ray]'")
@@ -72,6 +73,16 @@ def test_other_patterns_normalizations_and_thresholds(data, tmp_path):
     pq.write_table(pa.table({"text.ru": ROWS}), file)
     whole = ray_data.count(file, "text.ru", pattern=r"\w+|\W", memory_cap=1, partitions=2)
     assert whole == count_files(file, column="text.ru", pattern=r"\w+|\W")
+
+
+def test_groups_are_counted_as_on_one_machine(cluster):
+    grouped = cluster.data.from_arrow(pa.table({"text": ROWS, "language": LANGUAGES}))
+    expected = count_source(pa.table({"text": ROWS, "language": LANGUAGES}), column="text", group_column="language")
+    counted = ray_data.count(grouped, "text", group_column="language", min_count=1, partitions=2)
+    assert dict(counted) == dict(expected) and list(counted) == ["eng", "ukr"]
+    assert dict(ray_data.count(grouped, "text", group_column="language", min_count=3, partitions=2)) == dict(
+        expected.at_least(3)
+    )
 
 
 def test_pruning_before_the_sum_loses_no_more_than_is_said(data):

@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.group_counting import count_source
 from mws_hf.distributed import spark
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
-from tests.distributed_text import ROWS, TEXTS, held_up, kill_who_works, parent
+from tests.distributed_text import LANGUAGES, ROWS, TEXTS, held_up, kill_who_works, parent
 from tests.small_tokenizers import small_fast
 
 pytest.importorskip("pyspark", reason="needs pyspark: pip install 'mws-hf[spark]'")
@@ -46,7 +47,7 @@ def session():
 @pytest.fixture(scope="module")
 def df(session):
     rows = session.createDataFrame(list(enumerate(ROWS)), "number int, text string")
-    return rows.repartitionByRange(6, "number")
+    return rows.repartitionByRange(6, "number").sortWithinPartitions("number")
 
 
 def slow_batches(batches, folder):
@@ -79,6 +80,14 @@ def test_other_patterns_normalizations_and_thresholds(df, session, tmp_path):
     pq.write_table(pa.table({"text.ru": ROWS}), file)  # a dot in a column's name means a field to Spark
     whole = spark.count(file, "text.ru", pattern=r"\w+|\W", memory_cap=1)
     assert whole == count_files(file, column="text.ru", pattern=r"\w+|\W")
+
+
+def test_groups_are_counted_as_on_one_machine(session):
+    grouped = session.createDataFrame(list(zip(ROWS, LANGUAGES, strict=True)), "text string, language string")
+    expected = count_source(pa.table({"text": ROWS, "language": LANGUAGES}), column="text", group_column="language")
+    counted = spark.count(grouped, "text", group_column="language", min_count=1)
+    assert dict(counted) == dict(expected) and list(counted) == ["eng", "ukr"]
+    assert dict(spark.count(grouped, "text", group_column="language", min_count=3)) == dict(expected.at_least(3))
 
 
 def test_pruning_before_the_sum_loses_no_more_than_is_said(df):

@@ -53,7 +53,21 @@ def test_no_module_imports_itself_by_a_detour():
 @pytest.mark.parametrize(
     ("below", "above"),
     [
-        ("kernels", {"corpus", "learn", "trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands", "distributed"}),
+        (
+            "kernels",
+            {
+                "corpus",
+                "learn",
+                "trainer",
+                "encode",
+                "evaluate",
+                "baselines",
+                "compare",
+                "lm",
+                "commands",
+                "distributed",
+            },
+        ),
         ("corpus", {"learn", "trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands", "distributed"}),
         ("learn", {"trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands", "distributed"}),
         ("encode", {"learn", "trainer", "evaluate", "baselines", "compare", "lm", "commands", "distributed"}),

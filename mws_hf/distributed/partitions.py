@@ -20,9 +20,11 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, checked_strings, is_text
+from mws_hf.corpus.columns import arrow_integers, checked_strings, is_text, valid_strings
 from mws_hf.corpus.counting import block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
+from mws_hf.corpus.group_column import by_group
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, checksum, new_manifest, separator_token
 from mws_hf.encode.corpus import Encoded, EncodedCorpus, Shard, shard_name, write_shard
@@ -109,7 +111,9 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for group, texts in _texts_by_group(batch, how):
             if group not in tables:
-                tables[group] = TokenTable(how.memory_cap, lambda table, group=group: full.append((group, *table.entries())))
+                tables[group] = TokenTable(
+                    how.memory_cap, lambda table, group=group: full.append((group, *table.entries()))
+                )
             count_block(tables[group], arrow_block(texts))
         if sum(table.nbytes for table in tables.values()) > how.memory_cap and len(tables) > 1:
             full += [(group, *table.entries()) for group, table in tables.items()]
@@ -121,18 +125,12 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
 
 
 def _texts_by_group(batch: pa.RecordBatch, how: Counting) -> Iterator[tuple[str, pa.LargeStringArray]]:
-    texts = batch.column(0)
+    texts = valid_strings(batch.column(0), f"column {how.column!r}")
     if how.group_column is None:
-        yield "", checked_strings(texts, f"column {how.column!r}")
-        return
-    present = texts.is_valid()
-    texts, groups = texts.filter(present), batch.column(1).filter(present)
-    if groups.null_count:
-        raise MwSError(f"column {how.group_column!r}: a row with a text has no group; fill it in, or drop the row")
-    if pa.types.is_dictionary(groups.type):
-        groups = groups.dictionary_decode()
-    for group in pc.unique(groups):
-        yield group.as_py(), checked_strings(texts.filter(pc.equal(groups, group)), f"column {how.column!r}")
+        yield UNNAMED, texts.drop_null()
+    else:
+        where = f"column {how.group_column!r}"
+        yield from by_group(texts, valid_strings(batch.column(1), where), where, 1)
 
 
 def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iterator[pa.RecordBatch]:
@@ -166,8 +164,21 @@ def arrow_columns(schema: pa.Schema) -> dict[str, bool]:
     return {field.name: is_text(field.type) for field in schema}
 
 
-def summed(table: pa.Table, how: Counting) -> WordCounts:
-    """The counts of a table of distinct words and their sums, in any order."""
+def summed(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:
+    """The counts of a table of distinct words and their sums, in any order, by group where there are groups.
+
+    Words rarer than `min_count` in all groups together are left out of groups here; others the engine has left out.
+    """
+    if how.group_column is None:
+        return _counts(table, how)
+    names = sorted(pc.unique(table["group"]).to_pylist())
+    if not names:
+        raise MwSError("no row with text and a group; name the columns that hold them")
+    groups = {name: _counts(table.filter(pc.equal(table["group"], name)), how) for name in names}
+    return GroupedCounts(groups).at_least(min_count)
+
+
+def _counts(table: pa.Table, how: Counting) -> WordCounts:
     counts = pc.cast(table["count"], pa.int64()).combine_chunks()
     numbers = np.frombuffer(counts.buffers()[1] or b"", np.int64)[counts.offset : counts.offset + len(counts)]
     return WordCounts.from_arrays(table["word"], numbers, pattern=how.pattern, normalization=how.normalization)
@@ -320,7 +331,9 @@ def assembled(output: Path, how: Encoding, write: Callable[[str], pa.Table]) -> 
             try:
                 (stage / row["file"]).rename(stage / name)
             except FileNotFoundError as error:
-                raise MwSError(f"{output}: what the workers write is not seen here; name a folder that all share") from error
+                raise MwSError(
+                    f"{output}: what the workers write is not seen here; name a folder that all share"
+                ) from error
             shards.append(Shard(**{**row, "file": name}))
         for leftover in stage.glob("part-*"):  # of workers that died before they could report it
             leftover.unlink()

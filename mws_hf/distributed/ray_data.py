@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.corpus.columns import is_text
-from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PathLike
 from mws_hf.distributed.partitions import (
     PARTITION_CAP,
@@ -40,23 +39,28 @@ from mws_hf.pattern import WORD_PATTERN
 if TYPE_CHECKING:
     from ray.data import Dataset
 
+    from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.groups import GroupedCounts
+
 
 def count(
     source: Dataset | PathLike | Sequence[PathLike],
     column: str,
     *,
+    group_column: str | None = None,
     pattern: str = WORD_PATTERN,
     normalization: str | None = None,
     min_count: int = 1,
     partial_min_count: int = 1,
     memory_cap: int = PARTITION_CAP,
     partitions: int = 16,
-) -> WordCounts:
+) -> WordCounts | GroupedCounts:
     """Count the pre-tokens of a column of text: the same counts as `count_files` of the same rows, on one machine.
 
     Args:
         source: a Ray Dataset, or Parquet files and folders by any name that Ray reads (``s3://...``).
         column: the text column; each row is a document.
+        group_column: the column that names the group of each row, such as its language, or None.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
         min_count: rarer words are left out, after everything is added up: exact, and less to collect.
@@ -64,19 +68,26 @@ def count(
         memory_cap: bytes of counts that a task holds before it hands on a partial table.
         partitions: into how many parts words are divided to be added up.
 
+    Returns:
+        The counts; with a `group_column`, those of each group.
+
     Raises:
         MwSError: Ray is missing, no such column or no text in it, text that is not UTF-8.
     """
-    how = Counting(column, None, pattern, normalization, partial_min_count, memory_cap)
+    how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
     data = _dataset(source)
     _check(data, how.inputs)
-    parts = data.select_columns(how.inputs).map_batches(partial(_tables, how.schema, partial_counts, how=how), **_BLOCKS)
+    parts = data.select_columns(how.inputs).map_batches(
+        partial(_tables, how.schema, partial_counts, how=how), **_BLOCKS
+    )
     with _told("the job"):
         from ray.data.aggregate import Sum
 
         sums = parts.groupby(how.keys, num_partitions=partitions).aggregate(Sum("count", alias_name="count"))
-        tables = [_wanted(table, how, min_count) for table in sums.iter_batches(batch_size=None, batch_format="pyarrow")]
-    return summed(pa.concat_tables([how.schema.empty_table(), *tables]), how)
+        tables = [
+            _wanted(table, how, min_count) for table in sums.iter_batches(batch_size=None, batch_format="pyarrow")
+        ]
+    return summed(pa.concat_tables([how.schema.empty_table(), *tables]), how, min_count)
 
 
 def encode(
@@ -161,7 +172,9 @@ def _check(data: Dataset, columns: list[str]) -> list[str]:
     with _told("the job"):
         schema = data.schema()
     names = [] if schema is None else list(schema.names)
-    check_columns({name: _is_text(kind) for name, kind in zip(names, schema.types if names else [])}, columns, "Dataset")
+    check_columns(
+        {name: _is_text(kind) for name, kind in zip(names, schema.types if names else [])}, columns, "Dataset"
+    )
     return names
 
 
@@ -171,7 +184,11 @@ def _is_text(kind: Any) -> bool:
 
 def _wanted(table: pa.Table, how: Counting, min_count: int) -> pa.Table:
     table = table.select([*how.keys, "count"]).cast(how.schema)
-    return table.filter(pc.greater_equal(table["count"], min_count)) if min_count > 1 else table
+    return (
+        table.filter(pc.greater_equal(table["count"], min_count))
+        if min_count > 1 and how.group_column is None
+        else table
+    )
 
 
 @contextmanager

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.groups import GroupedCounts
 
 
 def count(
@@ -51,12 +52,13 @@ def count(
     min_count: int = 1,
     partial_min_count: int = 1,
     memory_cap: int = PARTITION_CAP,
-) -> WordCounts:
+) -> WordCounts | GroupedCounts:
     """Count the pre-tokens of a column of text: the same counts as `count_files` of the same rows, on one machine.
 
     Args:
         source: a DataFrame, or Parquet files and folders by any name that Spark reads (``s3a://...``).
         column: the text column; each row is a document.
+        group_column: the column that names the group of each row, such as its language, or None.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
         min_count: rarer words are left out, after everything is added up: exact, and less to collect.
@@ -65,12 +67,15 @@ def count(
             too low by at most ``(partial_min_count - 1) * P``, never too high, and a word that rare may be missing.
         memory_cap: bytes of counts that a task holds before it hands on a partial table.
 
+    Returns:
+        The counts; with a `group_column`, those of each group.
+
     Raises:
         MwSError: pyspark or Java is missing, no such column or no text in it, text that is not UTF-8.
     """
     how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
     table = _collected(_sums(_frame(source), how, min_count))
-    return summed(table, how)
+    return summed(table, how, min_count)
 
 
 def encode(
@@ -196,7 +201,7 @@ def _sums(df: DataFrame, how: Counting, min_count: int) -> DataFrame:
     rows = _plain(df, how.inputs)
     parts = rows.mapInArrow(partial(partial_counts, how=how), _ddl(how.schema))
     sums = parts.groupBy(*how.keys).agg(functions.sum("count").alias("count"))
-    return sums.where(functions.col("count") >= min_count) if min_count > 1 else sums
+    return sums.where(functions.col("count") >= min_count) if min_count > 1 and how.group_column is None else sums
 
 
 def _ddl(schema: pa.Schema) -> str:

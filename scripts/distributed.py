@@ -19,8 +19,8 @@ from statistics import median
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
 from benchmark.runner import machine
+
 from mws_hf.atomic import write_text
 from mws_hf.corpus.inputs import read_documents
 
@@ -63,12 +63,14 @@ def child(task: str, folder: Path, **more: object) -> dict:
 
 def page(results: dict) -> str:
     """The results as Markdown."""
-    mb, lines = results["mb"], [
+    mb, repeats = results["mb"], results["repeats"]
+    lines = [
         "# Counting and encoding on one machine, on Spark and on Ray", "",
-        "Written by `scripts/distributed.py`. Two cores each; clusters started and kernels loaded before the clock, the",
-        f"reading of Parquet and the result included; medians of {results['repeats']} runs, the engines taking turns. Other jobs ran on the",
-        "machine meanwhile (load in the JSON file): the ratios say more than the seconds.", "",
-        f"{mb:.0f} MB of text, {results['types']:,} distinct pre-tokens, {results['tokens']:,} in all, {results['ids']:,} token ids.", "",
+        "Written by `scripts/distributed.py`. Two cores each; clusters started and kernels loaded before the clock,",
+        f"the reading of Parquet and the result included; medians of {repeats} runs, the engines taking turns. Other",
+        "jobs ran on the machine meanwhile (`load` in the JSON file): the ratios say more than the seconds.", "",
+        f"{mb:.0f} MB of text, {results['types']:,} distinct pre-tokens, {results['tokens']:,} in all, "
+        f"{results['ids']:,} token ids.", "",
         "| work | engine | seconds | MB/s a core | times as long as local | same result |",
         "|---|---|---:|---:|---:|---|",
     ]  # fmt: skip
@@ -82,7 +84,8 @@ def page(results: dict) -> str:
             )
     merge = results["merge"]
     lines += ["", f"## Merging {merge['files']:,} partial counts", "",
-        f"{merge['files']:,} files, {merge['rows']:,} rows, {merge['megabytes']:.0f} MB as stored; {merge['types']:,} distinct words.", "",
+        f"{merge['files']:,} files, {merge['rows']:,} rows, {merge['megabytes']:.0f} MB as stored; "
+        f"{merge['types']:,} distinct words.", "",
         "| memory cap | peak (MB) | seconds | same file |", "|---:|---:|---:|---|",
     ]  # fmt: skip
     lines += [f"| {r['cap']} | {r['peak_mb']:.0f} | {r['seconds']:.1f} | {r['same']} |" for r in merge["runs"]]
@@ -116,7 +119,8 @@ def main() -> None:
         }
         kill = [line for engine in ("spark", "ray") for line in child(f"kill-{engine}", folder)["log"]]
         merge = child("partials", folder, files=arguments.files)
-        merge["runs"] = [child("merge", folder, cap=cap) for cap in ("64M", "256M", "2G")] + [child("in-memory", folder)]
+        merge["runs"] = [child("merge", folder, cap=cap) for cap in ("64M", "256M", "2G")]
+        merge["runs"].append(child("in-memory", folder))
         for result in merge["runs"]:
             result["same"] = "yes" if result["digest"] == merge["runs"][-1]["digest"] else "NO"
         sizes = {"types": first["count"]["types"], "tokens": first["count"]["tokens"], "ids": first["encode"]["ids"]}

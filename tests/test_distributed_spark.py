@@ -1,4 +1,4 @@
-"""Spark, on a real cluster of two executors: the same counts and ids as one machine, also when an executor is killed."""
+"""Spark, on a real cluster of two executors: counts and ids of one machine, also when an executor is killed."""
 
 import os
 import subprocess

@@ -115,10 +115,28 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
-    texts = iterate_documents(documents, column)
-    if show_progress:
-        texts = _bar(total=length, unit=" documents", iterable=texts)
-    return _count([document_blocks(texts)], pattern, normalization, workers, memory_cap)
+    parts = stream_shards(documents, 1 if scanner_kind(pattern) is None else thread_count(workers))
+    with _bar(total=length, unit=" documents") if show_progress else nullcontext() as bar:
+        advance = None if bar is None else _locked(bar.update)
+        sources = [document_blocks(_told(iterate_documents(part, column), advance)) for part in parts]
+        return _count(sources, pattern, normalization, workers, memory_cap)
+
+
+def stream_shards(documents: Any, most: int) -> list[Any]:
+    """A `datasets` IterableDataset as up to so many streams of its shards, read side by side; all else is one stream.
+
+    >>> stream_shards(["раз", "два"], 4)
+    [['раз', 'два']]
+    """
+    n = 1 if hasattr(documents, "__len__") else min(most, getattr(documents, "num_shards", 1))
+    return [documents] if n < 2 else [documents.shard(num_shards=n, index=k) for k in range(n)]
+
+
+def _told(documents: Iterator[str], advance: Callable[[int], None] | None) -> Iterator[str]:
+    for document in documents:
+        yield document
+        if advance is not None:
+            advance(1)
 
 
 def pretokens(

@@ -63,7 +63,7 @@ def write_columns(
 def settings_of(totals: Mapping[str, int], pattern: str, normalization: str | None) -> dict[str | bytes, str]:
     """The metadata of a file of counts, from the total of each group, in the order of the file."""
     named = set(totals) != {""}
-    settings = {
+    settings: dict[str | bytes, str] = {
         _KEY: GROUPS_VERSION if named else FORMAT_VERSION,
         "pattern": pattern,
         "normalization": normalization or "",

@@ -12,6 +12,7 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -178,7 +179,7 @@ class _Runs:
             bound = min(_key(words, counts, len(counts) - 1) for (words, counts), _ in heads)
             taken, rest = list[Columns](), []
             for (words, counts), run in heads:
-                cut = bisect_right(range(len(counts)), bound, key=lambda row, w=words, c=counts: _key(w, c, row))
+                cut = bisect_right(range(len(counts)), bound, key=partial(_key, words, counts))
                 taken.append((words[:cut], counts[:cut]))
                 head = (words[cut:], counts[cut:]) if cut < len(counts) else next(run, None)
                 if head is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,15 +108,18 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     count_block = block_counter(how.pattern, how.normalization)
     tables: dict[str, TokenTable] = {}
     full: list[tuple[str, Any, Any]] = []
+
+    def hand_on(group: str, table: TokenTable) -> None:
+        full.append((group, *table.entries()))
+
     for batch in batches:
         for group, texts in _texts_by_group(batch, how):
             if group not in tables:
-                tables[group] = TokenTable(
-                    how.memory_cap, lambda table, group=group: full.append((group, *table.entries()))
-                )
+                tables[group] = TokenTable(how.memory_cap, partial(hand_on, group))
             count_block(tables[group], arrow_block(texts))
         if sum(table.nbytes for table in tables.values()) > how.memory_cap and len(tables) > 1:
-            full += [(group, *table.entries()) for group, table in tables.items()]
+            for name, table in tables.items():
+                hand_on(name, table)
             tables.clear()
         while full:
             yield from _partial_batches(*full.pop(0), how)

@@ -165,7 +165,7 @@ def _dataset(source: Any) -> Dataset:
         return source
     names = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     with _told("reading Parquet"):
-        return ray.data.read_parquet(list(map(os.fspath, names)))
+        return ray.data.read_parquet([os.fspath(name) for name in names])
 
 
 def _check(data: Dataset, columns: list[str]) -> list[str]:
@@ -173,7 +173,9 @@ def _check(data: Dataset, columns: list[str]) -> list[str]:
         schema = data.schema()
     names = [] if schema is None else list(schema.names)
     check_columns(
-        {name: _is_text(kind) for name, kind in zip(names, schema.types if names else [])}, columns, "Dataset"
+        {name: _is_text(kind) for name, kind in zip(names, schema.types if names else [], strict=True)},
+        columns,
+        "Dataset",
     )
     return names
 

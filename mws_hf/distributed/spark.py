@@ -181,7 +181,7 @@ def _frame(source: Any) -> DataFrame:
     names = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     reader = session().read
     with _told("reading Parquet"):
-        return reader.parquet(*map(os.fspath, names))
+        return reader.parquet(*[os.fspath(name) for name in names])
 
 
 def _columns(df: DataFrame) -> dict[str, bool]:

@@ -1,6 +1,7 @@
 """Morph merges from evidence: what a user sees in the tokens."""
 
 import unicodedata
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -194,3 +195,18 @@ def test_lower_case_twins_of_words_seen_only_in_capitals_are_cut_alike(language)
 def test_tiny_inputs(words):
     learnt, _ = train(words, 50)
     assert learnt.exhausted or len(learnt.merges) == 50
+
+
+def test_a_mixture_begins_with_the_merges_of_a_higher_penalty(pretokens):
+    """A fifth of them, where a higher penalty still finds so many."""
+    counts = np.ones(len(pretokens), np.int64)
+    evidence = collect_evidence(collect_forms(pretokens, counts))
+    mixed = replace(evidence, weights=np.ones(len(evidence.code_points)))
+
+    def merges(of, penalty):
+        forms = collect_forms(pretokens, counts)
+        return learn_contextual(forms, alphabet_of(pretokens), 500, of, crossing_penalty=penalty)[0].merges
+
+    mixture, high, usual = merges(mixed, 16.0), merges(evidence, 48.0), merges(evidence, 16.0)
+    assert mixture[:100] == high[:100] != usual[:100]
+    assert mixture != high

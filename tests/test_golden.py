@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,18 @@ def tiny() -> dict[str, int]:
     return {" " + stem + end: 1 for stem in ("чит", "пис", "игр") for end in ("ать", "ал", "ала", "али", "аю")}
 
 
-CASES: dict[str, tuple[Callable[[], dict[str, int]], dict[str, object]]] = {
+def mixture() -> dict[str, dict[str, int]]:
+    return {"rus": russian(), "fin": made_up("fin-nfd"), "hin": made_up("hin")}
+
+
+def two_scripts() -> dict[str, int]:
+    latin = {f" {a}{b}{c}": 2 for a in SYLLABLES for b in SYLLABLES for c in ("", "s", "ing", "ed")}
+    return russian() | latin
+
+
+SYLLABLES = [first + vowel for first in "bdfgklmnprst" for vowel in "aeio"]
+
+CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
     "rus": (russian, {"vocab_size": 3000}),
     "rus-morphs": (russian, {"vocab_size": 2500, "composition": 0}),
     "rus-running": (russian, {"vocab_size": 2500, "types": False, "burial_cost": 0.3}),
@@ -69,6 +81,8 @@ CASES: dict[str, tuple[Callable[[], dict[str, int]], dict[str, object]]] = {
     "emoji": (emoji, {"vocab_size": 500}),
     "tiny": (tiny, {"vocab_size": 330}),
     "tiny-classic": (tiny, {"n_merges": 12, "criterion": "classic"}),
+    "mixture": (mixture, {"vocab_size": 3000, "weights": {"fin": 2}}),
+    "two-scripts": (two_scripts, {"vocab_size": 3000}),
 }
 
 GOLDEN = {
@@ -85,6 +99,8 @@ GOLDEN = {
     "emoji": "30160321043840f288a83b38d6e24b33accdbb384ab9cdc9a5f3d258960931e8",
     "tiny": "ba6acffdc11da6d237ec5739006a551cffaa3563fc360059f9598aa76a88c861",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
+    "mixture": "02c5ab5333687c33ee30b725492a26a6b1e3d462b867b0188e553a42f2e3a8ed",
+    "two-scripts": "e4cec851e4deed4295eef6174480686a8eabb6e8e3b650132eb64bbf33c3f479",
 }
 
 
@@ -92,8 +108,12 @@ def digest(case: str) -> str:
     """SHA-256 of the tokenizer.json that the case's training saves."""
     words, options = CASES[case]
     classic = options.get("criterion") == "classic"
-    counts = WordCounts.from_mapping(words(), pattern=GPT4_PATTERN if classic else WORD_PATTERN)
-    tokenizer = MwSTrainer(show_progress=False, **options).train_from_counts(counts)
+    pattern, found = GPT4_PATTERN if classic else WORD_PATTERN, words()
+    groups = {name: each for name, each in found.items() if isinstance(each, dict)}
+    counts = {name: WordCounts.from_mapping(each, pattern=pattern) for name, each in groups.items()}
+    tokenizer = MwSTrainer(show_progress=False, **options).train_from_counts(
+        counts or WordCounts.from_mapping(found, pattern=pattern)
+    )
     with tempfile.TemporaryDirectory() as folder:
         tokenizer.save_pretrained(folder)
         return hashlib.sha256(Path(folder, "tokenizer.json").read_bytes()).hexdigest()

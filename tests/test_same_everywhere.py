@@ -24,6 +24,10 @@ for criterion in ("contextual", "classic"):
     trainer = MwSTrainer(vocab_size=3000, **options)
     tokenizer = trainer.train_from_counts(WordCounts.from_mapping(counts, pattern=WORD_PATTERN))
     tokenizer.save_pretrained(f"{out}/{criterion}")
+groups = {f"g{k}": dict(list(counts.items())[k:][:: k + 1]) for k in range(3)}
+trainer = MwSTrainer(vocab_size=3000, show_progress=False, weights={"g1": 3})
+groups = {name: WordCounts.from_mapping(each, pattern=WORD_PATTERN) for name, each in groups.items()}
+trainer.train_from_counts(groups).save_pretrained(f"{out}/mixture")
 """
 
 
@@ -40,7 +44,7 @@ def digests(folder, size, **environment):
         [sys.executable, "-c", TRAIN, str(size), str(folder)], env={**os.environ, **environment}, check=True,
         capture_output=True,
     )  # fmt: skip
-    names = "contextual", "classic"
+    names = "contextual", "classic", "mixture"
     return [hashlib.sha256((folder / name / "tokenizer.json").read_bytes()).hexdigest() for name in names]
 
 

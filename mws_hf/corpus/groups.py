@@ -45,7 +45,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
     >>> list(mixture), mixture.total, list(mixture.union.items())
     (['eng', 'fin'], 5, [('sana', 4), ('word', 1)])
     >>> list(mixture.weighted({"eng": 3}).items())  # as if there were three times as much English as Finnish
-    [('sana', 8), ('word', 4)]
+    [('sana', 7), ('word', 4)]
     """
 
     groups: Mapping[str, WordCounts]

@@ -53,7 +53,7 @@ NO_WORD = -2
 
 CAUTIOUS_SHARE, CAUTION = 0.2, 3.0
 """In a mixture this share of the merges comes first, at so many times the crossing penalty. The commonest pairs stand
-in many languages: what is right in four would be merged early although it is wrong in the fifth. Now each language's own
+in many languages: what is right in four would be merged early although it is wrong in the fifth. Now each language's
 longer pairs are there before it comes. At 128,000 entries Finnish gains .022, Hungarian .029, Czech .033."""
 
 UNKNOWN = 0.5

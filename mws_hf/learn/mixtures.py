@@ -9,6 +9,7 @@ weights every language weighs the same, however many forms it has.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -100,10 +101,14 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
         sizes = np.diff(starts)
         places = np.arange(len(part.evidence.probabilities)) + np.repeat(types.starts[own] - starts[:-1], sizes)
         probabilities[places] += part.evidence.probabilities * np.repeat(share, sizes)
-        weights[own] += share * (part.weight / max(float(share.sum()), 1e-9))
-    return Evidence(
-        types, probabilities, settings, weights * (len(weights) / weights.sum()) if len(weights) else weights
-    )
+        weights[own] += share * (part.weight / max(_sum(share), 1e-9))
+    weights *= len(weights) / max(_sum(weights), 1e-9)
+    return Evidence(types, probabilities, settings, weights)
+
+
+def _sum(values: Doubles) -> float:
+    """The same on any processor; that of numpy depends on its instruction set."""
+    return math.fsum(values.tolist())
 
 
 def concatenated(parts: Sequence[CodePoints]) -> CodePoints:

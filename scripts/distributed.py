@@ -61,27 +61,39 @@ def child(task: str, folder: Path, **more: object) -> dict:
     return {**result, "process_seconds": round(time.perf_counter() - began, 2), "load": os.getloadavg()[0]}
 
 
+def merged(folder: Path, files: int) -> dict:
+    """Merge so many partial counts under several memory caps, and all in memory."""
+    merge = child("partials", folder, files=files)
+    merge["runs"] = [child("merge", folder, cap=cap) for cap in ("64M", "256M", "2G")]
+    merge["runs"].append(child("in-memory", folder))
+    for result in merge["runs"]:
+        result["same"] = "yes" if result["digest"] == merge["runs"][-1]["digest"] else "NO"
+    return merge
+
+
 def page(results: dict) -> str:
     """The results as Markdown."""
     mb, repeats = results["mb"], results["repeats"]
     lines = [
         "# Counting and encoding on one machine, on Spark and on Ray", "",
         "Written by `scripts/distributed.py`. Two cores each; clusters started and kernels loaded before the clock,",
-        f"the reading of Parquet and the result included; medians of {repeats} runs, the engines taking turns. Other",
+        f"the reading of Parquet and the result included; medians of {repeats} run(s), the engines taking turns. Other",
         "jobs ran on the machine meanwhile (`load` in the JSON file): the ratios say more than the seconds.", "",
         f"{mb:.0f} MB of text, {results['types']:,} distinct pre-tokens, {results['tokens']:,} in all, "
         f"{results['ids']:,} token ids.", "",
-        "| work | engine | seconds | MB/s a core | times as long as local | same result |",
-        "|---|---|---:|---:|---:|---|",
+        "| work | engine | seconds | times local | CPU seconds | MB per CPU second | same result |",
+        "|---|---|---:|---:|---:|---:|---|",
     ]  # fmt: skip
     for task in ("count", "encode"):
         times = {e: [r["seconds"] for r in results["runs"] if r["task"] == f"{task}-{e}"] for e in ENGINES}
         for engine, seconds in times.items():
             ratio = median(a / b for a, b in zip(seconds, times["local"], strict=True))
             same = "yes" if results["same"][f"{task}-{engine}"] else "NO"
-            lines.append(
-                f"| {task} | {engine} | {median(seconds):.2f} | {mb / median(seconds) / 2:.1f} | {ratio:.1f} | {same} |"
-            )
+            cpu = median(r["cpu_seconds"] for r in results["runs"] if r["task"] == f"{task}-{engine}")
+            spent = "not known | not known" if engine == "ray" else f"{cpu:.1f} | {mb / cpu:.1f}"
+            cells = f"{median(seconds):.2f} | {ratio:.1f} | {spent}"
+            lines.append(f"| {task} | {engine} | {cells} | {same} |")
+    lines += ["", "CPU seconds are those of all processes of an engine; Ray's workers end before they can be asked."]
     merge = results["merge"]
     lines += ["", f"## Merging {merge['files']:,} partial counts", "",
         f"{merge['files']:,} files, {merge['rows']:,} rows, {merge['megabytes']:.0f} MB as stored; "
@@ -99,6 +111,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=SCRIPTS / "results" / "distributed.json")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--files", type=int, default=1000, help="partial counts to merge")
+    parser.add_argument("--engines-only", action="store_true", help="keep the rest of what was measured before")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mws-distributed-") as work:
         folder = Path(work)
@@ -117,12 +130,12 @@ def main() -> None:
             )
             for r in runs
         }
-        kill = [line for engine in ("spark", "ray") for line in child(f"kill-{engine}", folder)["log"]]
-        merge = child("partials", folder, files=arguments.files)
-        merge["runs"] = [child("merge", folder, cap=cap) for cap in ("64M", "256M", "2G")]
-        merge["runs"].append(child("in-memory", folder))
-        for result in merge["runs"]:
-            result["same"] = "yes" if result["digest"] == merge["runs"][-1]["digest"] else "NO"
+        if arguments.engines_only:
+            old = json.loads(arguments.output.read_text(encoding="utf-8"))
+            kill, merge = old["kill"], old["merge"]
+        else:
+            kill = [line for engine in ("spark", "ray") for line in child(f"kill-{engine}", folder)["log"]]
+            merge = merged(folder, arguments.files)
         sizes = {"types": first["count"]["types"], "tokens": first["count"]["tokens"], "ids": first["encode"]["ids"]}
         results = {"machine": machine(), "mb": mb, "repeats": arguments.repeats, **sizes, "runs": runs, "same": same}
         results |= {"kill": kill, "merge": merge}

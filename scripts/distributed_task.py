@@ -62,6 +62,26 @@ def ray_cluster() -> Iterator[Any]:
     ray.shutdown()
 
 
+def cpu_seconds() -> float:
+    """Processor time of this process and of all that it started, and they, as far as they live or were waited for."""
+    rows = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        rows[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family, size = {os.getpid()}, 0
+    while len(family) > size:
+        size = len(family)
+        family |= {process for process, (parent, _) in rows.items() if parent in family}
+    return sum(rows[process][1] for process in family if process in rows) / os.sysconf("SC_CLK_TCK")
+
+
+def _between(start: tuple[float, float], end: tuple[float, float]) -> dict[str, float]:
+    return {"seconds": end[0] - start[0], "cpu_seconds": end[1] - start[1]}
+
+
 def measured(engine: str, work: Path, count: Any, encode: Any, sample: Any) -> dict:
     """Count and encode, after a small job that loads what every worker needs."""
     from mws_hf.encode.corpus import EncodedCorpus
@@ -69,16 +89,16 @@ def measured(engine: str, work: Path, count: Any, encode: Any, sample: Any) -> d
     out = work / f"out-{engine}-{os.getpid()}"
     count(sample)
     encode(sample, out / "sample")
-    began = time.perf_counter()
+    began = time.perf_counter(), cpu_seconds()
     counts: WordCounts = count(None)
-    middle = time.perf_counter()
+    middle = time.perf_counter(), cpu_seconds()
     corpus: EncodedCorpus = encode(None, out / "ids")
-    end = time.perf_counter()
+    end = time.perf_counter(), cpu_seconds()
     counts.save(out / "counts.parquet")
-    found = {"task": f"count-{engine}", "seconds": middle - began, "digest": digest(out / "counts.parquet")}
+    found = {"task": f"count-{engine}", **_between(began, middle), "digest": digest(out / "counts.parquet")}
     found |= {"types": len(counts), "tokens": counts.total, "load": os.getloadavg()[0]}
     rows = (corpus[k] for k in range(len(corpus)))
-    encoded = {"task": f"encode-{engine}", "seconds": end - middle, "digest": ids_digest(rows), "ids": corpus.n_tokens}
+    encoded = {"task": f"encode-{engine}", **_between(middle, end), "digest": ids_digest(rows), "ids": corpus.n_tokens}
     return {"runs": [found, encoded]}
 
 

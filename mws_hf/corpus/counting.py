@@ -24,7 +24,7 @@ from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_block
 from mws_hf.corpus.columns import arrow_strings, checked_strings, flat_utf8
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.files import STDIN, PathLike, expand_paths
-from mws_hf.corpus.inputs import check_files, iterate_documents
+from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import character_classes, scanner_kind
@@ -72,16 +72,12 @@ def count_files(
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
     names = expand_paths(paths)
-    check_files(names, field=field, column=column, encoding=encoding, errors=errors)
+    reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
+    check_files(names, **reading)
     lines = scanner_kind(pattern) is None
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
     with byte_bar(names) if show_progress else nullcontext() as advance:
-        sources = [
-            file_blocks(
-                name, lines=lines, field=field, column=column, encoding=encoding, errors=errors, advance=advance
-            )
-            for name in names
-        ]
+        sources = [file_blocks(name, lines=lines, advance=advance, **reading) for name in names]
         return _count(sources, pattern, normalization, workers, memory_cap, size)
 
 
@@ -120,16 +116,6 @@ def count_documents(
         advance = None if bar is None else _locked(bar.update)
         sources = [document_blocks(_told(iterate_documents(part, column), advance)) for part in parts]
         return _count(sources, pattern, normalization, workers, memory_cap)
-
-
-def stream_shards(documents: Any, most: int) -> list[Any]:
-    """A `datasets` IterableDataset as up to so many streams of its shards, read side by side; all else is one stream.
-
-    >>> stream_shards(["раз", "два"], 4)
-    [['раз', 'два']]
-    """
-    n = 1 if hasattr(documents, "__len__") else min(most, getattr(documents, "num_shards", 1))
-    return [documents] if n < 2 else [documents.shard(num_shards=n, index=k) for k in range(n)]
 
 
 def _told(documents: Iterator[str], advance: Callable[[int], None] | None) -> Iterator[str]:

@@ -53,11 +53,26 @@ def test_no_module_imports_itself_by_a_detour():
 @pytest.mark.parametrize(
     ("below", "above"),
     [
-        ("kernels", {"corpus", "learn", "trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands"}),
-        ("corpus", {"learn", "trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands"}),
-        ("learn", {"trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands"}),
-        ("encode", {"learn", "trainer", "evaluate", "baselines", "compare", "lm", "commands"}),
-        ("evaluate", {"learn", "trainer", "baselines", "compare", "lm", "commands"}),
+        (
+            "kernels",
+            {
+                "corpus",
+                "learn",
+                "trainer",
+                "encode",
+                "evaluate",
+                "baselines",
+                "compare",
+                "lm",
+                "commands",
+                "distributed",
+            },
+        ),
+        ("corpus", {"learn", "trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands", "distributed"}),
+        ("learn", {"trainer", "encode", "evaluate", "baselines", "compare", "lm", "commands", "distributed"}),
+        ("encode", {"learn", "trainer", "evaluate", "baselines", "compare", "lm", "commands", "distributed"}),
+        ("distributed", {"learn", "trainer", "evaluate", "baselines", "compare", "lm", "commands"}),
+        ("evaluate", {"learn", "trainer", "baselines", "compare", "lm", "commands", "distributed"}),
     ],
 )
 def test_data_flows_one_way(below, above):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from mws_hf.commands.process import return_freed_memory
 from mws_hf.commands.sources import Reading, Sources, group_of
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.merging import Merged
 
 
 def count(
@@ -38,6 +41,7 @@ def count(
     memory_cap: Annotated[
         str, typer.Option(metavar="BYTES", help="Spill to disk above this many bytes, such as 500M or 2G.")
     ] = "2G",
+    min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words, once everything is added up.")] = 1,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -48,6 +52,8 @@ def count(
         mws count 'corpus/*.txt.gz' --output counts.parquet
 
         mws count monday.parquet tuesday.parquet --output both.parquet
+
+        mws count 'parts/*.parquet' --min-count 5 --memory-cap 1G --output whole.parquet
 
         mws count ru='ru/*.gz' en='en/*.gz' --output mixture.parquet
 
@@ -64,13 +70,27 @@ def count(
         files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=cap,
         group_column=group_column,
     )  # fmt: skip
-    counts = sources.gather(GPT4_PATTERN if classic else pattern, normalization)
-    counts.save(output)
-    sizes = {name: {"types": len(part), "tokens": part.total} for name, part in counts.items()}
+    chosen = GPT4_PATTERN if classic else pattern
+    merged = _merged(sources, output, chosen, normalization, cap, min_count)
+    sizes = {name: {"types": types, "tokens": tokens} for name, (types, tokens) in merged.groups.items()}
     if as_json:
-        result = {"file": str(output), "types": len(counts.union), "tokens": counts.total}
-        typer.echo(json.dumps(result | ({"groups": sizes} if counts.is_named else {}), ensure_ascii=False))
+        result = {"file": str(output), "types": merged.types, "tokens": merged.tokens}
+        typer.echo(json.dumps(result | ({} if "" in sizes else {"groups": sizes}), ensure_ascii=False))
         return
     for name, size in sizes.items():
         where = f"{output}, {name}" if name else str(output)
         typer.echo(f"{where}: {counted(size['types'], 'distinct pre-token')}, {size['tokens']:,} in all")
+
+
+def _merged(
+    sources: Sources, output: Path, pattern: str | None, normalization: str | None, memory_cap: int, min_count: int
+) -> Merged:
+    """Write the counts of all sources; those of counts alone are never in memory as a whole."""
+    from mws_hf.corpus.merging import Merged, merge_files
+
+    saved = sources.saved() if pattern is None and normalization is None else []
+    if saved:
+        return merge_files(saved, output, memory_cap=memory_cap, min_count=min_count)
+    counts = sources.gather(pattern, normalization).at_least(min_count)
+    counts.save(output)
+    return Merged(len(counts.union), counts.total, {name: (len(part), part.total) for name, part in counts.items()})

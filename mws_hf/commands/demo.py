@@ -64,7 +64,7 @@ def _evidence(directories: list[str], tokenizers: list[Opened], sources: Sources
     """Evidence of the training words, with the settings of the first tokenizer that keeps a record of its training."""
     from mws_hf.backend import pattern_of
     from mws_hf.demo.word_view import TrainingEvidence
-    from mws_hf.learn.contextual import find_evidence
+    from mws_hf.learn.mixtures import find_group_evidence
     from mws_hf.learn.settings import ContextualSettings, from_record
     from mws_hf.training_record import read_record
 
@@ -76,5 +76,6 @@ def _evidence(directories: list[str], tokenizers: list[Opened], sources: Sources
             break
     settings, vocabulary = from_record(record or {})
     counts = sources.gather(pattern, (record or {}).get("normalization")).at_least(vocabulary.min_count)
-    evidence = find_evidence(counts, settings.evidence if isinstance(settings, ContextualSettings) else None)
+    own = settings.evidence if isinstance(settings, ContextualSettings) else None
+    evidence = find_group_evidence(counts, own, vocabulary.weights)
     return TrainingEvidence(evidence, counts.pattern, counts.normalization, sources.describe())

@@ -196,6 +196,17 @@ class Sources:
         if self.group_column is not None and (named or self.word_lists or self.lexicon or self.lemmas):
             raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
 
+    def saved(self) -> list[str]:
+        """The files, if they are counts saved before, to which nothing is to be added; else none.
+
+        Raises:
+            MwSError: a file is missing.
+        """
+        if set(self.by_group) != {""} or self.word_lists or self.lexicon or self.lemmas or self.group_column:
+            return []
+        saved, texts = _apart(self.by_group[""])
+        return [] if texts else saved
+
     def gather(
         self, pattern: str | None, normalization: str | None, default_pattern: str = DEFAULT_PATTERN
     ) -> GroupedCounts:

@@ -24,7 +24,7 @@ from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_block
 from mws_hf.corpus.columns import arrow_strings, checked_strings, flat_utf8
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.files import STDIN, PathLike, expand_paths
-from mws_hf.corpus.inputs import check_files, iterate_documents
+from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import classes_of, scanner_kind
@@ -72,16 +72,12 @@ def count_files(
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
     names = expand_paths(paths)
-    check_files(names, field=field, column=column, encoding=encoding, errors=errors)
+    reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
+    check_files(names, **reading)
     lines = scanner_kind(pattern) is None
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
     with byte_bar(names) if show_progress else nullcontext() as advance:
-        sources = [
-            file_blocks(
-                name, lines=lines, field=field, column=column, encoding=encoding, errors=errors, advance=advance
-            )
-            for name in names
-        ]
+        sources = [file_blocks(name, lines=lines, advance=advance, **reading) for name in names]
         return _count(sources, pattern, normalization, workers, memory_cap, size)
 
 
@@ -115,10 +111,18 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
-    texts = iterate_documents(documents, column)
-    if show_progress:
-        texts = _bar(total=length, unit=" documents", iterable=texts)
-    return _count([document_blocks(texts)], pattern, normalization, workers, memory_cap)
+    parts = stream_shards(documents, 1 if scanner_kind(pattern) is None else thread_count(workers))
+    with _bar(total=length, unit=" documents") if show_progress else nullcontext() as bar:
+        advance = None if bar is None else _locked(bar.update)
+        sources = [document_blocks(_told(iterate_documents(part, column), advance)) for part in parts]
+        return _count(sources, pattern, normalization, workers, memory_cap)
+
+
+def _told(documents: Iterator[str], advance: Callable[[int], None] | None) -> Iterator[str]:
+    for document in documents:
+        yield document
+        if advance is not None:
+            advance(1)
 
 
 def pretokens(

@@ -102,7 +102,7 @@ class WordCounts:
         if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
             raise MwSError("word counts: every word must be non-empty and every count positive")
         _checked_total([counts])
-        return cls._frozen(*_in_order(strings, counts), literal_pattern(pattern), normalization)
+        return cls._frozen(*in_order(strings, counts), literal_pattern(pattern), normalization)
 
     @classmethod
     def _frozen(
@@ -238,8 +238,8 @@ def _flat(strings: Any) -> pa.LargeStringArray:
     return strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings
 
 
-def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """The words in canonical order, and their counts."""
+def in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
+    """Words and counts in canonical order."""
     table = pa.Table.from_arrays([arrow_integers(counts), _flat(strings)], ["count", "word"])
     order = pc.sort_indices(table, [("count", "descending"), ("word", "ascending")])
     rows = np.frombuffer(order.buffers()[1] or b"", np.uint64)[: len(counts)]
@@ -247,7 +247,15 @@ def _in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStri
 
 
 def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:
-    total = sum(_exact_sum(part) for part in parts)
+    return check_total(sum(_exact_sum(part) for part in parts))
+
+
+def check_total(total: int) -> int:
+    """Return how many words there are in all.
+
+    Raises:
+        MwSError: more than 64 bits hold.
+    """
     if total > _MAX_TOTAL:
         raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({_MAX_TOTAL})")
     return total

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ FORMAT_VERSION, GROUPS_VERSION = "1", "2"
 """Of files without and with a column of groups."""
 _KEY = b"mws_hf.word_counts"
 
+ROW_GROUP = 2**20
 Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
 """Distinct words, an Arrow array of large strings, and how often each occurs."""
 
@@ -49,29 +51,35 @@ def write_columns(
         "word": pa.chunked_array(words, pa.large_string()),
         "count": pa.chunked_array(list(map(arrow_integers, counts)), pa.int64()),
     }
-    settings = {
-        _KEY: GROUPS_VERSION if named else FORMAT_VERSION,
-        "pattern": pattern,
-        "normalization": normalization or "",
-        "fingerprint": fingerprint(pattern, normalization, sorted(groups) if named else ()),
-        "total": str(sum(int(part.sum()) for part in counts)),
-    }
     if named:
         numbers = np.repeat(np.arange(len(groups), dtype=np.int64), list(map(len, counts)))
         columns["group"] = pa.DictionaryArray.from_arrays(arrow_integers(numbers), arrow_strings(list(groups)))
-        settings["groups"] = json.dumps(
-            {name: int(part.sum()) for name, (_, part) in groups.items()}, ensure_ascii=False
-        )
-    table = pa.table(columns).replace_schema_metadata(settings)
-    with atomic_path(path) as temporary:
-        pq.write_table(
-            table,
-            temporary,
-            compression="zstd",
-            use_dictionary=["group"] if named else False,
-            write_page_checksum=True,
-            row_group_size=2**20,
-        )
+    totals = {name: int(part.sum()) for name, (_, part) in groups.items()}
+    table = pa.table(columns).replace_schema_metadata(settings_of(totals, pattern, normalization))
+    with counts_writer(path, table.schema) as writer:
+        writer.write_table(table, ROW_GROUP)
+
+
+def settings_of(totals: Mapping[str, int], pattern: str, normalization: str | None) -> dict[str | bytes, str]:
+    """The metadata of a file of counts, from the total of each group, in the order of the file."""
+    named = set(totals) != {""}
+    settings: dict[str | bytes, str] = {
+        _KEY: GROUPS_VERSION if named else FORMAT_VERSION,
+        "pattern": pattern,
+        "normalization": normalization or "",
+        "fingerprint": fingerprint(pattern, normalization, sorted(totals) if named else ()),
+        "total": str(sum(totals.values())),
+    }
+    return {**settings, "groups": json.dumps(totals, ensure_ascii=False)} if named else settings
+
+
+@contextmanager
+def counts_writer(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    """A writer of a file of counts, to be given row groups of `ROW_GROUP` words; atomic."""
+    named = ["group"] if "group" in schema.names else False
+    options = {"compression": "zstd", "use_dictionary": named, "write_page_checksum": True}
+    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, **options) as writer:
+        yield writer
 
 
 def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str, str | None]:
@@ -81,7 +89,89 @@ def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str,
         MwSError: the file is missing, truncated, corrupt, or not made by it.
     """
     table = _read_table(Path(path))
-    settings = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+    settings = _settings(table.schema)
+    named = _checked_version(table.schema, settings, str(path))
+    check_strings(table["word"], str(path))
+    pattern, normalization = settings["pattern"], settings["normalization"] or None
+    groups: dict[str, Columns] = {}
+    for name, rows in _rows_by_group(table, settings, str(path)).items():
+        groups[name] = rows["word"], _numbers(rows)
+    expected = fingerprint(pattern, normalization, sorted(groups) if named else ())
+    total = sum(int(part.sum()) for _, part in groups.values())
+    if settings["fingerprint"] != expected or settings["total"] != str(total):
+        raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
+    return groups, pattern, normalization
+
+
+class CountsFile(NamedTuple):
+    """A file of counts that is read in pieces.
+
+    Attributes:
+        path: where it is.
+        pattern: the split pattern.
+        normalization: the Unicode normalization, or None.
+        totals: of each group, in the order of the file; "" is the name of words of no group.
+    """
+
+    path: Path
+    pattern: str
+    normalization: str | None
+    totals: dict[str, int]
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> CountsFile:
+        """Read what a file says of itself.
+
+        Raises:
+            MwSError: as `read_columns`, as far as it shows without reading the words.
+        """
+        with _parquet(Path(path)) as file:
+            settings = _settings(file.schema_arrow)
+            named = _checked_version(file.schema_arrow, settings, str(path))
+        try:
+            totals = json.loads(settings["groups"]) if named else {"": int(settings["total"])}
+            whole = fingerprint(settings["pattern"], settings["normalization"], sorted(totals) if named else ())
+            good = settings["fingerprint"] == whole and settings["total"] == str(sum(totals.values()))
+        except (KeyError, TypeError, ValueError) as error:
+            raise MwSError(f"{path}: its metadata cannot be read ({error}); count again") from error
+        if not good:
+            raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
+        return cls(Path(path), settings["pattern"], settings["normalization"] or None, totals)
+
+    def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
+        """The words and counts of a group, so many rows at a time, in the order of the file.
+
+        Raises:
+            MwSError: the file is damaged, or holds other counts than it says.
+        """
+        rest = dict(self.totals)
+        with _parquet(self.path) as file:
+            settings = _settings(file.schema_arrow)
+            for batch in file.iter_batches(rows, use_threads=False):
+                table = pa.Table.from_batches([batch])
+                check_strings(table["word"], str(self.path))
+                for name, part in _rows_by_group(table, settings, str(self.path)).items():
+                    if len(part):
+                        numbers = _numbers(part)
+                        if int(numbers.min()) < 1:
+                            raise MwSError(f"{self.path}: a count below 1; the file was altered, count again")
+                        rest[name] -= int(numbers.sum())
+                        yield name, (part["word"].combine_chunks(), numbers)
+        if any(rest.values()):
+            raise MwSError(f"{self.path}: its counts do not match its own metadata; the file was altered, count again")
+
+
+def _numbers(rows: pa.Table) -> npt.NDArray[np.int64]:
+    numbers = pc.cast(rows["count"], pa.int64()).combine_chunks()  # `to_numpy` would import pandas
+    return np.frombuffer(numbers.buffers()[1] or b"", np.int64)[numbers.offset : numbers.offset + len(numbers)]
+
+
+def _settings(schema: pa.Schema) -> dict[str, str]:
+    return {k.decode(): v.decode() for k, v in (schema.metadata or {}).items()}
+
+
+def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) -> bool:
+    """Whether a file of counts, which it must be, names groups."""
     version = settings.get(_KEY.decode())
     if version not in (None, FORMAT_VERSION, GROUPS_VERSION):
         raise MwSError(
@@ -89,23 +179,12 @@ def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str,
             "update mws-hf"
         )
     named = version == GROUPS_VERSION
-    if version is None or table.column_names != ["word", "count", *(["group"] if named else [])]:
+    if version is None or schema.names != ["word", "count", *(["group"] if named else [])]:
         raise MwSError(
-            f"{path}: a Parquet file, but not of word counts (columns: {', '.join(table.column_names)}); "
+            f"{path}: a Parquet file, but not of word counts (columns: {', '.join(schema.names)}); "
             "make word counts with `mws count`"
         )
-    check_strings(table["word"], str(path))
-    pattern, normalization = settings["pattern"], settings["normalization"] or None
-    groups: dict[str, Columns] = {}
-    for name, rows in _rows_by_group(table, settings, str(path)).items():
-        numbers = pc.cast(rows["count"], pa.int64()).combine_chunks()  # `to_numpy` would import pandas
-        counts = np.frombuffer(numbers.buffers()[1] or b"", np.int64)[numbers.offset : numbers.offset + len(numbers)]
-        groups[name] = rows["word"], counts
-    expected = fingerprint(pattern, normalization, sorted(groups) if named else ())
-    total = sum(int(part.sum()) for _, part in groups.values())
-    if settings["fingerprint"] != expected or settings["total"] != str(total):
-        raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
-    return groups, pattern, normalization
+    return named
 
 
 def _rows_by_group(table: pa.Table, settings: Mapping[str, str], path: str) -> dict[str, pa.Table]:
@@ -143,9 +222,15 @@ def is_counts_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _read_table(path: Path) -> pa.Table:
+    with _parquet(path) as file:
+        return file.read()
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:  # `read_table` imports pandas: 50 MB
-            return file.read()
+            yield file
     except FileNotFoundError as error:
         raise MwSError(f"{path}: no such file of word counts") from error
     except (OSError, pa.ArrowException) as error:

@@ -46,7 +46,7 @@ def file_group_batches(
     pairs = read_columns(name, [column, group_column], encoding=encoding, errors=errors, advance=advance)
     for texts, groups in pairs:
         where = f"{name}, column {group_column!r}"
-        yield from _by_group(texts, groups, where, first)
+        yield from by_group(texts, groups, where, first)
         first += len(texts)
 
 
@@ -70,7 +70,7 @@ def group_batches(source: Any, column: str | None, group_column: str, where: str
         first += len(rows)
         kept = [pair for pair in rows if pair is not None]
         names = arrow_strings([group for _, group in kept])
-        yield from _by_group(arrow_strings([text for text, _ in kept]), names, where, first)
+        yield from by_group(arrow_strings([text for text, _ in kept]), names, where, first)
 
 
 def _rows(batch: Mapping[Any, Sequence[Any]], column: Any, group_column: str) -> Iterator[tuple[Any, Any]]:
@@ -128,7 +128,12 @@ def _gathered_records(source: Any, column: str | None, group_column: str) -> Ite
         yield batch
 
 
-def _by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str, first: int) -> Iterator[GroupBatch]:
+def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str, first: int) -> Iterator[GroupBatch]:
+    """Texts by group, groups by name; rows without a text are passed over.
+
+    Raises:
+        MwSError: a row without a group, a bad name of one.
+    """
     kept = texts.is_valid()
     texts, groups = texts.filter(kept), groups.filter(kept)
     if groups.null_count:

@@ -188,6 +188,16 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
         yield from _guarded(_flat_documents(source))
 
 
+def stream_shards(documents: Any, most: int) -> list[Any]:
+    """A `datasets` IterableDataset as up to so many streams of its shards, read side by side; all else is one stream.
+
+    >>> stream_shards(["раз", "два"], 4)
+    [['раз', 'два']]
+    """
+    n = 1 if hasattr(documents, "__len__") else min(most, getattr(documents, "num_shards", 1))
+    return [documents] if n < 2 else [documents.shard(num_shards=n, index=k) for k in range(n)]
+
+
 def _column_of(table: Any, column: str | None) -> str:
     names = [str(name) for name in getattr(table, "column_names", table.columns)]
     if column is None or column not in names:

@@ -247,18 +247,23 @@ class Shards:
         Args:
             step_bytes: how many bytes of the shards one step of the merge may take, about.
         """
-        shards = [pa.ipc.open_file(pa.memory_map(str(path))).read_all() for path in self._files]
-        steps = 1 + sum(shard.nbytes for shard in shards) // max(1, step_bytes)
-        inner = np.array([(k << 64) // steps for k in range(1, steps)], np.uint64)
-        edges = [[0, *np.searchsorted(shard["hash"].to_numpy(), inner).tolist(), len(shard)] for shard in shards]
-        words: list[pa.LargeStringArray] = []
-        counts: list[Ints] = []
-        for k in range(steps):
-            table = TokenTable()
-            for shard, edge in zip(shards, edges, strict=True):
-                part = shard.slice(edge[k], edge[k + 1] - edge[k])
-                table.count_words(*flat_utf8(part["word"].combine_chunks()), part["count"].to_numpy())
-            strings, sums = table.entries()
-            words.append(strings)
-            counts.append(sums)
-        return pa.concat_arrays(words), np.concatenate(counts)
+        steps = 1 + self.nbytes // max(1, step_bytes)
+        parts = [self.part(k, steps) for k in range(steps)]
+        return pa.concat_arrays([words for words, _ in parts]), np.concatenate([counts for _, counts in parts])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for path in self._files)
+
+    def part(self, number: int, parts: int) -> tuple[pa.LargeStringArray, Ints]:
+        """The sums over all shards of the words in one of so many ranges of hashes, in no particular order."""
+        inner = np.array([(k << 64) // parts for k in range(number, number + 2) if 0 < k < parts], np.uint64)
+        table = TokenTable()
+        for path in self._files:
+            shard = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+            found = np.searchsorted(shard["hash"].to_numpy(), inner).tolist()
+            first, *last = [0, *found] if number == 0 else found
+            rows = shard.slice(first, (last[0] if last else len(shard)) - first)
+            table.count_words(*flat_utf8(rows["word"].combine_chunks()), rows["count"].to_numpy())
+        return table.entries()

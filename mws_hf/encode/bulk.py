@@ -85,8 +85,8 @@ def encode_corpus(
     directory = Path(output)
     with output_lock(directory):
         backend, eos = load_backend(tokenizer)
-        encoder = BlockEncoder(backend, _separator_token(separator, eos))
-        manifest = _new_manifest(encoder, document, shard_size)
+        encoder = BlockEncoder(backend, separator_token(separator, eos))
+        manifest = new_manifest(encoder, document, shard_size)
         plan = plan_output(directory, manifest, resume, force)
         reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
         _check_source(source, document, reading)
@@ -121,7 +121,12 @@ def _progress(source: Any, show: bool) -> tqdm:
     return tqdm(total=source_size(source), unit="B", unit_scale=True, desc="encode", disable=disable)
 
 
-def _separator_token(separator: str | None, eos: str | None) -> str | None:
+def separator_token(separator: str | None, eos: str | None) -> str | None:
+    """The token that `separator` names, "eos" being the tokenizer's own.
+
+    Raises:
+        MwSError: the tokenizer has none.
+    """
     if separator != "eos":
         return separator
     if eos is None:
@@ -129,7 +134,8 @@ def _separator_token(separator: str | None, eos: str | None) -> str | None:
     return eos
 
 
-def _new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
+def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
+    """The manifest of a corpus that is not finished and has no shards yet; arguments as `encode_corpus`."""
     if shard_size < 1:
         raise MwSError(f"shard_size={shard_size}: must be at least one byte")
     return {

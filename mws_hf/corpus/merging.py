@@ -1,0 +1,229 @@
+"""Saved counts of any number of files added up into one file, within a memory cap.
+
+Rows are added to hash tables; what these cannot hold is spilled, sorted by hash. Then one range of hashes after another
+is summed, pruned and written as a run in canonical order, and the runs are merged into the one order of the result. So
+the peak depends neither on the number of files nor on how many words there are.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mws_hf.corpus.columns import arrow_integers, arrow_strings, flat_utf8
+from mws_hf.corpus.counts import check_total, in_order
+from mws_hf.corpus.counts_file import ROW_GROUP, Columns, CountsFile, counts_writer, settings_of
+from mws_hf.corpus.token_table import Shards, TokenTable
+from mws_hf.errors import MwSError
+
+MEMORY_CAP = 2 << 30
+_SMALLEST = 1 << 19  # of the table of a group: below it every batch would be spilled
+_ROWS = 1 << 15  # of a batch that is read from a file
+_RUN_ROWS = 1 << 12  # and from a run: one of each run is in memory at a time
+EMPTY: Columns = (arrow_strings([]), np.zeros(0, np.int64))
+Groups: TypeAlias = dict[str, Columns]
+
+
+class Merged(NamedTuple):
+    """What `merge_files` wrote.
+
+    Attributes:
+        types: distinct words of all groups together.
+        tokens: the sum of all counts.
+        groups: types and tokens of each group; "" is the name where there are none.
+    """
+
+    types: int
+    tokens: int
+    groups: dict[str, tuple[int, int]]
+
+
+def merge_files(
+    paths: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    memory_cap: int = MEMORY_CAP,
+    min_count: int = 1,
+) -> Merged:
+    """Add up saved counts into another such file: the same, to the byte, as by `merge` and `save` in memory.
+
+    Args:
+        paths: files that `save` wrote, all with one pattern and normalization, and all with named groups or none.
+        output: the file to write.
+        memory_cap: bytes that counts may take at a time, about; beyond it they are spilled to a temporary folder.
+        min_count: words rarer than this, in all groups together, are left out after everything is added up.
+
+    Raises:
+        MwSError: a file is missing, damaged or not of saved counts, or they were made with different settings.
+    """
+    files = _checked([CountsFile.open(path) for path in paths])
+    first = files[0]
+    names = sorted({name for file in files for name in file.totals})
+    step = max(memory_cap // 4, _SMALLEST * len(names))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mws-runs-")))
+        runs = {name: _Runs(folder, number) for number, name in enumerate(names)}
+        types = 0
+        for groups in _summed(files, {name: stack.enter_context(Shards()) for name in names}, step):
+            groups, found = _frequent(groups, min_count)
+            types += found
+            for name, columns in groups.items():
+                runs[name].add(columns)
+        settings = settings_of({name: run.tokens for name, run in runs.items()}, first.pattern, first.normalization)
+        empty = _table(EMPTY, 0, names)
+        writer = stack.enter_context(counts_writer(output, empty.schema.with_metadata(settings)))
+        for table in _row_groups(_tables(runs), empty):
+            writer.write_table(table, ROW_GROUP)
+    sizes = {name: (run.types, run.tokens) for name, run in runs.items()}
+    return Merged(types, sum(run.tokens for run in runs.values()), sizes)
+
+
+def _checked(files: list[CountsFile]) -> list[CountsFile]:
+    if not files:
+        raise MwSError("no files of word counts to merge")
+    first = files[0]
+    for file in files[1:]:
+        if (file.pattern, file.normalization) != (first.pattern, first.normalization):
+            raise MwSError(
+                f"{file.path}: counted with pattern {file.pattern!r} and normalization {file.normalization}, but "
+                f"{first.path} with {first.pattern!r} and {first.normalization}; count again with one setting"
+            )
+        if ("" in file.totals) != ("" in first.totals):
+            raise MwSError(f"{file.path}, {first.path}: only one of them names groups of words; count the other so too")
+    check_total(sum(sum(file.totals.values()) for file in files))
+    return files
+
+
+def _summed(files: Sequence[CountsFile], shards: dict[str, Shards], step: int) -> Iterator[Groups]:
+    """The sums over all files, one range of hashes after another: no word comes twice."""
+    tables = {name: TokenTable() for name in shards}
+    for file in files:
+        for name, (words, counts) in file.batches(_ROWS):
+            tables[name].count_words(*flat_utf8(words), counts)
+            if sum(table.nbytes for table in tables.values()) > step:
+                _spill(tables, shards)
+    if not any(map(len, shards.values())):
+        yield {name: table.entries() for name, table in tables.items()}
+        return
+    _spill(tables, shards)
+    del tables
+    parts = 1 + sum(each.nbytes for each in shards.values()) // step
+    for number in range(parts):
+        yield {name: each.part(number, parts) for name, each in shards.items()}
+
+
+def _spill(tables: dict[str, TokenTable], shards: dict[str, Shards]) -> None:
+    for name, table in tables.items():
+        if len(table):
+            shards[name].add(table)
+            table.clear()
+
+
+def _frequent(groups: Groups, min_count: int) -> tuple[Groups, int]:
+    """Only the words that all groups together have at least `min_count` times, and how many distinct ones these are."""
+    words, counts = _union(groups)
+    kept = counts >= min_count
+    types = int(np.count_nonzero(kept))
+    if types == len(counts):
+        return groups, types
+    if len(groups) == 1:
+        return {name: _where(columns, pa.array(kept)) for name, columns in groups.items()}, types
+    words = words.filter(pa.array(kept))
+    return {name: _where(each, pc.is_in(each[0], value_set=words)) for name, each in groups.items()}, types
+
+
+def _union(groups: Groups) -> Columns:
+    if len(groups) == 1:
+        return next(iter(groups.values()))
+    table = TokenTable()
+    for words, counts in groups.values():
+        table.count_words(*flat_utf8(words), counts)
+    return table.entries()
+
+
+def _where(columns: Columns, mask: pa.BooleanArray) -> Columns:
+    return columns[0].filter(mask), columns[1][np.asarray(mask)]
+
+
+class _Runs:
+    """Files, each in canonical order, of the words of one group; no word is in two of them."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self._folder, self._number, self._files = folder, number, list[Path]()
+        self.types = self.tokens = 0
+
+    def add(self, columns: Columns) -> None:
+        """Write a run."""
+        words, counts = in_order(*columns)
+        self.types, self.tokens = self.types + len(counts), self.tokens + int(counts.sum())
+        if len(counts):
+            self._files.append(self._folder / f"{self._number}-{len(self._files)}.arrow")
+            table = pa.table({"word": words, "count": arrow_integers(counts)})
+            with pa.OSFile(str(self._files[-1]), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table, _RUN_ROWS)
+
+    def merged(self) -> Iterator[Columns]:
+        """All runs as one, in canonical order, piece by piece."""
+        heads = [(next(run), run) for run in map(_read, self._files)]
+        while heads:
+            bound = min(_key(words, counts, len(counts) - 1) for (words, counts), _ in heads)
+            taken, rest = list[Columns](), []
+            for (words, counts), run in heads:
+                cut = bisect_right(range(len(counts)), bound, key=partial(_key, words, counts))
+                taken.append((words[:cut], counts[:cut]))
+                head = (words[cut:], counts[cut:]) if cut < len(counts) else next(run, None)
+                if head is not None:
+                    rest.append((head, run))
+            yield in_order(pa.concat_arrays([words for words, _ in taken]), np.concatenate([c for _, c in taken]))
+            heads = rest
+
+
+def _read(path: Path) -> Iterator[Columns]:
+    with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            yield batch.column(0), batch.column(1).to_numpy()
+
+
+def _key(words: pa.LargeStringArray, counts: np.ndarray, row: int) -> tuple[int, str]:
+    return -int(counts[row]), words[row].as_py()
+
+
+def _tables(runs: dict[str, _Runs]) -> Iterator[pa.Table]:
+    """The rows of all groups in the order of the file."""
+    for number, run in enumerate(runs.values()):
+        for columns in run.merged():
+            yield _table(columns, number, list(runs))
+
+
+def _table(columns: Columns, number: int, names: list[str]) -> pa.Table:
+    """Rows of the group of that number."""
+    rows = {"word": columns[0], "count": arrow_integers(columns[1])}
+    if "" not in names:
+        of = arrow_integers(np.full(len(columns[1]), number, np.int64))
+        rows["group"] = pa.DictionaryArray.from_arrays(of, arrow_strings(names))
+    return pa.table(rows)
+
+
+def _row_groups(tables: Iterator[pa.Table], empty: pa.Table) -> Iterator[pa.Table]:
+    """The same rows, `ROW_GROUP` of them at a time; `empty` where there are none."""
+    waiting, size, any_rows = [empty], 0, False
+    for table in tables:
+        waiting.append(table)
+        size += len(table)
+        while size >= ROW_GROUP:
+            whole = pa.concat_tables(waiting).combine_chunks()
+            yield whole.slice(0, ROW_GROUP)
+            waiting, size, any_rows = [whole.slice(ROW_GROUP)], size - ROW_GROUP, True
+    if size or not any_rows:
+        yield pa.concat_tables(waiting).combine_chunks()

@@ -1,0 +1,345 @@
+"""What Spark and Ray share: Arrow batches of one partition in; partial counts, token ids or shards out. No engine here.
+
+A partition may be worked on twice, when a worker dies or is slow: everything here depends on its batches alone, and
+files get names of their own, of which the driver takes those that the engine reports, each partition's once.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from tokenizers import Tokenizer
+
+from mws_hf.atomic import staged
+from mws_hf.corpus.blocks import Block, arrow_block, padded
+from mws_hf.corpus.columns import arrow_integers, checked_strings, is_text, valid_strings
+from mws_hf.corpus.counting import block_counter
+from mws_hf.corpus.counts import WordCounts, check_normalization
+from mws_hf.corpus.group_column import by_group
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts
+from mws_hf.corpus.token_table import TokenTable
+from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, checksum, new_manifest, separator_token
+from mws_hf.encode.corpus import Encoded, EncodedCorpus, Shard, shard_name, write_shard
+from mws_hf.encode.encoder import BlockEncoder
+from mws_hf.encode.output import finish
+from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN, compiled
+from mws_hf.tokenizer_file import load_backend
+
+PARTITION_CAP = 256 << 20
+"""Bytes of counts that one task holds before it hands on what it has."""
+
+FILE = pa.schema([("file", pa.string())])
+SHARD = pa.schema([(name, pa.string() if name in ("file", "checksum") else pa.int64()) for name in Shard._fields])
+"""The columns that say which files a partition wrote."""
+
+_ROWS = 1 << 16  # of a batch of partial counts
+Batches = Iterable[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How partitions are counted; checked when it is made.
+
+    Attributes:
+        column: the text column; each row is a document.
+        group_column: the column that names the group of a row, such as its language; None: no groups.
+        pattern: the split pattern.
+        normalization: Unicode normalization before splitting, or None.
+        partial_min_count: words rarer than this within a partial table are dropped from it, before the sum.
+        memory_cap: bytes of counts that a task holds before it hands on a partial table.
+
+    Raises:
+        MwSError: an unknown normalization, a pattern that does not compile, a number below 1.
+    """
+
+    column: str
+    group_column: str | None = None
+    pattern: str = WORD_PATTERN
+    normalization: str | None = None
+    partial_min_count: int = 1
+    memory_cap: int = PARTITION_CAP
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "normalization", check_normalization(self.normalization))
+        compiled(self.pattern)
+        for name in ("partial_min_count", "memory_cap"):
+            if getattr(self, name) < 1:
+                raise MwSError(f"{name}={getattr(self, name)}: must be at least 1")
+
+    @property
+    def inputs(self) -> list[str]:
+        """The columns that are read."""
+        return [self.column] if self.group_column is None else [self.column, self.group_column]
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns by which partial counts are summed."""
+        return ["word"] if self.group_column is None else ["group", "word"]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of partial counts: `keys`, and count."""
+        return pa.schema([*((key, pa.string()) for key in self.keys), ("count", pa.int64())])
+
+
+def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
+    """Count the documents of a partition; a word may come again in a later batch, so the batches are to be summed.
+
+    Args:
+        batches: the columns `how.inputs`, in that order, by whatever names.
+        how: what to do.
+
+    Raises:
+        MwSError: text that is not UTF-8, a row with a text and no group.
+
+    >>> rows = pa.record_batch({"text": ["кот и кот", None, " и"]})
+    >>> [batch.to_pydict() for batch in partial_counts([rows], Counting("text"))]
+    [{'word': ['кот', ' и', ' кот'], 'count': [1, 2, 1]}]
+    """
+    count_block = block_counter(how.pattern, how.normalization)
+    tables: dict[str, TokenTable] = {}
+    full: list[tuple[str, Any, Any]] = []
+
+    def hand_on(group: str, table: TokenTable) -> None:
+        full.append((group, *table.entries()))
+
+    for batch in batches:
+        for group, texts in _texts_by_group(batch, how):
+            if group not in tables:
+                tables[group] = TokenTable(how.memory_cap, partial(hand_on, group))
+            count_block(tables[group], arrow_block(texts))
+        if sum(table.nbytes for table in tables.values()) > how.memory_cap and len(tables) > 1:
+            for name, table in tables.items():
+                hand_on(name, table)
+            tables.clear()
+        while full:
+            yield from _partial_batches(*full.pop(0), how)
+    for group, table in tables.items():
+        yield from _partial_batches(group, *table.entries(), how)
+
+
+def _texts_by_group(batch: pa.RecordBatch, how: Counting) -> Iterator[tuple[str, pa.LargeStringArray]]:
+    texts = valid_strings(batch.column(0), f"column {how.column!r}")
+    if how.group_column is None:
+        yield UNNAMED, texts.drop_null()
+    else:
+        where = f"column {how.group_column!r}"
+        yield from by_group(texts, valid_strings(batch.column(1), where), where, 1)
+
+
+def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iterator[pa.RecordBatch]:
+    if how.partial_min_count > 1:
+        kept = counts >= how.partial_min_count
+        words, counts = words.filter(pa.array(kept)), counts[kept]
+    for start in range(0, len(words), _ROWS):
+        part = words.slice(start, _ROWS).cast(pa.string())
+        names = [] if how.group_column is None else [pa.repeat(pa.scalar(group, pa.string()), len(part))]
+        columns = [*names, part, arrow_integers(counts[start : start + _ROWS])]
+        yield pa.RecordBatch.from_arrays(columns, schema=how.schema)
+
+
+def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) -> None:
+    """Raise MwSError unless all columns are there and hold text.
+
+    Args:
+        found: whether it is text, by name of column.
+        wanted: the columns needed.
+        source: what has the columns, for the error.
+    """
+    for name in wanted:
+        if name not in found:
+            raise MwSError(f"{source}: no column {name!r}; columns here: {', '.join(found) or 'none'}")
+        if not found[name]:
+            raise MwSError(f"{source}: column {name!r} holds no text; cast it to a string")
+
+
+def arrow_columns(schema: pa.Schema) -> dict[str, bool]:
+    """The columns of an Arrow schema, and whether each is text."""
+    return {field.name: is_text(field.type) for field in schema}
+
+
+def summed(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:
+    """The counts of a table of distinct words and their sums, in any order, by group where there are groups.
+
+    Words rarer than `min_count` in all groups together are left out of groups here; others the engine has left out.
+    """
+    if how.group_column is None:
+        return _counts(table, how)
+    names = sorted(pc.unique(table["group"]).to_pylist())
+    if not names:
+        raise MwSError("no row with text and a group; name the columns that hold them")
+    groups = {name: _counts(table.filter(pc.equal(table["group"], name)), how) for name in names}
+    return GroupedCounts(groups).at_least(min_count)
+
+
+def _counts(table: pa.Table, how: Counting) -> WordCounts:
+    counts = pc.cast(table["count"], pa.int64()).combine_chunks()
+    numbers = np.frombuffer(counts.buffers()[1] or b"", np.int64)[counts.offset : counts.offset + len(counts)]
+    return WordCounts.from_arrays(table["word"], numbers, pattern=how.pattern, normalization=how.normalization)
+
+
+class SharedTokenizer(NamedTuple):
+    """A tokenizer that travels to the workers.
+
+    Attributes:
+        json: the whole of its tokenizer.json.
+        encode_special_tokens: the one setting that is not in it.
+        separator: the token written after each document, or None.
+    """
+
+    json: str
+    encode_special_tokens: bool
+    separator: str | None
+
+    @classmethod
+    def of(cls, tokenizer: Any, separator: str | None) -> SharedTokenizer:
+        """Of what `encode_corpus` takes.
+
+        Raises:
+            MwSError: no such tokenizer, or no such separator.
+        """
+        backend, eos = load_backend(tokenizer)
+        shared = cls(backend.to_str(), backend.encode_special_tokens, separator_token(separator, eos))
+        encoder_of(shared)  # finds out here, not on a worker, whether there is such a separator
+        return shared
+
+
+@lru_cache(maxsize=2)  # a worker process serves many partitions
+def encoder_of(tokenizer: SharedTokenizer) -> BlockEncoder:
+    """The encoder of a shared tokenizer."""
+    backend = Tokenizer.from_str(tokenizer.json)
+    backend.encode_special_tokens = tokenizer.encode_special_tokens
+    return BlockEncoder(backend, tokenizer.separator)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How partitions are encoded.
+
+    Attributes:
+        tokenizer: as it travels to the workers.
+        column: the text column; each row is a document.
+        place: the number of that column in batches, from 0.
+        ids_column: the column of token ids that is added.
+        shard_size: bytes of text per shard, at least, where shards are written.
+    """
+
+    tokenizer: SharedTokenizer
+    column: str
+    place: int = 0
+    ids_column: str = "input_ids"
+    shard_size: int = SHARD_BYTES
+
+
+def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
+    """The same rows with a column of token ids, list<int32>; null where the text is null.
+
+    Raises:
+        MwSError: text that is not UTF-8.
+    """
+    encoder = encoder_of(how.tokenizer)
+    for rows in _pieces(batches, how):
+        block = _block(rows, how)
+        ids, ends, _ = encoder.encode(block)
+        present = np.asarray(rows.column(how.place).is_valid().to_numpy(zero_copy_only=False), bool)
+        sizes = np.zeros(len(rows), np.int64)
+        sizes[present] = np.diff(ends, prepend=0)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        lists = pa.ListArray.from_arrays(
+            pa.array(offsets), pa.array(ids.astype(np.int32)), mask=None if present.all() else pa.array(~present)
+        )
+        yield rows.append_column(how.ids_column, lists)
+
+
+def _pieces(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of a block of text at most, but for rows that are longer."""
+    size = min(BLOCK_BYTES, how.shard_size)
+    for batch in batches:
+        lengths = pc.fill_null(pc.binary_length(_strings(batch.column(how.place))), 0)
+        ends = np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
+        start = 0
+        while start < len(batch):
+            before = ends[start - 1] if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, before + size, side="right")))
+            yield batch.slice(start, stop - start)
+            start = stop
+
+
+def _strings(column: Any) -> Any:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _block(rows: pa.RecordBatch, how: Encoding) -> Block:
+    return padded(arrow_block(checked_strings(rows.column(how.place), f"column {how.column!r}")))
+
+
+def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.RecordBatch]:
+    """Write the ids of a partition as shards of an encoded corpus into `folder`; yields a row of `SHARD` for each.
+
+    Raises:
+        MwSError: text that is not UTF-8, a folder that cannot be written.
+    """
+    encoder = encoder_of(how.tokenizer)
+    parts, size, check = list[Encoded](), 0, 0
+
+    def written() -> pa.RecordBatch:
+        shard = write_shard(Path(folder) / _fresh_name("arrow"), parts, f"{check:016x}")
+        return pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
+
+    for rows in _pieces(batches, how):
+        block = _block(rows, how)
+        parts.append(encoder.encode(block))
+        size, check = size + block.size, checksum(block, check)
+        if size >= how.shard_size:
+            yield written()
+            parts, size, check = [], 0, 0
+    if parts:
+        yield written()
+
+
+def _fresh_name(ending: str) -> str:
+    """A name that no other attempt at this partition uses."""
+    return f"part-{secrets.token_hex(8)}.{ending}"
+
+
+def assembled(output: Path, how: Encoding, write: Callable[[str], pa.Table]) -> EncodedCorpus:
+    """Let the workers write shards and make an encoded corpus of them, the shards in the order of the partitions.
+
+    Args:
+        output: the directory of the corpus, which all workers see; it must not exist, or be empty.
+        how: what the workers do.
+        write: runs `write_shards` on all partitions into a folder and returns the rows it yields, in order.
+
+    Raises:
+        MwSError: the directory holds something, or cannot be written; there are no documents.
+    """
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise MwSError(f"{output}: exists already; choose another output, or remove it")
+    with staged(output) as stage:
+        rows = write(str(stage.absolute())).to_pylist()
+        if not rows:
+            raise MwSError("the corpus has no documents, nothing to encode")
+        shards: list[Shard] = []
+        for row in rows:
+            name = shard_name(len(shards))
+            try:
+                (stage / row["file"]).rename(stage / name)
+            except FileNotFoundError as error:
+                raise MwSError(
+                    f"{output}: what the workers write is not seen here; name a folder that all share"
+                ) from error
+            shards.append(Shard(**{**row, "file": name}))
+        for leftover in stage.glob("part-*"):  # of workers that died before they could report it
+            leftover.unlink()
+        manifest = new_manifest(encoder_of(how.tokenizer), "line", how.shard_size)
+        finish(stage, stage, {**manifest, "shards": shards})
+    return EncodedCorpus.open(output)

@@ -1,0 +1,205 @@
+"""Counting and encoding on Ray Data: our kernels in `map_batches`, sums and retries by Ray.
+
+Workers need `mws_hf` installed; rows of null text are passed over, or get null ids. See ``docs/terabyte.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mws_hf.corpus.columns import is_text
+from mws_hf.corpus.files import PathLike
+from mws_hf.distributed.partitions import (
+    PARTITION_CAP,
+    SHARD,
+    Counting,
+    Encoding,
+    SharedTokenizer,
+    assembled,
+    check_columns,
+    encoded_batches,
+    partial_counts,
+    summed,
+    write_shards,
+)
+from mws_hf.encode.bulk import SHARD_BYTES
+from mws_hf.encode.corpus import EncodedCorpus
+from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+    from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.groups import GroupedCounts
+
+
+def count(
+    source: Dataset | PathLike | Sequence[PathLike],
+    column: str,
+    *,
+    group_column: str | None = None,
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    min_count: int = 1,
+    partial_min_count: int = 1,
+    memory_cap: int = PARTITION_CAP,
+    partitions: int = 16,
+) -> WordCounts | GroupedCounts:
+    """Count the pre-tokens of a column of text: the same counts as `count_files` of the same rows, on one machine.
+
+    Args:
+        source: a Ray Dataset, or Parquet files and folders by any name that Ray reads (``s3://...``).
+        column: the text column; each row is a document.
+        group_column: the column that names the group of each row, such as its language, or None.
+        pattern: the split pattern.
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        min_count: rarer words are left out, after everything is added up: exact, and less to collect.
+        partial_min_count: as in `spark.count`: not exact unless it is 1.
+        memory_cap: bytes of counts that a task holds before it hands on a partial table.
+        partitions: into how many parts words are divided to be added up.
+
+    Returns:
+        The counts; with a `group_column`, those of each group.
+
+    Raises:
+        MwSError: Ray is missing, no such column or no text in it, text that is not UTF-8.
+    """
+    how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
+    data = _dataset(source)
+    _check(data, how.inputs)
+    parts = data.select_columns(how.inputs).map_batches(
+        partial(_tables, how.schema, partial_counts, how=how), **_BLOCKS
+    )
+    with _told("the job"):
+        from ray.data.aggregate import Sum
+
+        sums = parts.groupby(how.keys, num_partitions=partitions).aggregate(Sum("count", alias_name="count"))
+        tables = [
+            _wanted(table, how, min_count) for table in sums.iter_batches(batch_size=None, batch_format="pyarrow")
+        ]
+    return summed(pa.concat_tables([how.schema.empty_table(), *tables]), how, min_count)
+
+
+def encode(
+    data: Dataset, tokenizer: Any, column: str, *, ids_column: str = "input_ids", separator: str | None = None
+) -> Dataset:
+    """The same rows with a column of token ids, list<int32>; nothing is computed before Ray is asked for rows.
+
+    The ids equal ``tokenizer.encode(text, add_special_tokens=False)`` and end with the separator, if one is named.
+
+    Args:
+        data: rows of text.
+        tokenizer: what `encode_corpus` takes; it is opened here and sent to the workers.
+        column: the text column; null text has null ids.
+        ids_column: the name of the new column.
+        separator: a token after each document: "eos" for the tokenizer's own, another of its tokens, or None.
+
+    Raises:
+        MwSError: no such tokenizer, separator or column, or `ids_column` is there already.
+    """
+    found = _check(data, [column])
+    if ids_column in found:
+        raise MwSError(f"Dataset: has a column {ids_column!r} already; give another ids_column")
+    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, found.index(column), ids_column)
+    return data.map_batches(partial(_tables, None, encoded_batches, how=how), **_BLOCKS)
+
+
+def write_corpus(
+    data: Dataset,
+    tokenizer: Any,
+    column: str,
+    output: str | os.PathLike[str],
+    *,
+    separator: str | None = "eos",
+    shard_size: int = SHARD_BYTES,
+) -> EncodedCorpus:
+    """Encode a column of text into the directory that `encode_corpus` writes; everything as `spark.write_corpus`.
+
+    Documents are in the order of the dataset where its ``context.execution_options.preserve_order`` is set.
+    """
+    _check(data, [column])
+    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, shard_size=shard_size)
+
+    def write(folder: str) -> pa.Table:
+        work = partial(_tables, SHARD, write_shards, how=how, folder=folder)
+        rows = data.select_columns([column]).map_batches(work, **_BLOCKS)
+        with _told("the job"):
+            tables = list(rows.iter_batches(batch_size=None, batch_format="pyarrow"))
+        return pa.concat_tables([SHARD.empty_table(), *(table.cast(SHARD) for table in tables if len(table))])
+
+    return assembled(Path(output), how, write)
+
+
+_BLOCKS: dict[str, Any] = {"batch_format": "pyarrow", "batch_size": None, "zero_copy_batch": True}
+"""Whole blocks at once."""
+
+
+def _tables(
+    schema: pa.Schema | None, work: Callable[..., Iterator[pa.RecordBatch]], table: pa.Table, **options: Any
+) -> Iterator[pa.Table]:
+    """What `work` makes of a block; a table without rows where it makes nothing, or Ray would not know the columns."""
+    any_rows = False
+    for batch in work(table.to_batches(), **options):
+        any_rows = True
+        yield pa.Table.from_batches([batch])
+    if not any_rows and schema is not None:
+        yield schema.empty_table()
+
+
+def _dataset(source: Any) -> Dataset:
+    try:
+        import ray.data
+    except ImportError as error:
+        raise MwSError("Ray Data is not installed: pip install 'mws-hf[ray]'") from error
+    if hasattr(source, "map_batches"):
+        return source
+    names = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    with _told("reading Parquet"):
+        return ray.data.read_parquet([os.fspath(name) for name in names])
+
+
+def _check(data: Dataset, columns: list[str]) -> list[str]:
+    with _told("the job"):
+        schema = data.schema()
+    names = [] if schema is None else list(schema.names)
+    check_columns(
+        {name: _is_text(kind) for name, kind in zip(names, schema.types if names else [], strict=True)},
+        columns,
+        "Dataset",
+    )
+    return names
+
+
+def _is_text(kind: Any) -> bool:
+    return kind is str or isinstance(kind, pa.DataType) and is_text(kind)
+
+
+def _wanted(table: pa.Table, how: Counting, min_count: int) -> pa.Table:
+    table = table.select([*how.keys, "count"]).cast(how.schema)
+    return (
+        table.filter(pc.greater_equal(table["count"], min_count))
+        if min_count > 1 and how.group_column is None
+        else table
+    )
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """What a worker says to the user is the cause of what Ray raises, or a line of it."""
+    from ray.exceptions import RayError
+
+    try:
+        yield
+    except (RayError, OSError) as error:
+        said = re.findall(r"MwSError: (.*)", str(error))
+        raise MwSError(said[-1] if said else f"Ray: {what} failed ({error})") from error

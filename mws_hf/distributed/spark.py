@@ -1,0 +1,229 @@
+"""Counting and encoding on Apache Spark 4: our kernels in `mapInArrow`, sums and retries by Spark.
+
+Workers need `mws_hf` installed; rows of null text are passed over, or get null ids. See ``docs/terabyte.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from mws_hf.corpus.files import PathLike
+from mws_hf.distributed.partitions import (
+    PARTITION_CAP,
+    SHARD,
+    Counting,
+    Encoding,
+    SharedTokenizer,
+    assembled,
+    check_columns,
+    encoded_batches,
+    partial_counts,
+    summed,
+    write_shards,
+)
+from mws_hf.encode.bulk import SHARD_BYTES
+from mws_hf.encode.corpus import EncodedCorpus
+from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.groups import GroupedCounts
+
+
+def count(
+    source: DataFrame | PathLike | Sequence[PathLike],
+    column: str,
+    *,
+    group_column: str | None = None,
+    pattern: str = WORD_PATTERN,
+    normalization: str | None = None,
+    min_count: int = 1,
+    partial_min_count: int = 1,
+    memory_cap: int = PARTITION_CAP,
+) -> WordCounts | GroupedCounts:
+    """Count the pre-tokens of a column of text: the same counts as `count_files` of the same rows, on one machine.
+
+    Args:
+        source: a DataFrame, or Parquet files and folders by any name that Spark reads (``s3a://...``).
+        column: the text column; each row is a document.
+        group_column: the column that names the group of each row, such as its language, or None.
+        pattern: the split pattern.
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        min_count: rarer words are left out, after everything is added up: exact, and less to collect.
+        partial_min_count: rarer words are left out of each partial table, before the sum. This saves shuffling and is
+            **not exact**: with P partial tables (one a partition, more where its words exceed `memory_cap`) a count is
+            too low by at most ``(partial_min_count - 1) * P``, never too high, and a word that rare may be missing.
+        memory_cap: bytes of counts that a task holds before it hands on a partial table.
+
+    Returns:
+        The counts; with a `group_column`, those of each group.
+
+    Raises:
+        MwSError: pyspark or Java is missing, no such column or no text in it, text that is not UTF-8.
+    """
+    how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
+    table = _collected(_sums(_frame(source), how, min_count))
+    return summed(table, how, min_count)
+
+
+def encode(
+    df: DataFrame, tokenizer: Any, column: str, *, ids_column: str = "input_ids", separator: str | None = None
+) -> DataFrame:
+    """The same rows with a column of token ids, ``array<int>``; nothing is computed before Spark is asked for rows.
+
+    The ids equal ``tokenizer.encode(text, add_special_tokens=False)`` and end with the separator, if one is named.
+
+    Args:
+        df: rows of text.
+        tokenizer: what `encode_corpus` takes; it is opened here and sent to the workers.
+        column: the text column; null text has null ids.
+        ids_column: the name of the new column.
+        separator: a token after each document: "eos" for the tokenizer's own, another of its tokens, or None.
+
+    Raises:
+        MwSError: pyspark is missing, no such tokenizer, separator or column, or `ids_column` is there already.
+    """
+    from pyspark.sql import types
+
+    check_columns(_columns(df), [column], "DataFrame")
+    if ids_column in df.columns:
+        raise MwSError(f"DataFrame: has a column {ids_column!r} already; give another ids_column")
+    if dotted := [name for name in df.columns if "." in name or "`" in name]:
+        raise MwSError(f"DataFrame: mapInArrow cannot hand on a column named {dotted[0]!r}; rename it")
+    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, df.columns.index(column), ids_column)
+    ids = types.StructField(ids_column, types.ArrayType(types.IntegerType(), containsNull=True))
+    return df.mapInArrow(partial(encoded_batches, how=how), types.StructType([*df.schema.fields, ids]))
+
+
+def write_corpus(
+    df: DataFrame,
+    tokenizer: Any,
+    column: str,
+    output: str | os.PathLike[str],
+    *,
+    separator: str | None = "eos",
+    shard_size: int = SHARD_BYTES,
+) -> EncodedCorpus:
+    """Encode a column of text into the directory that `encode_corpus` writes, the workers writing its shards.
+
+    `datasets.load_from_disk` and `EncodedCorpus.open` read it. Documents are in the order of the partitions, which for
+    files is Spark's own. What fails or is killed leaves nothing behind under the name of the output.
+
+    Args:
+        df: rows of text; null text is passed over.
+        tokenizer: what `encode_corpus` takes.
+        column: the text column; each row is a document.
+        output: a directory that does not exist or is empty, on a file system that the driver and all workers share. In
+            an object store, write ``encode(...)`` as Parquet instead.
+        separator: a token after each document: "eos" for the tokenizer's own, another of its tokens, or None.
+        shard_size: bytes of text per shard, at least; a partition has shards of its own.
+
+    Raises:
+        MwSError: as `encode`; no documents, an output that holds something or that the workers do not share.
+    """
+    check_columns(_columns(df), [column], "DataFrame")
+    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, shard_size=shard_size)
+
+    def write(folder: str) -> pa.Table:
+        rows = _plain(df, [column]).mapInArrow(partial(write_shards, how=how, folder=folder), _ddl(SHARD))
+        return _collected(rows)
+
+    return assembled(Path(output), how, write)
+
+
+def session() -> SparkSession:
+    """The session there is, or a new one with Spark's own settings.
+
+    Raises:
+        MwSError: pyspark or Java is missing, or Spark does not start.
+    """
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MwSError("Spark needs pyspark 4: pip install 'mws-hf[spark]'") from error
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    remote = os.environ.get("SPARK_REMOTE") or os.environ.get("SPARK_CONNECT_MODE_ENABLED")
+    if not remote and not java():
+        raise MwSError(
+            "Spark needs Java 17 or newer, and there is none: JAVA_HOME names none and no java is on the PATH; "
+            "install one, on Debian with: apt install openjdk-17-jre-headless"
+        )
+    try:
+        return SparkSession.builder.appName("mws-hf").getOrCreate()
+    except PySparkException as error:
+        raise MwSError(f"Spark does not start ({_first_line(error)}); it needs Java 17 or newer") from error
+
+
+def java() -> str | None:
+    """The `java` that pyspark would start, or None."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
+
+
+def _frame(source: Any) -> DataFrame:
+    if hasattr(source, "mapInArrow"):
+        return source
+    names = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    reader = session().read
+    with _told("reading Parquet"):
+        return reader.parquet(*[os.fspath(name) for name in names])
+
+
+def _columns(df: DataFrame) -> dict[str, bool]:
+    return {field.name: field.dataType.typeName() in ("string", "varchar", "char") for field in df.schema.fields}
+
+
+def _plain(df: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Some columns under names that mean nothing to Spark, to which a dot in a name stands before a field."""
+    quoted = (name.replace("`", "``") for name in names)
+    return df.selectExpr(*(f"`{name}` as column_{k}" for k, name in enumerate(quoted)))
+
+
+def _sums(df: DataFrame, how: Counting, min_count: int) -> DataFrame:
+    from pyspark.sql import functions
+
+    check_columns(_columns(df), how.inputs, "DataFrame")
+    rows = _plain(df, how.inputs)
+    parts = rows.mapInArrow(partial(partial_counts, how=how), _ddl(how.schema))
+    sums = parts.groupBy(*how.keys).agg(functions.sum("count").alias("count"))
+    return sums.where(functions.col("count") >= min_count) if min_count > 1 and how.group_column is None else sums
+
+
+def _ddl(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {'bigint' if field.type == pa.int64() else 'string'}" for field in schema)
+
+
+def _collected(df: DataFrame) -> pa.Table:
+    with _told("the job"):
+        return df.toArrow()
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """What a worker says to the user comes as the last line of a Python traceback within a Java one."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        said = re.search(r"mws_hf\.errors\.MwSError: (.*)", str(error))
+        raise MwSError(said.group(1) if said else f"Spark: {what} failed ({_first_line(error)})") from error
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

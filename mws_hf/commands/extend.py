@@ -96,7 +96,7 @@ def _retired(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:
-    from mws_hf.corpus.counts import is_counts_file
+    from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import STDIN, expand_paths
     from mws_hf.corpus.inputs import check_files
 
@@ -112,7 +112,8 @@ def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:
 def _count(corpus: list[str], reading: Reading, workers: int | None, quiet: bool) -> tuple[WordCounts, list[str]]:
     """Words of the corpus, and the lines held out of them."""
     from mws_hf.corpus.counting import count_documents
-    from mws_hf.corpus.counts import WordCounts, is_counts_file
+    from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import expand_paths
 
     files = expand_paths(corpus)

@@ -255,8 +255,11 @@ def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str
 
 
 def _splitters(tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """The pre-tokenizer's parts as tokenizer.json has them."""
-    state = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else {}
+    """The pre-tokenizer's parts as tokenizer.json has them; an empty one for a pre-tokenizer written in Python."""
+    try:
+        state = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else {}
+    except Exception:  # the bindings raise nothing narrower
+        return [{}]
     return state["pretokenizers"] if state.get("type") == "Sequence" else [state]
 
 

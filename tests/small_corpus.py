@@ -3,7 +3,7 @@
 from itertools import product
 
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 
 PREFIXES = ["", "un", "re", "над"]
 STEMS = ["walk", "talk", "tun", "берег", "светл", "mölk", "п'ят"]
@@ -15,7 +15,7 @@ def morphs():
     return [[m for m in parts if m] for parts in product(PREFIXES, STEMS, SUFFIXES)]
 
 
-def small_counts(pattern=WORD_PATTERN):
+def small_counts(pattern=DEFAULT_PATTERN):
     """Counts of the words of the language, with and without a space in front, capitals, digits and punctuation."""
     words = {}
     for number, parts in enumerate(morphs()):

@@ -20,6 +20,7 @@ from mws_hf.byte_alphabet import (
     to_byte_level,
 )
 from mws_hf.errors import MwSError
+from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import cuts_within, segment_words
 from mws_hf.explain import Tracer
 from mws_hf.learn.settings import from_record
@@ -219,6 +220,24 @@ def test_words_are_segmented_alike_by_every_class():
     expected = segment_words(small_fast(), words)
     for source in (small_fast(alphabet="bytes"), small_slow(alphabet="bytes")):
         assert segment_words(source, words) == expected
+
+
+def test_measures_of_running_text_are_the_same():
+    lines = ["перечитать, читать! the the", "п'ять чит 12345 😀", "漢字 чит"]
+    plain, in_bytes = (score_text(small_fast(alphabet=kind), lines).to_dict() for kind in ("characters", "bytes"))
+    for name in ("words", "tokens", "fertility", "bytes_per_token", "whole_words", "context_agreement"):
+        assert plain[name] == in_bytes[name]
+    assert in_bytes["byte_tokens"] == pytest.approx(6 / in_bytes["tokens"])
+
+
+def test_a_pre_tokenizer_written_in_python_is_no_hindrance():
+    class Plain:
+        def pre_tokenize(self, text):
+            pass
+
+    tokenizer = small_fast()
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(Plain())
+    assert tokenizer.add_tokens(["<new>"]) == 1 and not tokenizer.is_byte_level
 
 
 def test_raw_bytes_of_every_id():

@@ -22,11 +22,11 @@ from mws_hf.corpus.counting import count_documents, count_files, share_out
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
+from mws_hf.pattern import GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split
 
 OTHER_PATTERN = r"\w+| ?\W"
 SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
-ALPHABET = SPACES + "  \n\n\r'’´ёяДa1½!.漢字\u0301\u0306😀\ufeff"
+ALPHABET = SPACES + "  \n\n\r'’´ёяДa1½!./／漢字\u0301\u0306😀\ufeff"
 texts = st.text(st.sampled_from(ALPHABET), max_size=40)
 
 
@@ -63,7 +63,7 @@ def hash_twin(word):
 class TestCuts:
     @given(texts)
     @settings(max_examples=2000, deadline=None)
-    @pytest.mark.parametrize("pattern", [GPT4_PATTERN, WORD_PATTERN], ids=["gpt4", "word"])
+    @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
     def test_nothing_reaches_across_a_cut(self, pattern, text):
         raw = (text + "....").encode()  # the last four bytes are never cut
         cut = blocks.last_cut(raw)

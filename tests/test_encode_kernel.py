@@ -20,7 +20,7 @@ from mws_hf.errors import MwSError
 from mws_hf.tokenizer_file import load_backend
 from tests.encode_cases import (
     EOS,
-    PATTERNS,
+    SCANNED,
     TRICKY,
     byte_level_backends,
     make_backend,
@@ -36,7 +36,7 @@ def ids_of(encoder, documents):
     return [piece.tolist() for piece in np.split(encoded.ids, encoded.ends[:-1])] if documents else []
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", SCANNED)
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_tricky_texts_equal_rust(pattern, shuffled):
     for seed in range(4):
@@ -48,8 +48,8 @@ def test_tricky_texts_equal_rust(pattern, shuffled):
         assert ids_of(encoder, TRICKY) == expected  # now from the cache
 
 
-BYTE_ENCODERS = [BlockEncoder(backend) for pattern in PATTERNS for backend in byte_level_backends(pattern)]
-ENCODERS = [BlockEncoder(make_backend(random_merges(9, 300), pattern=pattern)) for pattern in PATTERNS] + BYTE_ENCODERS
+BYTE_ENCODERS = [BlockEncoder(backend) for pattern in SCANNED for backend in byte_level_backends(pattern)]
+ENCODERS = [BlockEncoder(make_backend(random_merges(9, 300), pattern=pattern)) for pattern in SCANNED] + BYTE_ENCODERS
 
 
 @pytest.mark.parametrize("encoder", BYTE_ENCODERS, ids=range(len(BYTE_ENCODERS)))
@@ -167,7 +167,7 @@ def other_backends():
     byte_level = make_backend([])
     byte_level.pre_tokenizer = pre_tokenizers.ByteLevel()
     yield byte_level
-    spaced = next(byte_level_backends(PATTERNS[0]))
+    spaced = next(byte_level_backends(SCANNED[0]))
     split = spaced.pre_tokenizer[0]
     spaced.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(True, use_regex=False)])
     yield spaced

@@ -97,6 +97,7 @@ def digest(case: str) -> str:
     words, options = CASES[case]
     classic = options.get("criterion") == "classic"
     counts = WordCounts.from_mapping(words(), pattern=GPT4_PATTERN if classic else WORD_PATTERN)
+    options = {"alphabet": "characters", "pattern": counts.pattern, **options}
     tokenizer = MwSTrainer(show_progress=False, **options).train_from_counts(counts)
     with tempfile.TemporaryDirectory() as folder:
         tokenizer.save_pretrained(folder)

@@ -159,12 +159,15 @@ def test_a_criterion_is_also_given_as_its_settings():
 def test_a_record_gives_the_settings_back(settings: ClassicSettings | ContextualSettings):
     trainer = quiet(criterion=settings, vocab_size=300, min_count=2, types=False, composition="fill")
     read = from_record(json.loads(json.dumps(trainer.record)))
-    assert read == (settings, VocabularySettings(vocab_size=300, min_count=2, types=False, composition="fill"))
+    vocabulary = VocabularySettings(
+        vocab_size=300, min_count=2, types=False, composition="fill", alphabet=trainer.alphabet
+    )
+    assert read == (settings, vocabulary)
 
 
 def test_a_record_of_an_older_version_holds_arguments_of_both_criteria():
     old = {"criterion": "classic", "log_base": 3.0, "burial_cost": 1.0, "max_types": 400_000, "pattern": "a", "new": 1}
-    assert from_record(old) == (ClassicSettings(log_base=3.0), VocabularySettings())
+    assert from_record(old) == (ClassicSettings(log_base=3.0), VocabularySettings(alphabet="characters"))
 
 
 def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: bool) -> list[int]:

@@ -1,14 +1,15 @@
 r"""Input as blocks of UTF-8 documents, for counting and for encoding: in any order, by any thread.
 
 A document is a JSON-lines record, a row of a table, an element of an iterator; of a text file it is, as asked for, a
-"line" (with its line end), a whole "file", or the "stream": the file again, but cut into blocks only where neither of
-the two known patterns can have a pre-token across the cut, nor look across it in a way that changes one. So the counts
-of a stream equal those of one scan over the whole file:
+"line" (with its line end), a whole "file", or the "stream": the file again, but cut into blocks only where none of the
+patterns that the scanner knows can have a pre-token across the cut, nor look across it in a way that changes one. So
+the counts of a stream equal those of one scan over the whole file:
 
 1. between a non-space and a space U+0020. No alternative of the patterns lets a space follow anything but a space, and
    every greedy run or lookahead before the cut ends alike at a space and at the end of the text.
-2. between ``\r`` or ``\n`` and a non-space. Only ``[\r\n]*`` and ``\s*[\r\n]`` take line ends; both stop there, and
-   ``\s+(?!\S)``, the one lookahead, is tried only on white space that holds no line end.
+2. between ``\r`` or ``\n`` and a non-space that is no solidus, also after normalization. Only ``[\r\n]*``,
+   ``[\r\n/]*`` and ``\s*[\r\n]`` take line ends; they stop there, and ``\s+(?!\S)``, the one lookahead, is tried only
+   on white space that holds no line end.
 
 Unicode normalization may follow the cut, as no normal form joins, reorders or makes anything across a space or a line
 end. The cut into blocks depends on the source alone: an interrupted run finds the same blocks again.
@@ -42,7 +43,7 @@ _NEAR = 1 << 10
 _PIECE = 4 << 20
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 _CUT = (
-    rb"(?rs)(?:(?<!" + _SPACE + rb")(?<=.)(?= )|(?<=[\r\n])(?!" + _SPACE + rb"))(?=.{4})"
+    rb"(?rs)(?:(?<!" + _SPACE + rb")(?<=.)(?= )|(?<=[\r\n])(?!/|\xef\xbc\x8f|" + _SPACE + rb"))(?=.{4})"
 )  # (?r) searches from the end; .{4} because a character cut off by the end of the block could be a space
 _U: Any = np.uint64
 
@@ -116,7 +117,7 @@ def _lines(data: npt.NDArray[np.uint8]) -> int:
 
 
 def last_cut(text: bytes, start: int = 0) -> int:
-    r"""The last position from `start` on where text may be cut for the two known patterns, or 0; see the module.
+    r"""The last position from `start` on where text may be cut for the patterns of the scanner, or 0; see the module.
 
     The last four bytes are left alone, since a character may go on in the next block.
 

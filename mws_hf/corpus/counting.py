@@ -1,7 +1,7 @@
 """Text to counts of pre-tokens: files, iterators, Arrow arrays; in threads, within a memory cap.
 
-`GPT4_PATTERN` and `WORD_PATTERN` go through the scanner (`kernels.scanner`), which agrees with the Rust backend; any
-other pattern goes through the `regex` module, about ten times slower and in one thread.
+The named patterns go through the scanner (`kernels.scanner`), which agrees with the Rust backend; any other pattern
+goes through the `regex` module, about ten times slower and in one thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mws_hf.corpus.files import STDIN, PathLike, expand_paths
 from mws_hf.corpus.inputs import check_files, iterate_documents
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError
-from mws_hf.kernels.scanner import character_classes, scanner_kind
+from mws_hf.kernels.scanner import classes_of, scanner_kind
 from mws_hf.kernels.threads import thread_count
 from mws_hf.pattern import DEFAULT_PATTERN, compiled, split
 
@@ -214,7 +214,7 @@ def _block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTa
         compiled(pattern)  # a bad pattern is reported before anything is read
         return _matching_counter(pattern, normalize)
     known = kind
-    character_classes()  # made before the threads start, or each would make its own
+    classes_of(kind)  # made before the threads start, or each would make its own
 
     def scanned(table: TokenTable, block: Block) -> None:
         block.check()

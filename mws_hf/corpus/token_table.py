@@ -32,7 +32,7 @@ from mws_hf.corpus.token_table_kernels import (
 )
 from mws_hf.errors import MwSError
 from mws_hf.kernels.byte_table import empty_slots, rehash
-from mws_hf.kernels.scanner import character_classes
+from mws_hf.kernels.scanner import classes_of
 
 _FIRST_SLOTS, _MOST_FIRST_SLOTS = 1 << 12, 1 << 19
 _SMALL = 1 << 18  # slots, below which a table grows by 4 at once
@@ -89,7 +89,7 @@ class TokenTable:
             offsets: int64, shape (n_texts + 1,).
             kind: `scanner_kind` of the split pattern.
         """
-        cursor, classes = np.zeros(2, np.int64), character_classes()
+        cursor, classes = np.zeros(2, np.int64), classes_of(kind)
         while not count_texts(data, offsets, cursor, classes, kind, self._table, self._bounds, self._ones):
             self._make_room()
 

@@ -17,7 +17,7 @@ from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
 from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.scanner import OTHER, character_classes, scanner_kind
+from mws_hf.kernels.scanner import OTHER, classes_of, scanner_kind
 from mws_hf.special import BYTE_TOKENS
 
 _I: Any = np.int64
@@ -166,8 +166,8 @@ def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
     products = _ids(vocab, map(add, left, right)).astype(np.int32)
     table = merge_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]), products)
     classes = np.full(_DECODABLE, OTHER, np.uint8)
-    classes[:_CODE_POINTS] = character_classes()
-    classes.flags.writeable = False  # as `character_classes` is, or kernels would be compiled for both
+    classes[:_CODE_POINTS] = classes_of(kind)
+    classes.flags.writeable = False  # as those of `classes_of` are, or kernels would be compiled for both
     return BpeTables(_characters(vocab, merges, in_bytes), byte_ids, table, classes, kind)
 
 

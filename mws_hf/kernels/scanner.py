@@ -5,7 +5,7 @@ the Rust backend also on the code points that only newer tables call letters. St
 
     end = next_pretoken(data, i, n, classes, kind)     # inside @njit
 
-with ``classes = character_classes()`` and ``kind = scanner_kind(pattern)`` made once outside.
+with ``kind = scanner_kind(pattern)`` and ``classes = classes_of(kind)`` made once outside.
 """
 
 from __future__ import annotations
@@ -25,13 +25,20 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import cache_directory, njit
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, LLAMA3_PATTERN, WORD_PATTERN, literal_pattern
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, WORD_PATTERN, literal_pattern
 
-GPT4_KIND, WORD_KIND = 0, 1
-_KINDS = {GPT4_PATTERN: GPT4_KIND, LLAMA3_PATTERN: GPT4_KIND, WORD_PATTERN: WORD_KIND}  # Llama 3's splits as GPT-4's
-# the order matters: "c >= SPACE" is \s, and MARK..QUOTE with NUMBER left out is [^\s\p{L}\p{N}]
-LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE = range(9)
+GPT4_KIND, WORD_KIND, O200K_KIND = range(3)
+_KINDS = {
+    GPT4_PATTERN: GPT4_KIND,
+    LLAMA3_PATTERN: GPT4_KIND,  # it splits as GPT-4's
+    WORD_PATTERN: WORD_KIND,
+    O200K_PATTERN: O200K_KIND,
+}
+# the order matters: SPACE..NEWLINE is \s, and MARK..QUOTE with NUMBER left out is [^\s\p{L}\p{N}]; where case counts,
+# LETTER is one that has none, \p{Lm} or \p{Lo}
+LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE, UPPER, LOWER = range(11)
 _PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
+_CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
 
 
 def scanner_kind(pattern: str) -> int | None:
@@ -43,16 +50,22 @@ def scanner_kind(pattern: str) -> int | None:
     return _KINDS.get(literal_pattern(pattern))
 
 
-@lru_cache(maxsize=1)
-def character_classes() -> npt.NDArray[np.uint8]:
-    """The class of every code point: uint8, shape (0x110000,), read-only.
+def classes_of(kind: int) -> npt.NDArray[np.uint8]:
+    """The `character_classes` that the scanner wants for a kind of pattern."""
+    return character_classes(cased=kind == O200K_KIND)
+
+
+@lru_cache(maxsize=2)
+def character_classes(cased: bool = False) -> npt.NDArray[np.uint8]:
+    """The class of every code point: uint8, shape (0x110000,), read-only; with UPPER and LOWER if `cased`.
 
     Made in 0.4 s once for a version of `tokenizers` and `regex`, then kept beside the machine code of the kernels.
     """
-    path = cache_directory() / f"classes-{tokenizers.__version__}-{regex.__version__}.npz"
+    name = f"{'cased' if cased else 'classes'}-{tokenizers.__version__}-{regex.__version__}.npz"
+    path = cache_directory() / name
     classes = _stored(path)
     if classes is None:
-        classes = probe_classes()
+        classes = probe_cases() if cased else probe_classes()
         with contextlib.suppress(OSError, MwSError), atomic_path(path) as temporary, temporary.open("wb") as stream:
             np.savez(stream, classes=classes)  # without a folder to keep it in it is made again next time
     classes.flags.writeable = False
@@ -87,6 +100,15 @@ def probe_classes() -> npt.NDArray[np.uint8]:
                 classes[_points(_matches(other_name, rest))] = other
     for text, code in (("'", APOSTROPHE), ("’", QUOTE), (" ", SPACE), ("\r\n", NEWLINE)):
         classes[_points(text)] = code
+    return classes
+
+
+def probe_cases() -> npt.NDArray[np.uint8]:
+    """`character_classes` with the case of letters, as `tokenizers` knows it."""
+    classes = character_classes().copy()
+    letters = np.flatnonzero(classes == LETTER).astype(np.uint32).tobytes().decode("utf-32-le")
+    for code, name in _CASES.items():
+        classes[_points(_matches(name, letters))] = code
     return classes
 
 
@@ -171,7 +193,7 @@ def _blank_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray
     start = i
     while i < n:
         code = _class_at(data, i, classes)
-        if code < SPACE:
+        if code < SPACE or code > NEWLINE:
             break
         previous = i
         i += _lead_length(data[i])
@@ -183,15 +205,42 @@ def _blank_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray
 
 
 @njit
-def _symbols_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
-    r"""End of ``[^\s\p{L}\p{N}]*[\r\n]*`` at byte `i`."""
+def _symbols_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
+    r"""End of ``[^\s\p{L}\p{N}]*[\r\n]*`` at byte `i`; the last part is ``[\r\n/]*`` for O200K_KIND."""
     while i < n:
         code = _class_at(data, i, classes)
         if code <= NUMBER or code >= SPACE:
             break
         i += _lead_length(data[i])
-    while i < n and (data[i] == 0x0A or data[i] == 0x0D):
+    while i < n and (data[i] == 0x0A or data[i] == 0x0D or (kind == O200K_KIND and data[i] == 0x2F)):
         i += 1
+    return i
+
+
+@njit
+def _cased_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
+    r"""End of ``U*L+|U+L*`` and an English ending at byte `i`; `i` where neither matches.
+
+    U is ``[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]``, L is ``[\p{Ll}\p{Lm}\p{Lo}\p{M}]``. After all of U that there is, either a
+    small letter follows, or the last character that is in both is the L of the first alternative, or the second counts.
+    """
+    start, both, code = i, -1, np.int64(OTHER)
+    while i < n:
+        code = _class_at(data, i, classes)
+        if code != UPPER and code != LETTER and code != MARK:
+            break
+        i += _lead_length(data[i])
+        if code != UPPER:
+            both = i
+    if i < n and code == LOWER:
+        while i < n and (code == LOWER or code == LETTER or code == MARK):
+            i += _lead_length(data[i])
+            code = _class_at(data, i, classes) if i < n else np.int64(OTHER)
+    elif both >= 0:
+        i = both
+    if i > start and i < n and data[i] == 0x27:
+        end = _contraction_end(data, i + 1, n)
+        return end if end >= 0 else i
     return i
 
 
@@ -203,23 +252,28 @@ def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDAr
         data: uint8, valid UTF-8; bytes from `n` on are not looked at, so ``[i, n)`` is read as one whole text.
         i: first byte of the pre-token, ``0 <= i < n``, at a character's start.
         n: end of the text in `data`.
-        classes: `character_classes()`.
-        kind: `scanner_kind(pattern)`, GPT4_KIND or WORD_KIND.
+        classes: `classes_of(kind)`.
+        kind: `scanner_kind(pattern)`.
 
     Returns:
         The byte after the pre-token, greater than `i`; calling again from there walks over the whole text.
     """
     code = _class_at(data, i, classes)
-    if code == LETTER:
+    if code == LETTER and kind != O200K_KIND:
         return _word_end(data, i, n, classes, kind)
     after = i + _lead_length(data[i])
+    if kind == O200K_KIND and code != NUMBER and code != NEWLINE:
+        first = i if code == LETTER or code == MARK or code > NEWLINE else after  # what is no letter may stand before
+        end = _cased_end(data, first, n, classes)
+        if end > first:
+            return end
     if code == NUMBER:
         for _ in range(2):
             if after >= n or _class_at(data, after, classes) != NUMBER:
                 break
             after += _lead_length(data[after])
         return after
-    if code == APOSTROPHE:
+    if code == APOSTROPHE and kind != O200K_KIND:
         end = _contraction_end(data, after, n)
         if end >= 0:
             return end
@@ -228,8 +282,8 @@ def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDAr
         if following == LETTER and code != NEWLINE:
             return _word_end(data, after, n, classes, kind)
         if code == SPACE and NUMBER < following < SPACE:
-            return _symbols_end(data, after, n, classes)
-    return _blank_end(data, i, n, classes) if code >= SPACE else _symbols_end(data, i, n, classes)
+            return _symbols_end(data, after, n, classes, kind)
+    return _blank_end(data, i, n, classes) if code >= SPACE else _symbols_end(data, i, n, classes, kind)
 
 
 @njit(nogil=True, allocates=True)
@@ -256,9 +310,7 @@ def scan(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
     """
     kind = scanner_kind(pattern)
     if kind is None:
-        raise MwSError(
-            f"the scanner knows the patterns words, gpt4 and llama3, not {pattern!r}; use mws_hf.pattern.split"
-        )
+        raise MwSError(f"the scanner knows the named patterns, not {pattern!r}; use mws_hf.pattern.split")
     raw = text.encode("utf-8")
-    ends = pretoken_ends(np.frombuffer(raw, np.uint8), 0, len(raw), character_classes(), kind).tolist()
+    ends = pretoken_ends(np.frombuffer(raw, np.uint8), 0, len(raw), classes_of(kind), kind).tolist()
     return [raw[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]

@@ -4,7 +4,8 @@
 
 A tiny model learns English with a byte-level BPE. Then `extend` adds Russian tokens, `transplant_directory` fits the
 model, and `Trainer` goes on in Russian; the unextended model gets the same text for as many steps. Prints held-out
-bits per byte of both languages before, right after and after training. For a real model the middle is
+bits per byte of both languages before, right after and after training; with --lora also of embeddings and LoRA alone
+(pip install peft). For a real model the middle is
 
     mws extend MODEL russian.txt --add 16000 --also english.txt -o larger && mws transplant MODEL larger -o model
 """
@@ -39,7 +40,18 @@ def train(model: Any, codec: Codec, texts: list[str], output: Path, steps: int, 
     )  # fmt: skip
     collator = Collator(codec.padding)
     Trainer(model, arguments, train_dataset=pack(codec, texts, CONTEXT), data_collator=collator).train()
-    model.save_pretrained(output)
+    (model.merge_and_unload() if hasattr(model, "merge_and_unload") else model).save_pretrained(output)
+
+
+def with_lora(model: Any) -> Any:
+    """The model with its embeddings, tied as they are, and LoRA on attention to train; nothing else."""
+    from peft import LoraConfig, get_peft_model
+
+    lora = LoraConfig(
+        r=16, lora_alpha=32, target_modules=["q_proj", "k_proj", "v_proj", "o_proj"], modules_to_save=["embed_tokens"],
+        ensure_weight_tying=True, task_type="CAUSAL_LM",
+    )  # fmt: skip
+    return get_peft_model(model, lora)
 
 
 def score(directory: Path, tokenizer: Path, texts: dict[str, list[str]]) -> dict[str, float]:
@@ -58,6 +70,7 @@ def run(
     first: int,
     steps: int,
     width: int = 96,
+    lora: bool = False,
 ) -> dict[str, dict[str, float]]:
     """The whole way; returns held-out bits per byte by stage and language."""
     held_out = {"English": english[::20][:80], "Russian": russian[::20][:80]}
@@ -77,8 +90,10 @@ def run(
         "unextended, before": score(base, base, held_out),
         "extended, right after": score(folder / "transplanted", larger, held_out),
     }
-    for name, source, tokenizer in (("unextended", base, base), ("extended", folder / "transplanted", larger)):
+    ways = [("unextended", base, base), ("extended", folder / "transplanted", larger)]
+    for name, source, tokenizer in ways + [("extended, LoRA", *ways[1][1:])] * lora:
         model = AutoModelForCausalLM.from_pretrained(source)
+        model = with_lora(model) if name.endswith("LoRA") else model
         train(model, Codec.open(tokenizer), russian, folder / f"{name}-trained", steps)
         found[f"{name}, after {steps} steps"] = score(folder / f"{name}-trained", tokenizer, held_out)
     return found
@@ -93,11 +108,18 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=600, help="steps of English before")
     parser.add_argument("--size", type=int, default=4000, help="entries of the English tokenizer")
     parser.add_argument("--add", type=int, default=2000)
+    parser.add_argument("--lora", action="store_true", help="also train embeddings and LoRA alone")
     arguments = parser.parse_args()
     files = (arguments.english, arguments.russian)
     texts = [[line for line in file.read_text("utf-8").splitlines() if line] for file in files]
     found = run(
-        *texts, arguments.output, size=arguments.size, add=arguments.add, first=arguments.first, steps=arguments.steps
+        *texts,
+        arguments.output,
+        size=arguments.size,
+        add=arguments.add,
+        first=arguments.first,
+        steps=arguments.steps,
+        lora=arguments.lora,
     )
     print(json.dumps(found, indent=1))
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 
+import importlib.util
 import json
 import math
 import subprocess
@@ -271,7 +272,10 @@ def test_the_example_runs_and_the_extended_model_is_ahead(tmp_path, monkeypatch)
 
     from tests.small_language import sentences
 
-    found = run(ENGLISH * 10, sentences(400), tmp_path, size=400, add=100, first=20, steps=30, width=16)
-    before, after, unextended, extended = (each["Russian"] for each in found.values())
+    lora = importlib.util.find_spec("peft") is not None
+    options = {"size": 400, "add": 100, "first": 20, "steps": 30, "width": 16, "lora": lora}
+    found = run(ENGLISH * 10, sentences(400), tmp_path, **options)
+    before, after, unextended, extended, *others = (each["Russian"] for each in found.values())
+    assert len(others) == lora and all(other < after for other in others)
     assert extended < after and unextended < before
     assert extended < unextended

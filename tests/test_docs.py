@@ -45,6 +45,7 @@ def write_sources(folder):
     (folder / "records.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     gold = ["".join(parts) + "\t" + " ".join(parts) for parts in morphs() if "'" not in "".join(parts)]
     (folder / "gold.tsv").write_text("\n".join(gold) + "\n", encoding="utf-8")
+    (folder / "labels.tsv").write_text("\n".join(gold[::3]) + "\n", encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -1,0 +1,218 @@
+"""The map of n-gram bits per byte: systems x languages x vocabulary sizes x amounts of text, in one results file.
+
+    python scripts/ngram_map.py --data ../shared/data --output out/ngram_map [--languages rus fin] [--sizes 8000] [--variants]
+
+Every tokenizer learns from all training lines of its language (Russian without the sentences of RuBLiMP, which are
+another benchmark's); the n-gram model (`mws_hf.evaluate.ngram_bits`) learns from the first 1, 4 and 16 MB of the same
+lines in shuffled order, and from all of them. Every 50th line is held out, 4,000 lines at most; a line is a document.
+`--variants` adds other shares of compositions and other prices of a hidden boundary, which decides about the default.
+Writes scripts/results/ngram_map.json, .md and .png after each cell; a cell that is there is not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from quality import HELD_OUT_EVERY, HELD_OUT_LINES
+
+from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf.compare.plots import save
+from mws_hf.corpus.counting import count_documents
+from mws_hf.evaluate.encoder import load_encoder
+from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
+from mws_hf.evaluate.report import markdown_table
+
+LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr", "deu")
+NOT_FOR_MODELS = ("rus.rublimp.txt.gz",)
+SLICES = {"1 MB": 1 << 20, "4 MB": 4 << 20, "16 MB": 16 << 20, "all": None}
+OURS: dict[str, dict[str, Any]] = {"mws-composed": {}, "mws": {"composition": 0}}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "price 0": {"burial_cost": 0},
+    "price .3": {"burial_cost": 0.3},
+    "price 3": {"burial_cost": 3},
+    "half as many morphs": {"composition": 0.75},
+    "half as many morphs, price 0": {"composition": 0.75, "burial_cost": 0},
+}
+RIVALS = {"bpe": "bpe", "bpe-byte": "bpe-byte", "unigram": "unigram"}
+COLOURS = {"mws-composed": "#d55e00", "mws": "#e6a000", "bpe-byte": "#117733", "unigram": "#0072b2"}
+
+
+def lines_of(data: Path, language: str) -> tuple[list[str], list[str]]:
+    """Training lines in an order that depends on their content alone, and the lines held out."""
+    import gzip
+
+    lines: list[str] = []
+    for file in sorted((data / "text").glob(f"{language}.*.txt.gz")):
+        if file.name not in NOT_FOR_MODELS:
+            with gzip.open(file, "rt", encoding="utf-8", newline="\n") as stream:
+                lines.extend(line for line in stream if line.strip())
+    held_out = lines[::HELD_OUT_EVERY]
+    step = max(1, len(held_out) // HELD_OUT_LINES)
+    training = (line for i, line in enumerate(lines) if i % HELD_OUT_EVERY)
+    return sorted(training, key=lambda line: hashlib.sha256(line.encode()).digest()), held_out[::step][:HELD_OUT_LINES]
+
+
+def first(lines: list[str], n_bytes: int | None) -> list[str] | None:
+    """The first lines of so many bytes; None where there are not twice as many, so that "all" would say the same."""
+    if n_bytes is None:
+        return lines
+    taken = 0
+    for number, line in enumerate(lines):
+        taken += len(line.encode())
+        if taken >= n_bytes:
+            return lines[: number + 1] if sum(len(each.encode()) for each in lines) >= 2 * n_bytes else None
+    return None
+
+
+def trained(counts: WordCounts, system: str, size: int, folder: Path) -> Path:
+    """The directory of a tokenizer, trained unless it is there."""
+    directory = folder / f"{system.replace(' ', '_')}-{size}"
+    if (directory / "tokenizer.json").exists():
+        return directory
+    if system in RIVALS:
+        baselines.train(RIVALS[system], counts, size, directory)
+    else:
+        options = (OURS | VARIANTS)[system]
+        trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **options)
+        trainer.train_from_counts(counts).save_pretrained(str(directory))
+    return directory
+
+
+def measure(lines: list[str], held_out: list[str], directories: dict[str, Path]) -> dict[str, dict[str, Any]]:
+    """Bits per byte of each system, and its differences to BPE and Unigram in per cent, with 95 % intervals."""
+    bits: dict[str, NgramBits] = {
+        name: ngram_bits(load_encoder(path), lines, held_out) for name, path in directories.items()
+    }
+    found = {name: each.to_dict() for name, each in bits.items()}
+    for rival in ("bpe", "unigram"):
+        ordered = {rival: bits[rival], **{name: each for name, each in bits.items() if name != rival}}
+        for name, difference in bits_differences(ordered).items():
+            if difference is not None:
+                of = 100 / bits[rival].value
+                found[name][f"against_{rival}"] = [
+                    of * x for x in (difference.value, difference.low, difference.high)
+                ]
+    return found
+
+
+def run(language: str, arguments: argparse.Namespace, cells: list[dict[str, Any]]) -> None:
+    """Measure what is missing of a language; `cells` grows and is written after each."""
+    systems = [*OURS, *(VARIANTS if arguments.variants else ()), *RIVALS]
+    there = {(c["language"], c["size"], c["slice"], c["system"]) for c in cells}
+    wanted = [
+        (size, name)
+        for size in arguments.sizes
+        for name in SLICES
+        if any((language, size, name, system) not in there for system in systems)
+    ]
+    if not wanted:
+        return
+    lines, held_out = lines_of(arguments.data, language)
+    counts = count_documents(lines)
+    for size, name in wanted:
+        part = first(lines, SLICES[name])
+        if part is None:
+            continue
+        folder = arguments.output / language
+        directories = {system: trained(counts, system, size, folder) for system in systems}
+        found = measure(part, held_out, directories)
+        key = (language, size, name)
+        cells[:] = [c for c in cells if (c["language"], c["size"], c["slice"]) != key or c["system"] not in found]
+        cells += [
+            {"language": language, "size": size, "slice": name, "system": system, **row}
+            for system, row in found.items()
+        ]
+        write(cells, arguments.results)
+        print(language, size, name, {s: round(r["bits_per_byte"], 4) for s, r in found.items()}, flush=True)
+
+
+def write(cells: list[dict[str, Any]], file: Path) -> None:
+    """The results file, its tables and its picture."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    file.with_suffix(".md").write_text(tables(cells), encoding="utf-8")
+    save(picture(cells), file.with_suffix(".png"))
+
+
+def tables(cells: list[dict[str, Any]]) -> str:
+    """Markdown: for each size, systems against BPE by language and amount of text."""
+    parts = []
+    for size in sorted({c["size"] for c in cells}):
+        here = [c for c in cells if c["size"] == size]
+        systems = [s for s in (*OURS, *VARIANTS, *RIVALS) if s != "bpe" and any(c["system"] == s for c in here)]
+        rows = []
+        for language in LANGUAGES:
+            for name in SLICES:
+                of = {c["system"]: c for c in here if (c["language"], c["slice"]) == (language, name)}
+                if of:
+                    row = [language, name, f"{of['bpe']['bits_per_byte']:.4f}"]
+                    rows.append(row + [_cell(of.get(system), of["bpe"]) for system in systems])
+        parts.append(f"## Vocabulary {size:,}\n\n{markdown_table(['language', 'text', 'bpe', *systems], rows)}")
+    note = (
+        "N-gram bits per byte of held-out lines: BPE's, and each system's difference to BPE in per cent with its 95 % "
+        "interval over lines; below it, tokens against BPE's. Below 0 is better. Written by scripts/ngram_map.py."
+    )
+    return note + "\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _cell(cell: dict[str, Any] | None, bpe: dict[str, Any]) -> str:
+    if cell is None:
+        return ""
+    value, low, high = cell["against_bpe"]
+    return f"{value:+.2f} ({low:+.2f} to {high:+.2f}); tokens {100 * (cell['tokens'] / bpe['tokens'] - 1):+.0f} %"
+
+
+def picture(cells: list[dict[str, Any]]) -> Any:
+    """Difference to BPE against the amount of text, a panel a language and size, a line a system."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    sizes = sorted({c["size"] for c in cells})
+    languages = [each for each in LANGUAGES if any(c["language"] == each for c in cells)]
+    figure = Figure(figsize=(2.6 * len(languages) + 1, 2.4 * len(sizes) + 0.8), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(len(sizes), len(languages), sharey=True, squeeze=False)
+    for row, size in enumerate(sizes):
+        for column, language in enumerate(languages):
+            axes = grid[row][column]
+            axes.axhline(0, color="black", linewidth=1)
+            for system, colour in COLOURS.items():
+                own = [c for c in cells if (c["language"], c["size"], c["system"]) == (language, size, system)]
+                own.sort(key=lambda c: c["train_bytes"])
+                amounts = [c["train_bytes"] / (1 << 20) for c in own]
+                axes.plot(amounts, [c["against_bpe"][0] for c in own], "o-", color=colour, label=system, markersize=3)
+                lows, highs = [c["against_bpe"][1] for c in own], [c["against_bpe"][2] for c in own]
+                axes.fill_between(amounts, lows, highs, color=colour, alpha=0.15, linewidth=0)
+            axes.set_xscale("log")
+            axes.set_xticks([1, 4, 16, 64], ["1", "4", "16", "64"])
+            axes.minorticks_off()
+            axes.grid(alpha=0.25)
+            axes.set_title(f"{language}, {size:,} entries", fontsize=9)
+    figure.supylabel("bits per byte against BPE, %  (↓ better)", fontsize=9)
+    figure.supxlabel("MB of text that the n-gram model saw (log scale)", fontsize=9)
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    return figure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--output", type=Path, default=Path("out/ngram_map"))
+    parser.add_argument("--languages", nargs="+", default=list(LANGUAGES), choices=LANGUAGES)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[8000, 16000, 32000])
+    parser.add_argument("--variants", action="store_true")
+    parser.add_argument("--results", type=Path, default=Path("scripts/results/ngram_map.json"))
+    arguments = parser.parse_args()
+    cells = json.loads(arguments.results.read_text(encoding="utf-8")) if arguments.results.exists() else []
+    for language in arguments.languages:
+        run(language, arguments, cells)
+    write(cells, arguments.results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """The map of n-gram bits per byte: systems x languages x vocabulary sizes x amounts of text, in one results file.
 
-    python scripts/ngram_map.py --data ../shared/data --output out/ngram_map [--languages rus fin] [--sizes 8000] [--variants]
+    python scripts/ngram_map.py --data ../shared/data [--languages rus fin] [--sizes 8000] [--variants]
 
 Every tokenizer learns from all training lines of its language (Russian without the sentences of RuBLiMP, which are
 another benchmark's); the n-gram model (`mws_hf.evaluate.ngram_bits`) learns from the first 1, 4 and 16 MB of the same

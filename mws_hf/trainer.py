@@ -226,8 +226,9 @@ class MwSTrainer:
         from mws_hf.corpus.group_counting import as_grouped_counts
 
         groups = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
-        tokenizer = self.tokenizer(self.learn(groups))
-        tokenizer.training_settings = self.record | self.facts(tokenizer.backend_tokenizer, groups)
+        learned = self.learn(groups)
+        tokenizer = self.tokenizer(learned)
+        tokenizer.training_settings = self.record_of(learned) | self.facts(tokenizer.backend_tokenizer, groups)
         return tokenizer
 
     def learn(

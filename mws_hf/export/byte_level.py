@@ -27,7 +27,8 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
         pattern: another split pattern or its name; None keeps the one there.
 
     Raises:
-        MwSError: it is byte-level already and no pattern is given, or an added token would not survive.
+        MwSError: it is byte-level already and no pattern is given, it puts a space before the text or splits by more
+            than a pattern, or an added token would not survive.
 
     >>> from mws_hf.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
@@ -40,9 +41,10 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     in_characters = alphabet_of(vocab) == "characters"
     if pattern is None and not in_characters:
         raise MwSError("it is byte-level already; export it as gguf or tiktoken, give it another --pattern, or use it")
-    pattern = pattern_of(backend) if pattern is None else literal_pattern(pattern)
+    there = pattern_of(backend)
+    wanted = there if pattern is None else literal_pattern(pattern)
     new = _in_bytes(backend, vocab, merges) if in_characters else Tokenizer.from_str(backend.to_str())
-    splitter = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
+    splitter = pre_tokenizers.Split(Regex(wanted), behavior="isolated")
     spelled = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
     new.pre_tokenizer = pre_tokenizers.Sequence([splitter, spelled])
     return new

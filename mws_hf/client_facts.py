@@ -27,7 +27,8 @@ class ClientFact(NamedTuple):
     remark: str
 
 
-_TWIN = "train with --byte-level, or `mws export --format byte-level --pattern llama3`"
+_EXPORT = "or `mws export --format byte-level --pattern llama3`"
+_TWIN = f"train with --byte-level --pattern llama3, {_EXPORT}"
 _READ_WHOLE = "tokenizers, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, OpenVINO"
 
 
@@ -56,7 +57,7 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
             ClientFact("onnxruntime-extensions", "wrong", _TWIN),
         ]
     llama, o200k, gpt4 = (pattern == known for known in (LLAMA3_PATTERN, O200K_PATTERN, GPT4_PATTERN))
-    retrain = "has no such split pattern; llama3 is known everywhere"
+    retrain = f"has no such split pattern; train with --pattern llama3, {_EXPORT}"
     marks = "but cuts some letters with combining marks otherwise" if o200k else ""
     told = "`mws export --format gguf`; its own converter does not know the vocabulary"
     return [
@@ -70,7 +71,7 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
         ClientFact("gigatoken", "right", "") if llama or o200k else ClientFact("gigatoken", "refuses", retrain),
         ClientFact("tokie", "right", "")
         if llama or o200k or gpt4
-        else ClientFact("tokie", "wrong", "in running text; llama3 is read rightly"),
+        else ClientFact("tokie", "wrong", f"in running text; train with --pattern llama3, {_EXPORT}"),
         ClientFact("onnxruntime-extensions", "right", "but a text ends at its first U+0000")
         if llama or o200k
         else ClientFact("onnxruntime-extensions", "refuses", retrain),

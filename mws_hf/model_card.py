@@ -44,7 +44,7 @@ tokenizer = AutoTokenizer.from_pretrained("{name}")
 | trained on | {source} |
 | distinct pre-tokens | {types:,} |
 | vocabulary | {vocabulary:,} |
-| of these: alphabet | {alphabet:,} |
+| {letters} | {alphabet:,} |
 | morph merges | {morphs:,} |
 | compositions of frequent neighbours | {compositions:,} |
 {label_row}| command | `{command}` |
@@ -91,6 +91,7 @@ def model_card(
         source=source,
         types=report.n_types,
         vocabulary=vocab_size,
+        letters="characters built from bytes" if byte_level else "of these: alphabet",
         alphabet=len(report.alphabet),
         morphs=report.n_morphs,
         compositions=report.n_compositions,

@@ -39,9 +39,10 @@ class MwSTrainer:
             `learn.classic.coefficient.ClassicSettings` in full.
         vocab_size: entries of the whole vocabulary: special tokens, 256 byte tokens, alphabet (with `alphabet="bytes"`
             what builds its characters) and merges; 32,000 when neither this nor `n_merges` is given.
-        alphabet: ``"characters"``, with byte tokens for those unseen, or ``"bytes"`` (byte-level, GPT-2's table): the
-            same merges behind such as build each character, for clients that know byte-level BPE alone; None:
-            `byte_alphabet.DEFAULT_ALPHABET`, for the classic criterion characters.
+        alphabet: ``"bytes"`` (byte-level, GPT-2's table: known to most programs; token strings look like ``ĠÑĩ``, and
+            decoding an id tells its text) or ``"characters"``, with byte tokens for those unseen: the same merges
+            without those that build each character. None: bytes, for the classic criterion characters; see
+            `byte_alphabet.DEFAULT_ALPHABET`.
         n_merges: number of merges instead of a vocabulary size. With ``criterion="classic"`` the published size test
             applies: special tokens are counted before they are appended, so `n_merges` + the number of special tokens
             merges are learnt.
@@ -218,14 +219,16 @@ class MwSTrainer:
             MwSError: there is no word, or the counts were made with another pattern than the one asked for.
 
         >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
-        >>> trainer.train_from_counts({"читать": 5, "читала": 2}).tokenize(" читать")[0][:2]
+        >>> tokenizer = trainer.train_from_counts({"читать": 5, "читала": 2})
+        >>> tokenizer.decode(tokenizer(" читать")["input_ids"][0])[:2]
         ' ч'
         """
         from mws_hf.corpus.group_counting import as_grouped_counts
 
         groups = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
-        tokenizer = self.tokenizer(self.learn(groups))
-        tokenizer.training_settings = self.record | self.facts(tokenizer.backend_tokenizer, groups)
+        learned = self.learn(groups)
+        tokenizer = self.tokenizer(learned)
+        tokenizer.training_settings = self.record_of(learned) | self.facts(tokenizer.backend_tokenizer, groups)
         return tokenizer
 
     def learn(

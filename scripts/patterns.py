@@ -27,9 +27,8 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import count_mapping
 from mws_hf.encode.bulk import read_source
 from mws_hf.encode.encoder import BlockEncoder
-from mws_hf.evaluate import read_gold, score_text, segment_words
+from mws_hf.evaluate import Gold, read_gold, score_text, segment_words
 from mws_hf.evaluate.boundaries import summarize, word_table
-from mws_hf.evaluate.gold import Gold
 from mws_hf.evaluate.report import markdown_table
 from mws_hf.learn.contextual import find_evidence
 from mws_hf.pattern import NAMED_PATTERNS

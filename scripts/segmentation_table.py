@@ -21,7 +21,7 @@ def mws_cuts(counts: WordCounts, granularity: float | None = None) -> list[str]:
     """Each word as the demo's tokenizer cuts it: morphs only, as word lists want."""
     trainer = MwSTrainer(vocab_size=SIZE, composition=0, granularity=granularity, show_progress=False)
     tokenizer = trainer.train_from_counts(counts)
-    return ["·".join(token.strip() for token in tokenizer.tokenize(" " + word)) for word in WORDS]
+    return ["·".join(tokenizer.decode(i).strip() for i in tokenizer(" " + word)["input_ids"]) for word in WORDS]
 
 
 def bpe_cuts(counts: WordCounts) -> list[str]:

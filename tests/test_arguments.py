@@ -92,7 +92,7 @@ def test_a_trainer_cannot_be_changed():
 
 
 def test_a_special_token_that_is_a_character_is_refused_before_learning():
-    trainer = MwSTrainer(vocab_size=400, special_tokens=["ч"], show_progress=False)
+    trainer = MwSTrainer(vocab_size=400, alphabet="characters", special_tokens=["ч"], show_progress=False)
     with pytest.raises(MwSError, match="'ч'"):
         trainer.learn(count_documents([TEXT]))
 

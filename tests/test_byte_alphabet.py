@@ -144,7 +144,7 @@ def test_limits_of_alphabet_and_length_mean_the_same_in_bytes():
 
 
 def test_settings_say_which_alphabet_and_old_records_mean_characters():
-    assert MwSTrainer().alphabet == MwSTrainer(criterion="classic").alphabet == "characters"
+    assert (MwSTrainer().alphabet, MwSTrainer(criterion="classic").alphabet) == ("bytes", "characters")
     record = MwSTrainer(alphabet="bytes").record
     assert from_record(record)[1].alphabet == "bytes"
     del record["alphabet"]

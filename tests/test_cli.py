@@ -17,6 +17,7 @@ from transformers import AutoTokenizer
 
 import mws_hf
 from mws_hf import MwSTrainer
+from mws_hf.byte_alphabet import readable
 from mws_hf.corpus.counting import count_files
 from mws_hf.pattern import GPT4_PATTERN, NAMED_PATTERNS
 
@@ -155,6 +156,7 @@ def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp
     assert (settings["alphabet"], settings["pattern"]) == ("bytes", NAMED_PATTERNS["llama3"])
     assert f'"Regex": {json.dumps(NAMED_PATTERNS["llama3"])}' in (out / "tokenizer.json").read_text(encoding="utf-8")
     assert "A byte-level BPE tokenizer" in (card := (out / "README.md").read_text(encoding="utf-8"))
+    assert re.search(r"^\| characters built from bytes \| \d+ \|$", card, re.MULTILINE)
     examples = re.findall(r"^\| (\w+) \| ([^|]*) \|$", card.split("| word | tokens |")[1], re.MULTILINE)
     assert examples and all(tokens.replace("·", "").strip() == word for word, tokens in examples)
     segmented = mws("segment", out, "перечитали漢").stdout
@@ -192,7 +194,7 @@ def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normaliza
     words = ["перечйтали-написал", "don't", "漢字написал", "й", "пере-чйтали!", "2024год"]
     for line in mws("explain", *words, "--model", tmp_path / "m", "--json", "--quiet").stdout.splitlines():
         result = json.loads(line)
-        assert result["tokens"] == tokenizer.tokenize(" " + result["word"])
+        assert result["tokens"] == [readable(token) for token in tokenizer.tokenize(" " + result["word"])]
         expected = unicodedata.normalize("NFD", result["word"]) if normalization else result["word"]
         assert "".join(result["pretokens"]) == " " + expected
 
@@ -240,7 +242,9 @@ def test_explain_gives_every_term_of_classic_merges(corpus: Path):
     assert pair[0]["total"] == rows[0]["total"]
 
 
-def test_import_and_export_keep_every_id(trained: Path, tmp_path: Path):
+def test_import_and_export_keep_every_id(corpus: Path, tmp_path: Path):
+    options = ("--characters", "--vocab-size", 500, "--composition", 0)
+    assert mws("train", corpus, *options, "--output", (trained := tmp_path / "characters")).returncode == 0
     assert mws("export", trained, "--output", tmp_path / "notebook").returncode == 0
     assert mws("import", tmp_path / "notebook", "--output", tmp_path / "back").returncode == 0
     before, after = (AutoTokenizer.from_pretrained(d).get_vocab() for d in (trained, tmp_path / "back"))

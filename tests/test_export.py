@@ -84,10 +84,17 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
     assert differing and f"ids differ on {len(differing)} of {len(sample_texts())} texts" in result.stderr
 
 
-def test_byte_level_export_with_another_pattern_goes_on_to_llama_cpp(tmp_path):
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+def test_byte_level_export_with_another_pattern_goes_on_to_llama_cpp(alphabet, tmp_path):
     pytest.importorskip("gguf")
-    small_fast().save_pretrained(tmp_path / "old")
+    old = small_fast(alphabet=alphabet)
+    old.add_tokens(["<new>"])
+    old.save_pretrained(tmp_path / "old")
     assert mws(tmp_path / "old", "--format", "byte-level", "--pattern", "llama3", "-o", tmp_path / "new").exit_code == 0
+    new = AutoTokenizer.from_pretrained(tmp_path / "new")
+    assert new.encode("<new>он чит") == old.encode("<new>он чит")
+    llama3, words = (small_fast(pattern, alphabet="bytes").tokenize("п'ять") for pattern in ("llama3", "words"))
+    assert new.tokenize("п'ять") == llama3 != words
     assert mws(tmp_path / "new", "--format", "gguf", "-o", tmp_path / "x.gguf").exit_code == 0
 
 
@@ -128,10 +135,12 @@ def test_tiktoken_refuses_ids_that_are_no_ranks(tmp_path):
 
 def test_misuse_is_told_in_one_line(in_bytes, tmp_path):
     in_bytes.save_pretrained(tmp_path / "bytes")
+    small_fast(alphabet="bytes", add_prefix_space=True).save_pretrained(tmp_path / "spaced")
     for arguments, reason in [
         ((tmp_path / "absent", "-o", tmp_path / "x"), "no such tokenizer directory"),
         ((tmp_path / "bytes", "--format", "gguf", "--pattern", "llama3", "-o", tmp_path / "x"), "--pattern goes with"),
         ((tmp_path / "bytes", "--format", "byte-level", "-o", tmp_path / "x"), "byte-level already"),
+        ((tmp_path / "spaced", "--format", "byte-level", "--pattern", "gpt4", "-o", tmp_path / "x"), "Metaspace"),
         ((tmp_path / "bytes", "--format", "gguf", "-o", tmp_path / "bytes" / "tokenizer.json"), "written over"),
     ]:
         result = mws(*arguments)

@@ -23,7 +23,7 @@ def export(
     ],
     form: Annotated[
         Format,
-        typer.Option("--format", help="gguf: llama.cpp; byte-level: the same ids where no rare character occurs."),
+        typer.Option("--format", help="gguf: llama.cpp; byte-level: from characters, or with another --pattern."),
     ] = "notebook",
     sample: Annotated[
         Path | None,

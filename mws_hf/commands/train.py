@@ -44,8 +44,8 @@ def train(
         bool | None,
         typer.Option(
             "--byte-level/--characters",
-            help="Start from bytes (GPT-2's alphabet, for clients that read byte-level BPE alone) or from characters "
-            f"[default: {DEFAULT_ALPHABET}].",
+            help="Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that "
+            f"can be read) [default: {DEFAULT_ALPHABET}; characters with --criterion classic].",
         ),
     ] = None,
     criterion: Annotated[str, typer.Option(help="contextual or classic.")] = "contextual",

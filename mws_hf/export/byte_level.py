@@ -1,4 +1,4 @@
-"""A byte-level tokenizer from one of characters: every id is kept, rare characters may be cut otherwise."""
+"""A byte-level tokenizer from one of characters, or one that splits otherwise from a byte-level one: ids are kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mws_hf.special import BYTE_TOKENS
 
 
 def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:
-    """Tell the merges of a tokenizer of characters in the byte alphabet.
+    """Tell the merges of a tokenizer of characters in the byte alphabet; of a byte-level one change the pattern alone.
 
     A model trained with the old ids goes on with the new tokenizer: tokens keep their ids, the byte tokens become the
     bytes (an ASCII character and its byte token were two, and the latter is left unused), and beginnings of characters
@@ -23,11 +23,12 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     where the pattern is changed.
 
     Args:
-        backend: the tokenizer of characters.
+        backend: the tokenizer of characters, or with `pattern` a byte-level one.
         pattern: another split pattern or its name; None keeps the one there.
 
     Raises:
-        MwSError: it is byte-level already, or an added token would not survive.
+        MwSError: it is byte-level already and no pattern is given, it puts a space before the text or splits by more
+            than a pattern, or an added token would not survive.
 
     >>> from mws_hf.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
@@ -37,9 +38,20 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     True
     """
     vocab, merges = tables_of(backend)
-    if alphabet_of(vocab) == "bytes":
-        raise MwSError("it is byte-level already; export it as gguf or tiktoken, or use it as it is")
-    pattern = pattern_of(backend) if pattern is None else literal_pattern(pattern)
+    in_characters = alphabet_of(vocab) == "characters"
+    if pattern is None and not in_characters:
+        raise MwSError("it is byte-level already; export it as gguf or tiktoken, give it another --pattern, or use it")
+    there = pattern_of(backend)
+    wanted = there if pattern is None else literal_pattern(pattern)
+    new = _in_bytes(backend, vocab, merges) if in_characters else Tokenizer.from_str(backend.to_str())
+    splitter = pre_tokenizers.Split(Regex(wanted), behavior="isolated")
+    spelled = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
+    new.pre_tokenizer = pre_tokenizers.Sequence([splitter, spelled])
+    return new
+
+
+def _in_bytes(backend: Tokenizer, vocab: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
+    """The same without a pre-tokenizer."""
     added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
     check_added_tokens(list(added))
     characters = [token for token in vocab if len(token) == 1 and token not in added]
@@ -49,9 +61,6 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     spec = json.loads(backend.to_str())
     new = Tokenizer(models.BPE(vocab=recoded, merges=in_bytes, fuse_unk=False, byte_fallback=False))
     new.normalizer = backend.normalizer
-    splitter = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
-    spelled = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
-    new.pre_tokenizer = pre_tokenizers.Sequence([splitter, spelled])
     new.decoder = decoders.ByteLevel()
     told = json.loads(new.to_str())
     told |= {key: spec[key] for key in ("added_tokens", "post_processor")}

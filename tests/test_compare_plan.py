@@ -25,7 +25,7 @@ def test_systems():
 def test_defaults_cover_every_criterion_of_both_sides():
     names = {spec.name for spec in parse_systems(DEFAULT_SYSTEMS)}
     assert set(MWS_SYSTEMS) <= names
-    assert set(BASELINES) - names == {"bpe-low-line", "morfessor-frequent"}  # variants of others
+    assert set(BASELINES) - names == {"bpe-low-line", "morfessor-frequent", "morph-bpe"}  # variants of others
 
 
 def test_missing_libraries_leave_the_defaults_with_a_warning(monkeypatch, caplog):

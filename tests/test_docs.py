@@ -1,4 +1,7 @@
-"""What the documentation shows is what happens: the code of every page runs, the site builds in strict mode."""
+"""What the documentation shows is what happens: the code of every page runs, the site builds in strict mode.
+
+Blocks marked `python` and `bash` are run; `py` (it needs a cluster) and `text` are not.
+"""
 
 from __future__ import annotations
 

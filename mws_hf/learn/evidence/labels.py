@@ -307,7 +307,7 @@ def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles
 def _choose(tried: list[Doubles]) -> int:
     """The first, strongest ridge whose likelihood is within a standard error of the best one's (Breiman et al. 1984).
 
-    >>> _choose([np.array([-9.0, -1.0, -3.0]), np.array([-1.0, -1.1, -1.0]), np.array([-1.0, -1.0, -1.0])])
+    >>> _choose([np.array([-9.0, -1.0, -3.0]), np.array([-1.3, -0.75, -1.0]), np.array([-1.0, -1.0, -1.0])])
     1
     """
     totals = [math.fsum(each) for each in tried]

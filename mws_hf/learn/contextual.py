@@ -120,7 +120,7 @@ class Evidence:
         """`word` of many pre-tokens, one after another.
 
         Without evidence it is 0.5 at every junction inside a word but those before combining marks, 1 at capitals if
-        there is a group of code; 0 in what is no word. If `weighted`, all times the weight of the type, 1 if it has none.
+        there is a group of code; 0 in what is no word. If `weighted`, all times the type's weight, 1 if it has none.
         """
         places = find_words(pretokens)
         words = np.nonzero(places.is_word)[0]

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     for kind, most in KINDS.items():
         found, held_out[kind] = sources(arguments.roots, kind, most)
         trained["code"] += found
-    for name, texts in (trained | held_out).items():
+    for name, texts in [*trained.items(), *held_out.items()]:
         print(name, f"{sum(len(text.encode()) for text in texts) / MB:.1f} MB in {len(texts)} texts", flush=True)
     counts = {name: count_documents(texts) for name, texts in trained.items()}
     rows = []

@@ -14,7 +14,9 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf import MwSError, MwSTrainer
 from mws_hf.corpus.counting import count_documents
 from mws_hf.kernels.scanner import scan
+from mws_hf.learn.burial import priced_boundaries
 from mws_hf.learn.mixtures import find_group_evidence
+from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
 from tests.test_cli import mws
 from tests.test_groups import ENGLISH
@@ -111,6 +113,26 @@ class TestIdentifiers:
         name = "getAVeryLongAndQuiteUnheardOfIdentifier"
         assert found.word(name) is None
         assert {i + 1 for i, p in enumerate(found.boundaries([name])) if p == 1} == ends(parts(name)) - {len(name)}
+
+    def test_compositions_pay_in_code_for_sure_edges_alone_and_in_a_language_for_all(self, groups):
+        found = find_group_evidence(groups)
+        weight = dict(zip(found.types, found.weights, strict=True))
+
+        def price(word: str) -> list[float]:
+            return priced_boundaries(found, CodePoints.of([word])).tolist()
+
+        w = weight["getusername"]
+        assert price(" getUserName") == pytest.approx([0, 0, 0, w, 0, 0, 0, w, 0, 0, 0, 0])
+        assert price("_getUserName") == pytest.approx([w, 0, 0, w, 0, 0, 0, w, 0, 0, 0, 0])
+        assert price(".getUserName") == pytest.approx([0, 0, 0, w, 0, 0, 0, w, 0, 0, 0, 0])
+        for word in (" walking", ".walking", "_reWalked", " McWalker"):
+            kept = [weight[word.lower().strip(" ._")] * p for p in found.word(word)]
+            assert price(word) == pytest.approx(kept), word
+
+    def test_frequent_calls_become_one_token(self, groups):
+        code = count_documents([CODE + "\nx.append(self.items)\n" * 500])
+        tokenizer = quiet(vocab_size=1500).train_from_counts({"code": code, "eng": groups["eng"]})
+        assert len(tokenizer.tokenize(".append")) == 1
 
     def test_code_alone(self, groups):
         tokenizer = quiet(composition=0).train_from_counts({"code": groups["code"]})

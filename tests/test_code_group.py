@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import pairwise
 
@@ -129,11 +130,6 @@ class TestIdentifiers:
             kept = [weight[word.lower().strip(" ._")] * p for p in found.word(word)]
             assert price(word) == pytest.approx(kept), word
 
-    def test_frequent_calls_become_one_token(self, groups):
-        code = count_documents([CODE + "\nx.append(self.items)\n" * 500])
-        tokenizer = quiet(vocab_size=1500).train_from_counts({"code": code, "eng": groups["eng"]})
-        assert len(tokenizer.tokenize(".append")) == 1
-
     def test_code_alone(self, groups):
         tokenizer = quiet(composition=0).train_from_counts({"code": groups["code"]})
         assert all(ends(parts(name)) <= ends(tokenizer.tokenize(name)) for name in NAMES)
@@ -237,3 +233,20 @@ class TestChoice:
         flags = [part for name, value in arguments.items() for part in (f"--{name}", value)]
         done = mws("train", __file__, *flags, "-o", "out")
         assert done.returncode == 2 and "digits" in done.stderr
+
+    @pytest.mark.parametrize("way", DIGIT_PARTS)
+    def test_check_tells_it_and_tiktoken_reads_it(self, way, tmp_path):
+        """Export compares with tiktoken's own cuts before it writes; llama.cpp knows numbers in threes alone."""
+        tokenizer = quiet(pattern="llama3", digits=way, alphabet="bytes").train(["in 1234567 and 12 of 1234 words"])
+        tokenizer.save_pretrained(tmp_path / "made")
+        told = json.loads(mws("check", tmp_path / "made", "--json").stdout)
+        assert told["pattern"] == ("llama3" if way == "threes" else f"llama3, digits {way}")
+        verdicts = {fact["client"].split()[0]: fact["verdict"] for fact in told["clients"]}
+        assert verdicts["tiktoken"] == "export"
+        assert verdicts["llama.cpp"] == ("export" if way == "threes" else "refuses")
+        pytest.importorskip("tiktoken")
+        done = mws("export", tmp_path / "made", "--format", "tiktoken", "-o", tmp_path / "tiktoken")
+        assert done.returncode == 0, done.stderr
+        if way != "threes":
+            refused = mws("export", tmp_path / "made", "--format", "gguf", "-o", tmp_path / "made.gguf")
+            assert refused.returncode == 2 and "Traceback" not in refused.stderr

@@ -97,9 +97,9 @@ def _facts(backend: Tokenizer, settings: dict[str, Any]) -> dict[str, Any]:
     shape = _shape(backend)
     if shape is not None:
         kind, pattern = shape
-        names = {with_digits(name, way): (name, way) for name in NAMED_PATTERNS for way in DIGIT_PARTS}
-        name, way = names.get(pattern, (pattern, "threes"))
-        facts |= {"alphabet": kind, "pattern": name if way == "threes" else f"{name}, digits {way}"}
+        names = {with_digits(each, way): (each, way) for each in NAMED_PATTERNS for way in DIGIT_PARTS}
+        known, way = names.get(pattern, (pattern, "threes"))
+        facts |= {"alphabet": kind, "pattern": known if way == "threes" else f"{known}, digits {way}"}
     facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
     facts["add_prefix_space"] = has_leading_space(backend.pre_tokenizer)
     facts["transformers"] = (

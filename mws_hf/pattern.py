@@ -7,6 +7,7 @@ Merges never cross the edge of a pre-token.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal, get_args
 
 import regex
 
@@ -50,6 +51,22 @@ ending such as ``'s`` stays with its word.
 NAMED_PATTERNS = {"words": WORD_PATTERN, "gpt4": GPT4_PATTERN, "llama3": LLAMA3_PATTERN, "o200k": O200K_PATTERN}
 """The names that stand for patterns wherever one is asked for; what is saved always holds the pattern itself."""
 
+Digits = Literal["threes", "single", "right"]
+
+DIGIT_PARTS: dict[Digits, str] = {
+    "right": r"|\p{N}{1,2}(?=(?:\p{N}{3}){1,33}(?!\p{N}))|\p{N}{1,3}|",
+    "threes": r"|\p{N}{1,3}|",
+    "single": r"|\p{N}|",
+}
+"""How a pattern cuts numbers; every named one has exactly one of these parts.
+
+``threes``: from the left, ``123|456|7``, as GPT-4 and Llama 3 do. ``single``: each digit for itself; with `llama3` this
+is Qwen 2's pattern. ``right``: threes as thousands are written, ``1|234|567``, so that a
+token's place in the number does not depend on the number's length. It looks ahead 101 digits at most, or long runs
+would take quadratic time; what is longer begins with threes from the left. None of them needs more than what Oniguruma,
+`regex` and JavaScript share.
+"""
+
 DEFAULT_PATTERN = WORD_PATTERN
 """The split pattern where none is asked for; the classic criterion keeps GPT-4's."""
 
@@ -61,6 +78,41 @@ def literal_pattern(pattern: str) -> str:
     (True, '[a-z]+|.')
     """
     return NAMED_PATTERNS.get(pattern, pattern)
+
+
+def digits_of(pattern: str) -> Digits | None:
+    """How a pattern, or one named, cuts numbers; None where it has none of the `DIGIT_PARTS`.
+
+    >>> digits_of("gpt4"), digits_of("[a-z]+|.")
+    ('threes', None)
+    """
+    literal = literal_pattern(pattern)
+    return next((digits for digits, part in DIGIT_PARTS.items() if literal.count(part) == 1), None)
+
+
+def with_digits(pattern: str, digits: Digits | None) -> str:
+    """The pattern, or the one that a name stands for, with numbers cut another way; None: as it is.
+
+    Raises:
+        MwSError: `digits` is unknown, or the pattern does not say how numbers are cut as the named ones do.
+
+    >>> [split("+1234567", with_digits("words", digits)) for digits in ("threes", "right")]
+    [['+', '123', '456', '7'], ['+', '1', '234', '567']]
+    >>> with_digits(with_digits("gpt4", "right"), "threes") == GPT4_PATTERN
+    True
+    """
+    literal = literal_pattern(pattern)
+    if digits is None:
+        return literal
+    if digits not in get_args(Digits):
+        raise MwSError(f"digits={digits!r} is unknown; choose {', '.join(map(repr, get_args(Digits)))}")
+    now = digits_of(literal)
+    if now is None:
+        raise MwSError(
+            f"digits={digits!r}: split pattern {pattern!r} has no part for numbers that could be replaced; use one of "
+            f"{', '.join(NAMED_PATTERNS)}, or write the pattern as you want it"
+        )
+    return literal.replace(DIGIT_PARTS[now], DIGIT_PARTS[digits])
 
 
 @lru_cache(maxsize=16)

@@ -15,7 +15,7 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings, to_record
 from mws_hf.learn.vocabulary import LearnedVocabulary, learn
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled, literal_pattern
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, special_roles
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
-_NOT_FOR_LEARNING = ("show_progress", "pattern", "normalization")
+_NOT_FOR_LEARNING = ("show_progress", "pattern", "normalization", "digits")
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -59,6 +59,8 @@ class MwSTrainer:
             Compositions always use the counts.
         pattern: split pattern, or the name of one (``"words"``, ``"gpt4"``, ``"llama3"``, ``"o200k"``); by default
             GPT-4's for the classic criterion, `pattern.DEFAULT_PATTERN` for the contextual.
+        digits: how the pattern cuts numbers: ``"threes"`` from the left (``123|456|7``, what the named ones do),
+            ``"single"`` (each digit), or ``"right"`` (``1|234|567``); None: as `pattern` has it.
         normalization: None, "nfc", "nfd", "nfkc" or "nfkd", in any case; becomes part of the tokenizer.
         composition: share of the merges reserved for frequent neighbours (whole stems, whole words) after the morphs;
             they also fill what the morphs leave. 0: morphs only. "fill": morphs while the criterion finds any, then
@@ -73,7 +75,8 @@ class MwSTrainer:
         burial_cost: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
         max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
         weights: of groups against each other where words are given by group, such as ``{"ru": 2}``; 1 for a group that
-            is not named, so that every language weighs the same, however much text and however many forms it has.
+            is not named, so that every language weighs the same, however much text and however many forms it has. The
+            words of a group named ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.
         granularity: contextual; share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine); None: 0.095,
             or as the labels ask.
         labels: contextual; words cut by hand, 20 are worth their while: a file of ``word<TAB>m1 m2, alternative`` or in
@@ -102,6 +105,7 @@ class MwSTrainer:
     show_progress: bool = True
     types: bool = True
     pattern: str | None = None
+    digits: Digits | None = None
     normalization: str | None = None
     composition: float | Literal["fill"] | None = None
     len_norm_factor: float | None = None
@@ -128,7 +132,7 @@ class MwSTrainer:
             "special_tokens": vocabulary.special_tokens,
             "initial_alphabet": vocabulary.initial_alphabet,
             "normalization": check_normalization(self.normalization),
-            "pattern": pattern if self.pattern is None else literal_pattern(self.pattern),
+            "pattern": with_digits(pattern if self.pattern is None else self.pattern, self.digits),
             "alphabet": alphabet_kind(settings, vocabulary),
         }
         if self.labels is not None and not isinstance(settings, ClassicSettings):

@@ -93,9 +93,7 @@ def measure(lines: list[str], held_out: list[str], directories: dict[str, Path])
         for name, difference in bits_differences(ordered).items():
             if difference is not None:
                 of = 100 / bits[rival].value
-                found[name][f"against_{rival}"] = [
-                    of * x for x in (difference.value, difference.low, difference.high)
-                ]
+                found[name][f"against_{rival}"] = [of * x for x in (difference.value, difference.low, difference.high)]
     return found
 
 

@@ -15,7 +15,7 @@ from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.process import return_freed_memory
 from mws_hf.commands.sources import Reading, Sources, group_of
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
 
 if TYPE_CHECKING:
     from mws_hf.corpus.merging import Merged
@@ -31,6 +31,7 @@ def count(
         bool, typer.Option("--classic", help="Split by GPT-4's pattern, as --criterion classic does.")
     ] = False,
     pattern: options.Pattern = None,
+    digits: options.Digits = None,
     normalization: options.Normalization = None,
     field: options.Field = None,
     column: options.Column = None,
@@ -71,6 +72,8 @@ def count(
         group_column=group_column,
     )  # fmt: skip
     chosen = GPT4_PATTERN if classic else pattern
+    if digits:
+        chosen = with_digits(chosen or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there
     merged = _merged(sources, output, chosen, normalization, cap, min_count)
     sizes = {name: {"types": types, "tokens": tokens} for name, (types, tokens) in merged.groups.items()}
     if as_json:

@@ -70,6 +70,14 @@ Pattern = Annotated[
         "[default: that of the criterion or saved counts].",
     ),
 ]
+Digits = Annotated[
+    str | None,
+    typer.Option(
+        metavar="threes|single|right",
+        help="How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
+        "(1|234|567) [default: as the pattern has it, the named ones in threes].",
+    ),
+]
 Normalization = Annotated[
     str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy) [default: none, or that of saved counts].")
 ]

@@ -97,6 +97,7 @@ def train(
     ] = None,
     normalization: options.Normalization = None,
     pattern: options.Pattern = None,
+    digits: options.Digits = None,
     field: options.Field = None,
     column: options.Column = None,
     group_column: options.GroupColumn = None,
@@ -124,7 +125,11 @@ def train(
 
         mws train ru='ru/*.gz' en='en/*.gz' --weight ru=2 --vocab-size 64000 --output out/mixture
 
+        mws train en='en/*.gz' code='src/*.py' --digits right --output out/coder
+
         zcat dump.gz | mws train - --criterion classic --output out/classic
+
+    The words of a group named code are cut at their capitals for sure: get·User·Name, HTTP·Server.
 
     What --granularity does to five words (8,000 entries, --composition 0, all forms of the Russian dictionary):
 
@@ -160,6 +165,7 @@ def train(
         show_progress=not quiet,
         types=not running_text,
         pattern=pattern,
+        digits=digits,  # type: ignore[arg-type]  # checked by the trainer
         normalization=normalization,
         composition=parse_composition(composition),
         burial_cost=burial_cost,
@@ -175,7 +181,8 @@ def train(
         group_shares(sources.by_group, trainer.vocabulary.weights)  # before hours of counting
     with output_lock(output):
         _compile_first(criterion, workers)
-        result = _train_and_save(trainer, sources, pattern, normalization, output)
+        asked = trainer.split_pattern if digits else pattern
+        result = _train_and_save(trainer, sources, asked, normalization, output)
     if "labels" in result and not quiet:
         typer.echo(f"labels: {result['labels'].describe()}", err=True)
     if "labels" in result:

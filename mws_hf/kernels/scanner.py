@@ -25,15 +25,17 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import cache_directory, njit
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, WORD_PATTERN, literal_pattern
+from mws_hf.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, Digits, digits_of, with_digits
 
 GPT4_KIND, WORD_KIND, O200K_KIND = range(3)
-_KINDS = {
-    GPT4_PATTERN: GPT4_KIND,
-    LLAMA3_PATTERN: GPT4_KIND,  # it splits as GPT-4's
-    WORD_PATTERN: WORD_KIND,
-    O200K_PATTERN: O200K_KIND,
-}
+N_KINDS = 3
+"""A kind is one of these, for numbers in threes from the left, plus `N_KINDS` times another `_DIGITS`."""
+SINGLE, RIGHT = 1, 2
+_DIGITS: dict[Digits, int] = {"threes": 0, "single": SINGLE, "right": RIGHT}
+LOOK_AHEAD = 101
+"""Digits that `pattern.DIGIT_PARTS` looks at to align them to the right: 2 and 33 times 3."""
+_NAMED = {"words": WORD_KIND, "gpt4": GPT4_KIND, "llama3": GPT4_KIND, "o200k": O200K_KIND}  # llama3 splits as gpt4
+_KINDS = {NAMED_PATTERNS[name]: kind for name, kind in _NAMED.items()}
 # the order matters: SPACE..NEWLINE is \s, and MARK..QUOTE with NUMBER left out is [^\s\p{L}\p{N}]; where case counts,
 # LETTER is one that has none, \p{Lm} or \p{Lo}
 LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE, UPPER, LOWER = range(11)
@@ -44,15 +46,21 @@ _CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
 def scanner_kind(pattern: str) -> int | None:
     """The scanner's number for a split pattern, or None when only `regex` can do it.
 
-    >>> scanner_kind(GPT4_PATTERN), scanner_kind(WORD_PATTERN), scanner_kind("[a-z]+|.")
+    >>> scanner_kind("gpt4"), scanner_kind(DEFAULT_PATTERN), scanner_kind("[a-z]+|.")
     (0, 1, None)
+    >>> scanner_kind(with_digits("words", "right"))
+    7
     """
-    return _KINDS.get(literal_pattern(pattern))
+    digits = digits_of(pattern)
+    if digits is None:
+        return None
+    kind = _KINDS.get(with_digits(pattern, "threes"))
+    return None if kind is None else kind + N_KINDS * _DIGITS[digits]
 
 
 def classes_of(kind: int) -> npt.NDArray[np.uint8]:
     """The `character_classes` that the scanner wants for a kind of pattern."""
-    return character_classes(cased=kind == O200K_KIND)
+    return character_classes(cased=kind % N_KINDS == O200K_KIND)
 
 
 @lru_cache(maxsize=2)
@@ -245,6 +253,26 @@ def _cased_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray
 
 
 @njit
+def _number_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], digits: int) -> int:
+    r"""End of the number part of the pattern, one of `pattern.DIGIT_PARTS`, at byte `i`, which starts a number."""
+    most = 3
+    if digits == SINGLE:
+        most = 1
+    elif digits == RIGHT:
+        run, end = 0, i
+        while end < n and run <= LOOK_AHEAD and _class_at(data, end, classes) == NUMBER:
+            run += 1
+            end += _lead_length(data[end])
+        if 3 < run <= LOOK_AHEAD and run % 3:
+            most = run % 3
+    for _ in range(most):
+        if i >= n or _class_at(data, i, classes) != NUMBER:
+            break
+        i += _lead_length(data[i])
+    return i
+
+
+@njit
 def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
     """The end of the pre-token that starts at byte `i`; stable signature, for use inside other kernels.
 
@@ -259,20 +287,17 @@ def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDAr
         The byte after the pre-token, greater than `i`; calling again from there walks over the whole text.
     """
     code = _class_at(data, i, classes)
+    if code == NUMBER:
+        return _number_end(data, i, n, classes, kind // N_KINDS)
+    kind = kind % N_KINDS
     if code == LETTER and kind != O200K_KIND:
         return _word_end(data, i, n, classes, kind)
     after = i + _lead_length(data[i])
-    if kind == O200K_KIND and code != NUMBER and code != NEWLINE:
+    if kind == O200K_KIND and code != NEWLINE:
         first = i if code == LETTER or code == MARK or code > NEWLINE else after  # what is no letter may stand before
         end = _cased_end(data, first, n, classes)
         if end > first:
             return end
-    if code == NUMBER:
-        for _ in range(2):
-            if after >= n or _class_at(data, after, classes) != NUMBER:
-                break
-            after += _lead_length(data[after])
-        return after
     if code == APOSTROPHE and kind != O200K_KIND:
         end = _contraction_end(data, after, n)
         if end >= 0:

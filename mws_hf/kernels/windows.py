@@ -21,7 +21,7 @@ import numpy as np
 
 from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.scanner import O200K_KIND, next_pretoken
+from mws_hf.kernels.scanner import N_KINDS, O200K_KIND, next_pretoken
 
 _U: Any = np.uint64
 _ONE = _U(1)
@@ -94,7 +94,8 @@ def cut(
         `n` and the number of pre-tokens cut.
     """
     while n < wanted and start < end:
-        found = plain_boundaries(text, start, end) if kind != O200K_KIND and start + WINDOW <= len(text) else _U(0)
+        plain = kind % N_KINDS != O200K_KIND and start + WINDOW <= len(text)
+        found = plain_boundaries(text, start, end) if plain else _U(0)
         if found == _U(0):
             n += 1
             bounds[n] = next_pretoken(text, start, end, classes, kind)

@@ -21,6 +21,7 @@ from mws_hf.learn.engine.tables import NO_LIMIT
 from mws_hf.learn.evidence.forms import (
     CharacterTable,
     Forms,
+    WordPlaces,
     collect_forms,
     count_graphemes,
     find_words,
@@ -29,6 +30,7 @@ from mws_hf.learn.evidence.forms import (
     with_lower_case,
 )
 from mws_hf.learn.evidence.graphemes import MarkedLetters, find_marked_letters, grapheme_merges
+from mws_hf.learn.evidence.identifiers import Cases, cases_of, part_ends
 from mws_hf.learn.evidence.labels import LabelFit, add_labelled, label_targets, report
 from mws_hf.learn.evidence.mixture import find_boundaries
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -76,6 +78,8 @@ class Evidence:
         settings: the constants used, the labels among them.
         weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
         labels: what came of the labels; None where there were none.
+        in_code: float64, shape (n_types,), how much each type belongs to the group of `evidence.identifiers`, from 0 to
+            1; None: there is no such group. At a capital that begins a part, evidence p becomes p + in_code * (1 - p).
     """
 
     code_points: CodePoints
@@ -83,6 +87,7 @@ class Evidence:
     settings: EvidenceSettings = field(default_factory=EvidenceSettings)
     weights: Doubles | None = None
     labels: LabelFit | None = None
+    in_code: Doubles | None = None
 
     @cached_property
     def types(self) -> list[str]:
@@ -108,39 +113,46 @@ class Evidence:
         A leading space belongs to the word (0), any other leading character does not (1).
         """
         places = find_words([pretoken])
-        lead = int(places.begins[0])
-        found = self._index.get(fold(pretoken[lead:])) if places.is_word[0] else None
-        if found is None:
-            return None
-        before = [0.0 if places.spaced[0] else 1.0] * lead
-        return before + [float(p) for p in self.probabilities[self.starts[found] : self.starts[found + 1]]]
+        found = self._index.get(fold(pretoken[places.begins[0] :])) if places.is_word[0] else None
+        return None if found is None else self._fill(places, np.array([found], np.int32)).tolist()
 
     def boundaries(self, pretokens: Sequence[str] | CodePoints, *, weighted: bool = False) -> Doubles:
         """`word` of many pre-tokens, one after another.
 
-        Where nothing is known of a word it is 0.5 at every junction inside it but those before combining marks; 0 in
-        pre-tokens that are no words. If `weighted`, each is multiplied by the weight of its type, 1 where it has none.
+        Without evidence it is 0.5 at every junction inside a word but those before combining marks, 1 at capitals if
+        there is a group of code; 0 in what is no word. If `weighted`, all times the type's weight, 1 if it has none.
         """
         places = find_words(pretokens)
         words = np.nonzero(places.is_word)[0]
         core = np.full(len(places.text), NO_WORD, np.int32)
         core[words] = self.find(places.cores(words))
-        out = np.zeros(len(places.text.points))
-        text, mark = places.text, places.table.mark
-        _fill_boundaries(
-            text.points, text.starts, places.begins, places.spaced, core, mark, self.starts, self.probabilities, out
-        )
+        out = self._fill(places, core)
         if weighted and self.weights is not None:
-            out *= np.repeat(np.where(core >= 0, self.weights[np.maximum(core, 0)], 1.0), np.diff(text.starts))
+            out *= np.repeat(np.where(core >= 0, self.weights[np.maximum(core, 0)], 1.0), np.diff(places.text.starts))
         return out
+
+    def _fill(self, places: WordPlaces, core: Ints) -> Doubles:
+        """`boundaries`, given the index of each pre-token's core: NO_WORD, or -1 for a word without evidence."""
+        text, out = places.text, np.zeros(len(places.text.points))
+        _fill_boundaries(
+            text.points, text.starts, places.begins, places.spaced, core, places.table.mark, self.starts,
+            self.probabilities, *self.identifier_tables(text.points), out,
+        )  # fmt: skip
+        return out
+
+    def identifier_tables(self, points: Ints) -> tuple[Doubles, Cases]:
+        """`in_code` and the cases of the code points; both empty where there is no group of code."""
+        if self.in_code is None:
+            return np.zeros(0), np.zeros(0, np.uint8)
+        return self.in_code, cases_of(points)
 
 
 @njit(nogil=True)
 def _fill_boundaries(
     points: Ints, starts: Longs, begins: Longs, spaced: Mask, core: Ints, mark: Mask,
-    core_starts: Longs, probabilities: Doubles, out: Doubles,
+    core_starts: Longs, probabilities: Doubles, in_code: Doubles, cases: Cases, out: Doubles,
 ) -> None:  # fmt: skip
-    """`Evidence.boundaries`, given the core of each pre-token: NO_WORD, or -1 for a word without evidence."""
+    """See `Evidence._fill`."""
     for w in range(len(core)):
         if core[w] == NO_WORD:
             continue
@@ -153,6 +165,9 @@ def _fill_boundaries(
         else:
             for i in range(begin, end):
                 out[i] = probabilities[core_starts[core[w]] + i - begin]
+        for i in range(begin, end - 1 if len(cases) else begin):
+            if part_ends(points, i, end, cases):
+                out[i] += (in_code[core[w]] if core[w] >= 0 else 1.0) * (1.0 - out[i])
 
 
 def find_evidence(counts: WordCounts, settings: EvidenceSettings | None = None) -> Evidence:
@@ -285,7 +300,7 @@ def _junction_values(
     values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
     _fill_values(
         forms.points, forms.starts, core, weights, evidence.starts, evidence.probabilities,
-        crossing_penalty, number, values,
+        crossing_penalty, number, *evidence.identifier_tables(forms.points), values,
     )  # fmt: skip
     return values
 
@@ -293,7 +308,7 @@ def _junction_values(
 @njit(nogil=True)
 def _fill_values(
     points: Ints, starts: Longs, core: Ints, weights: Longs, core_starts: Longs, probabilities: Doubles, penalty: float,
-    number: Ints, values: Longs,
+    number: Ints, in_code: Doubles, cases: Cases, values: Longs,
 ) -> None:  # fmt: skip
     """Write the values of characters that have a number, each unbroken run of them behind a cell that is left out."""
     cell = -1
@@ -305,6 +320,8 @@ def _fill_values(
             cell += 2 if i == starts[w] or number[points[i - 1]] < 0 else 1
             within = i + shift >= core_starts[core[w]]
             j = probabilities[i + shift] if within else 0.0
+            if within and len(cases) and part_ends(points, i, starts[w + 1], cases):
+                j += in_code[core[w]] * (1.0 - j)
             worth = int(np.rint(UNIT * (1 - (1 + penalty) * j)))
             values[cell] = worth * weights[w]
 

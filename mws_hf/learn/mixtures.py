@@ -5,6 +5,9 @@ A language's words are judged among their like: every group, and within a group 
 proportion to its relative frequency there. Its evidence is the mean by these shares, and it weighs the sum of its
 shares, each times the group's weight over the number of types the group has (their shares added up). So with equal
 weights every language weighs the same, however many forms it has.
+
+The group named `code` holds identifiers: its words are cut at their capitals for sure (`evidence.identifiers`), by its
+share those that other groups have too.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.contextual import Evidence, find_evidence
 from mws_hf.learn.evidence.forms import collect_forms
+from mws_hf.learn.evidence.identifiers import CODE
 from mws_hf.learn.evidence.scripts import script_lists
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, distinct, find_among
@@ -69,12 +73,12 @@ def find_group_evidence(
     groups = GroupedCounts.of(counts)
     shares = group_shares(groups, weights or {})
     if len(groups) == 1:
-        return _list_evidence(next(iter(groups.values())), settings)
+        return _group_evidence(*next(iter(groups.items())), settings)
     if settings.labels:
         raise MwSError(f"labels belong to one language, and there are {len(groups)} groups; train without them")
     parts: list[GroupEvidence] = []
     for name, words in groups.items():
-        evidence = _list_evidence(words, settings)
+        evidence = _group_evidence(name, words, settings)
         parts.append(GroupEvidence(evidence, _frequency(evidence, words), shares[name]))
         give_back()
     return join_groups(parts, settings)
@@ -98,7 +102,7 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
     for part, own in zip(groups, ids, strict=True):
         together[own] += part.frequency  # a type is once in a group
     types = every.take(found.first)
-    probabilities, weights = np.zeros(len(types.points)), np.zeros(len(types))
+    probabilities, weights, in_code = np.zeros(len(types.points)), np.zeros(len(types)), np.zeros(len(types))
     for part, own in zip(groups, ids, strict=True):
         share = part.frequency / together[own]
         starts = part.evidence.starts
@@ -106,8 +110,11 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
         places = np.arange(len(part.evidence.probabilities)) + np.repeat(types.starts[own] - starts[:-1], sizes)
         probabilities[places] += part.evidence.probabilities * np.repeat(share, sizes)
         weights[own] += share * (part.weight / max(_sum(share), 1e-9))
+        if part.evidence.in_code is not None:
+            in_code[own] += share * part.evidence.in_code
     weights *= len(weights) / max(_sum(weights), 1e-9)
-    return Evidence(types, probabilities, settings, weights)
+    code = any(part.evidence.in_code is not None for part in groups)
+    return Evidence(types, probabilities, settings, weights, in_code=in_code if code else None)
 
 
 def _sum(values: Doubles) -> float:
@@ -122,6 +129,12 @@ def concatenated(parts: Sequence[CodePoints]) -> CodePoints:
     return CodePoints(
         np.concatenate([part.points for part in parts]), np.concatenate([*starts, np.array(ends[-1:], np.int64)])
     )
+
+
+def _group_evidence(name: str, counts: WordCounts, settings: EvidenceSettings) -> Evidence:
+    """Evidence of one group; that of code knows that it is."""
+    evidence = _list_evidence(counts, settings)
+    return replace(evidence, in_code=np.ones(len(evidence.code_points))) if name == CODE else evidence
 
 
 def _list_evidence(counts: WordCounts, settings: EvidenceSettings) -> Evidence:

@@ -252,6 +252,7 @@ def _compose(
     morphs: list[tuple[str, str]], n_merges: int, known: Segmentation | None, evidence: Evidence | None,
     show_progress: bool,
 ) -> list[tuple[str, str]]:  # fmt: skip
+    from mws_hf.learn.burial import priced_boundaries
     from mws_hf.learn.composition import learn_compositions
 
     return learn_compositions(
@@ -261,9 +262,7 @@ def _compose(
         morphs,
         n_merges,
         known=known,
-        boundaries=None
-        if evidence is None
-        else lambda: evidence.boundaries(CodePoints.of_counts(counts), weighted=True),
+        boundaries=None if evidence is None else lambda: priced_boundaries(evidence, CodePoints.of_counts(counts)),
         burial_cost=settings.burial_cost if isinstance(settings, ContextualSettings) else 0.0,
         min_frequency=vocabulary.min_frequency,
         max_token_length=vocabulary.max_token_length,

@@ -147,7 +147,10 @@ def test_damaged_morfessor_table_is_named(tmp_path):
 def test_morph_bpe_merges_inside_the_segments_of_morfessor():
     pytest.importorskip("morfessor")
     endings = ("ing", "ed", "s", "er")
-    words = {f" {stem}{end}": 5 for stem in ("walk", "talk", "jump", "play", "work", "kick") for end in endings}
+    stems = ("walk", "talk", "jump", "play", "work", "kick", "cook", "clean", "paint", "start")
+    words = {
+        f" {stem}{end}": 5 for stem in stems for end in ("", *endings)
+    }  # bare stems too, or none is worth an entry
     counts = WordCounts.from_mapping(words, pattern=WORD_PATTERN)
     model = train("morfessor-frequent", counts, 0)
     segments = {piece for word in words for piece in model.segment(word.strip())}

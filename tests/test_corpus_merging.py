@@ -153,4 +153,4 @@ def test_memory_grows_neither_with_files_nor_with_words(tmp_path):
         command = [sys.executable, "-c", PEAK, parts, files, tmp_path / "out.parquet"]
         peaks.append(int(subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout))
     assert WordCounts.load(tmp_path / "out.parquet").total == 60 * size
-    assert peaks[1] < peaks[0] + 50, peaks
+    assert peaks[1] < peaks[0] + 80, peaks  # what is read ahead of each run; the words would take hundreds

@@ -180,7 +180,6 @@ def train(
     if any(sources.by_group):
         group_shares(sources.by_group, trainer.vocabulary.weights)  # before hours of counting
     with output_lock(output):
-        _compile_first(criterion, workers)
         asked = trainer.split_pattern if digits else pattern
         result = _train_and_save(trainer, sources, asked, normalization, output)
     if "labels" in result and not quiet:
@@ -237,18 +236,6 @@ def _tokens(backend: Tokenizer, text: str) -> list[str]:
 
     tokens = backend.encode(text).tokens
     return [readable(token) for token in tokens] if is_byte_level(backend) else tokens
-
-
-def _compile_first(criterion: str, workers: int | None) -> None:
-    """On first use compile with two processes what would be compiled one kernel after another along the way."""
-    if criterion != "contextual":
-        return
-    from mws_hf.kernels.cache import say_compiling
-    from mws_hf.warmup import TRAINING, is_cold, warm_up
-
-    if is_cold():
-        say_compiling()
-        warm_up(TRAINING, workers=workers)
 
 
 def _told(result: dict[str, Any]) -> str:

@@ -96,7 +96,7 @@ class _KernelCache:
             found, code = pickle.loads(content)
             if found == key:
                 return self._rebuild(target_context, *code)
-        say_compiling()
+        _say_compiling()
         return None
 
     def _read(self, path: Path) -> bytes | None:
@@ -149,9 +149,9 @@ def _write(path: Path, content: bytes) -> None:
 
 
 @cache
-def say_compiling() -> None:
+def _say_compiling() -> None:
     """One line on a terminal, the first time something is really compiled; elsewhere only for those who log notices."""
-    message = "compiling kernels for this machine, once, 10 to 20 s"
+    message = "compiling kernels for this machine, once, about 20 s"
     if sys.stderr is not None and sys.stderr.isatty() and notices.isEnabledFor(logging.WARNING):
         from tqdm import tqdm  # leaves progress bars whole
 

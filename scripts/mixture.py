@@ -10,12 +10,12 @@ language is counted once, into `--cache`; gold is read to score alone. Each lang
 from __future__ import annotations
 
 import argparse
-import glob
-import gzip
 import json
 import time
 from pathlib import Path
 from typing import Any
+
+from quality import HELD_OUT_EVERY, lines_of
 
 from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.corpus.counting import count_documents
@@ -36,16 +36,6 @@ GOLD = {
 SYSTEMS = ("mws", "mws-composed", "bpe", "unigram")
 COMPOSITION = {"mws": 0, "mws-composed": 0.5, "own": 0, "own-composed": 0.5}
 OWN_SIZE = 32_000
-HELD_OUT_EVERY = 50
-
-
-def lines_of(data: Path, language: str) -> list[str]:
-    """All lines of a language's text files, in file order."""
-    lines: list[str] = []
-    for name in sorted(glob.glob(str(data / "text" / f"{language}.*.txt.gz"))):
-        with gzip.open(name, "rt", encoding="utf-8", newline="\n") as stream:
-            lines.extend(stream)
-    return lines
 
 
 def corpus_of(data: Path, cache: Path, most_held_out: int) -> tuple[GroupedCounts, dict[str, list[str]]]:

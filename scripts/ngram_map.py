@@ -17,7 +17,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from quality import HELD_OUT_EVERY, HELD_OUT_LINES
+from quality import HELD_OUT_EVERY, HELD_OUT_LINES, lines_of
 
 from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.compare.plots import save
@@ -41,15 +41,9 @@ RIVALS = {"bpe": "bpe", "bpe-byte": "bpe-byte", "unigram": "unigram"}
 COLOURS = {"mws-composed": "#d55e00", "mws": "#e6a000", "bpe-byte": "#117733", "unigram": "#0072b2"}
 
 
-def lines_of(data: Path, language: str) -> tuple[list[str], list[str]]:
+def parts_of(data: Path, language: str) -> tuple[list[str], list[str]]:
     """Training lines in an order that depends on their content alone, and the lines held out."""
-    import gzip
-
-    lines: list[str] = []
-    for file in sorted((data / "text").glob(f"{language}.*.txt.gz")):
-        if file.name not in NOT_FOR_MODELS:
-            with gzip.open(file, "rt", encoding="utf-8", newline="\n") as stream:
-                lines.extend(line for line in stream if line.strip())
+    lines = [line for line in lines_of(data, language, NOT_FOR_MODELS) if line.strip()]
     held_out = lines[::HELD_OUT_EVERY]
     step = max(1, len(held_out) // HELD_OUT_LINES)
     training = (line for i, line in enumerate(lines) if i % HELD_OUT_EVERY)
@@ -109,7 +103,7 @@ def run(language: str, arguments: argparse.Namespace, cells: list[dict[str, Any]
     ]
     if not wanted:
         return
-    lines, held_out = lines_of(arguments.data, language)
+    lines, held_out = parts_of(arguments.data, language)
     counts = count_documents(lines)
     for size, name in wanted:
         part = first(lines, SLICES[name])

@@ -52,10 +52,12 @@ HELD_OUT_EVERY = 50
 HELD_OUT_LINES = 4000
 
 
-def lines_of(data: Path, language: str) -> list[str]:
-    """All lines of a language's text files, in file order."""
+def lines_of(data: Path, language: str, without: tuple[str, ...] = ()) -> list[str]:
+    """All lines of a language's text files but those named, in file order."""
     lines: list[str] = []
     for name in sorted(glob.glob(str(data / "text" / f"{language}.*.txt.gz"))):
+        if Path(name).name in without:
+            continue
         with gzip.open(name, "rt", encoding="utf-8", newline="\n") as stream:
             lines.extend(stream)
     return lines

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from tokenizers import Tokenizer, processors
 
+from mws_hf.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.tokenizer_file import load_backend, open_tokenizer
@@ -79,7 +80,7 @@ class Opened:
             return found[1].upper()
         if not self.byte_level or not all(character in BYTE_OF for character in token):
             return token.replace("▁", " ")
-        data = bytes(BYTE_OF[character] for character in token)
+        data = bytes_of(token)
         try:
             return data.decode()
         except UnicodeDecodeError:
@@ -173,14 +174,3 @@ def in_hexadecimal(data: bytes) -> str:
     '20\u202fD0'
     """
     return data.hex(" ").upper().replace(" ", "\u202f")
-
-
-def _byte_table() -> Mapping[str, int]:
-    """GPT-2's characters for bytes: printable Latin-1 stands for itself, the rest from U+0100 on."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in plain]
-    return {chr(byte): byte for byte in plain} | {chr(0x100 + place): byte for place, byte in enumerate(others)}
-
-
-BYTE_OF = _byte_table()
-"""Character of a byte-level vocabulary -> byte."""

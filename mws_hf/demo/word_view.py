@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mws_hf.backend import NORMALIZERS
+from mws_hf.backend import NORMALIZERS, is_byte_level
 from mws_hf.demo.text_view import COLOURS, note
 from mws_hf.demo.tokens import Opened
 from mws_hf.demo.writing import direction, visible
@@ -161,7 +161,7 @@ def merges_html(opened: Opened, word: str) -> str:
     steps = [step for each in traced for step in each.steps]
     if not steps:
         return _card(opened.name, note("No merge fires: every character, or byte, is a token."))
-    told_in_text = opened.byte_level and traced[0].text.startswith(" ")
+    told_in_text = is_byte_level(opened.backend)  # by the tracer
     part = _shown if told_in_text else lambda token: _shown(opened.readable(token))
     items = "".join(
         f'<li value="{number}"><span class="mws-rank">merge {step.rank}</span> {part(step.left)} + {part(step.right)} '

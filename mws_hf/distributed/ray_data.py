@@ -34,7 +34,7 @@ from mws_hf.distributed.partitions import (
 from mws_hf.encode.bulk import SHARD_BYTES
 from mws_hf.encode.corpus import EncodedCorpus
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -48,7 +48,7 @@ def count(
     column: str,
     *,
     group_column: str | None = None,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     min_count: int = 1,
     partial_min_count: int = 1,

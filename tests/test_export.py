@@ -84,6 +84,21 @@ def test_tiktoken_loads_the_folder_with_the_same_ids(in_bytes, tmp_path, monkeyp
     assert encoding.n_vocab == len(in_bytes)
 
 
+def test_tiktoken_reads_a_folder_that_was_written_again(tmp_path, monkeypatch):
+    """tiktoken's own loader keeps a copy of each rank file by its path, and read the old one."""
+    pytest.importorskip("tiktoken")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(tmp_path / "out")
+    pattern = with_digits("llama3", "threes")
+    for merges in ([("a", "b")], [("b", "a"), ("c", "d")]):
+        backend = build_backend(*tokenizer_tables([], "", merges, "bytes"), pattern)
+        write_tiktoken(backend, tmp_path / "out", [], "x")
+        sys.modules.pop("load_tiktoken", None)
+        importlib.invalidate_caches()
+        encoding = importlib.import_module("load_tiktoken").encoding
+        assert encoding.encode("abacd") == backend.encode("abacd").ids
+
+
 def test_byte_level_keeps_every_id_and_every_text(tmp_path):
     old = small_fast(add_prefix_space=False)
     old.chat_template = "{{ messages }}"

@@ -1,6 +1,7 @@
 """Which programs read a tokenizer with the right ids, told from its alphabet and split pattern alone.
 
-Every line was established by `scripts/check_clients.py` (`scripts/results/clients.md`); nothing is run here.
+Every line was established by `scripts/check_clients.py` (`scripts/results/clients.md`; the ways to cut numbers:
+`scripts/results/clients-digits.md`); nothing is run here.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from mws_hf.byte_alphabet import Alphabet
-from mws_hf.pattern import GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN
+from mws_hf.pattern import NAMED_PATTERNS, Digits, digits_of, with_digits
 
-Verdict = Literal["right", "export", "refuses", "wrong"]
+Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
 
 
 class ClientFact(NamedTuple):
@@ -18,7 +19,8 @@ class ClientFact(NamedTuple):
 
     Attributes:
         client: its name.
-        verdict: reads the directory rightly, reads what `mws export` writes rightly, refuses it, or gives other ids.
+        verdict: reads the directory rightly, reads what `mws export` writes rightly, refuses it, gives other ids, or
+            was never measured with such a pattern.
         remark: what is special about it, or what to do; may be empty.
     """
 
@@ -29,7 +31,16 @@ class ClientFact(NamedTuple):
 
 _EXPORT = "or `mws export --format byte-level --pattern llama3`"
 _TWIN = f"train with --byte-level --pattern llama3, {_EXPORT}"
-_READ_WHOLE = "tokenizers, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, OpenVINO"
+_RETRAIN = f"has no such split pattern; train with --pattern llama3, {_EXPORT}"
+_READ_WHOLE = "tokenizers, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, xgrammar, OpenVINO"
+_LLAMA_CPP = "llama.cpp (Ollama, LM Studio)"
+
+_Shape = tuple[str, Digits]
+_TWO: tuple[_Shape, ...] = (("llama3", "threes"), ("llama3", "single"))
+_LLAMA_CPP_EXPORTS = {*_TWO, ("gpt4", "threes"), ("gpt4", "single")}
+_GIGATOKEN_READS = {*_TWO, ("o200k", "threes")}
+_TOKIE_READS = {*_LLAMA_CPP_EXPORTS, ("o200k", "threes")}
+_ONNX_READS = {*_TWO, ("o200k", "threes"), ("o200k", "single")}
 
 
 def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order: bool) -> list[ClientFact]:
@@ -41,7 +52,7 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
         keeps_bom: whether U+FEFF is in the vocabulary as a character; of no account in a byte-level one.
         in_rank_order: whether ids grow with the ranks of the merges.
 
-    >>> facts = client_facts("bytes", LLAMA3_PATTERN, keeps_bom=False, in_rank_order=True)
+    >>> facts = client_facts("bytes", NAMED_PATTERNS["llama3"], keeps_bom=False, in_rank_order=True)
     >>> sorted({fact.verdict for fact in facts})
     ['export', 'right']
     """
@@ -50,29 +61,50 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
     if kind == "characters":
         return [
             *facts,
-            ClientFact("llama.cpp (Ollama, LM Studio)", "wrong", f"its converter says nothing; {_TWIN}"),
+            ClientFact(_LLAMA_CPP, "wrong", f"its converter says nothing; {_TWIN}"),
             ClientFact("tiktoken", "wrong", "train with --byte-level"),
             ClientFact("gigatoken", "refuses", _TWIN),
             ClientFact("tokie", "wrong", _TWIN),
             ClientFact("onnxruntime-extensions", "wrong", _TWIN),
         ]
-    llama, o200k, gpt4 = (pattern == known for known in (LLAMA3_PATTERN, O200K_PATTERN, GPT4_PATTERN))
-    retrain = f"has no such split pattern; train with --pattern llama3, {_EXPORT}"
-    marks = "but cuts some letters with combining marks otherwise" if o200k else ""
-    told = "`mws export --format gguf`; its own converter does not know the vocabulary"
-    return [
-        *facts,
-        ClientFact("llama.cpp (Ollama, LM Studio)", "export", told)
-        if llama or gpt4
-        else ClientFact("llama.cpp (Ollama, LM Studio)", "refuses", marks or retrain),
+    facts.append(
         ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
         if in_rank_order
-        else ClientFact("tiktoken", "refuses", "takes ids for ranks, and here they are in another order"),
-        ClientFact("gigatoken", "right", "") if llama or o200k else ClientFact("gigatoken", "refuses", retrain),
+        else ClientFact("tiktoken", "refuses", "takes ids for ranks, and here they are in another order")
+    )
+    return [*facts, *_by_pattern(_named(pattern))]
+
+
+def _named(pattern: str) -> _Shape | None:
+    """The name of a pattern and how it cuts numbers; None where it is none of ours."""
+    digits = digits_of(pattern)
+    if digits is None:
+        return None
+    names = {literal: name for name, literal in NAMED_PATTERNS.items()}
+    name = names.get(with_digits(pattern, "threes"))
+    return None if name is None else (name, digits)
+
+
+def _by_pattern(shape: _Shape | None) -> list[ClientFact]:
+    """The clients that know some split patterns only, and what they make of a byte-level tokenizer with this one."""
+    told = "`mws export --format gguf`; its own converter does not know the vocabulary"
+    cased = f"knows no case outside ASCII while it splits; train with --pattern llama3, {_EXPORT}"
+    if shape is None:
+        return [
+            ClientFact(_LLAMA_CPP, "refuses", _RETRAIN),
+            *(ClientFact(client, "unknown", "") for client in ("gigatoken", "tokie", "onnxruntime-extensions")),
+        ]
+    return [
+        ClientFact(_LLAMA_CPP, "export", told)
+        if shape in _LLAMA_CPP_EXPORTS
+        else ClientFact(_LLAMA_CPP, "refuses", cased if shape[0] == "o200k" else _RETRAIN),
+        ClientFact("gigatoken", "right", "")
+        if shape in _GIGATOKEN_READS
+        else ClientFact("gigatoken", "refuses", _RETRAIN),
         ClientFact("tokie", "right", "")
-        if llama or o200k or gpt4
+        if shape in _TOKIE_READS
         else ClientFact("tokie", "wrong", f"in running text; train with --pattern llama3, {_EXPORT}"),
         ClientFact("onnxruntime-extensions", "right", "but a text ends at its first U+0000")
-        if llama or o200k
-        else ClientFact("onnxruntime-extensions", "refuses", retrain),
+        if shape in _ONNX_READS
+        else ClientFact("onnxruntime-extensions", "refuses", _RETRAIN),
     ]

@@ -4,7 +4,10 @@
 
 Lines of the texts, the built-in sample of `mws_hf.sample_texts` and random Unicode go through every client that can be
 had: Python ones by pip into virtual environments below --work (llama-cpp-python is compiled, which takes minutes),
-JavaScript ones by npm (Node.js 18 or later). llama.cpp and tiktoken get what `mws export` writes, where it is exact.
+JavaScript ones by npm (Node.js 18 or later). llama.cpp and tiktoken get what `mws export` writes, where it is exact;
+llama.cpp also what its own converter makes of the directory. vLLM and SGLang are installed without what only a GPU
+needs. TokEval is not on PyPI: install a checkout of github.com/cimeister/tokenizer-intrinsic-evals into a virtual
+environment WORK/tokeval, else it is left out.
 
 Writes scripts/results/clients.md and clients.json; exit code 1 when a client gives other ids without refusing.
 Special tokens are not added. What cannot be installed is named with the reason.
@@ -23,6 +26,8 @@ import venv
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from clients.llama_cpp_converter import NotInstalledError, converted
+from clients.tokeval import sanity_check, sanity_report
 from tokenizers import Tokenizer
 
 import mws_hf
@@ -37,13 +42,35 @@ CHECKS = Path(__file__).parent / "clients"
 
 
 class Client(NamedTuple):
-    """A Python client: its name, the environment it goes into, what pip installs, and how check.py calls it."""
+    """A Python client.
+
+    Attributes:
+        name: what the table calls it.
+        environment: the virtual environment it goes into, below --work.
+        requirements: what pip installs there.
+        call: the function of check.py that reads with it.
+        reads: what it is given: the directory, a format of `mws export`, or "convert_hf_to_gguf".
+        bare: what pip installs there first, without dependencies.
+    """
 
     name: str
     environment: str
     requirements: tuple[str, ...]
     call: str
     reads: str = "directory"
+    bare: tuple[str, ...] = ()
+
+
+LLAMA_CPP = "llama-cpp-python==0.3.36"
+TORCH = "torch==2.13.0"
+"""One version in most environments, or pip would fetch several; its build for CPUs, where pip finds one."""
+
+VLLM_NEEDS = ("transformers>=5.16.1,<5.21", "psutil", "pyzmq", "urllib3")
+SGLANG_NEEDS = (
+    *("torchvision==0.29.2", "transformers==5.19.0", "orjson", "psutil", "pybase64", "requests", "triton", "pillow"),
+    *("starlette", "msgspec", "pyzmq", "ipython", "aiohttp", "dill", "sentencepiece"),
+)
+"""What their tokenizer layers import; the rest of their requirements is for GPUs and servers."""
 
 
 CLIENTS = (
@@ -62,10 +89,14 @@ CLIENTS = (
     Client("llguidance", "clients", ("llguidance",), "llguidance"),
     Client("gigatoken", "clients", ("gigatoken",), "gigatoken"),
     Client("tokie", "clients", ("tokie",), "tokie"),
+    Client("vLLM", "vllm", (TORCH, *VLLM_NEEDS), "vllm", bare=("vllm==0.33.0",)),
+    Client("SGLang", "sglang", SGLANG_NEEDS, "sglang", bare=("sglang==0.5.23",)),
+    Client("xgrammar", "vllm", (TORCH, *VLLM_NEEDS, "xgrammar==0.2.8"), "xgrammar"),
     Client("OpenVINO tokenizers", "clients", ("openvino-tokenizers", "transformers"), "openvino"),
     Client("onnxruntime-extensions", "clients", ("onnxruntime-extensions",), "onnxruntime_extensions"),
     Client("tiktoken, mws export", "clients", ("tiktoken",), "tiktoken", "tiktoken"),
-    Client("llama.cpp, mws export", "clients", ("llama-cpp-python",), "llama_cpp", "gguf"),
+    Client("llama.cpp, mws export", "clients", (LLAMA_CPP,), "llama_cpp", "gguf"),
+    Client("llama.cpp, its own converter", "clients", (LLAMA_CPP,), "llama_cpp", "convert_hf_to_gguf"),
 )
 
 
@@ -98,14 +129,20 @@ def installed(client: Client, work: Path) -> tuple[Path, str]:
     if not python.exists():
         venv.create(home)
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--disable-pip-version-check"]
-    done = subprocess.run([*pip, *client.requirements], capture_output=True, text=True) if client.requirements else None
-    return python, "" if done is None or done.returncode == 0 else done.stderr.strip()[-300:]
+    for wanted in (["--no-deps", *client.bare], client.requirements):
+        if wanted and wanted != ["--no-deps"]:
+            done = subprocess.run([*pip, *wanted], capture_output=True, text=True)
+            if done.returncode != 0:
+                return python, done.stderr.strip()[-300:]
+    return python, ""
 
 
 def exported(folder: Path, reads: str, work: Path) -> tuple[Path | None, str]:
     """What a client reads: the directory, or what `mws export` makes of it; and the reason where it refuses."""
     if reads == "directory":
         return folder.resolve(), ""
+    if reads == "convert_hf_to_gguf":
+        return converted(folder, work, LLAMA_CPP, TORCH)
     place = work / f"{folder.name}.{reads}"
     command = [sys.executable, "-m", "mws_hf", "export", str(folder), "--format", reads, "-o", str(place)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
@@ -126,7 +163,10 @@ def python_client(client: Client, folder: Path, cases: Path, work: Path) -> dict
     python, complaint = installed(client, work)
     if complaint:
         return {"absent": complaint}
-    place, refusal = exported(folder, client.reads, work)
+    try:
+        place, refusal = exported(folder, client.reads, work)
+    except NotInstalledError as error:
+        return {"absent": str(error)}
     if place is None:
         return {"refused": refusal}
     command = [str(python.absolute()), str(CHECKS.resolve() / "check.py"), client.call, str(place), str(cases)]
@@ -200,13 +240,15 @@ def main() -> int:
     options = parse()
     wanted = texts(options.text, options.lines)
     options.work.mkdir(parents=True, exist_ok=True)
-    results = {}
+    results, health = {}, {}
     for folder in options.folders:
         results[folder.name] = check(folder, wanted, options.work, options.only)
         for client, result in results[folder.name].items():
             print(f"{folder.name}\t{client}\t{cell(result)}", flush=True)
-    write_text(options.output, report(results, wanted))
-    write_text(options.output.with_suffix(".json"), json.dumps(results, indent=1, ensure_ascii=True) + "\n")
+        health[folder.name] = sanity_check(folder, options.work)
+    write_text(options.output, report(results, wanted) + sanity_report(health))
+    told = {name: found | {"TokEval": health[name]} for name, found in results.items()}
+    write_text(options.output.with_suffix(".json"), json.dumps(told, indent=1, ensure_ascii=True) + "\n")
     return any(result.get("wrong_ids") for found in results.values() for result in found.values())
 
 

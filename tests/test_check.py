@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from mws_hf.check import check
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
+from mws_hf.pattern import with_digits
 from mws_hf.repair import repair
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
@@ -80,6 +81,25 @@ def test_a_saved_directory_has_no_faults(alphabet, tmp_path):
     wrong = {each["client"] for each in found["clients"] if each["verdict"] == "wrong"}
     assert bool(wrong) == (alphabet == "characters")
     assert repair(tmp_path) == [] and mws("repair", tmp_path).stdout == "nothing to repair\n"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "digits", "verdicts"),
+    [
+        ("llama3", "single", ("right", "right", "right")),
+        ("gpt4", "single", ("refuses", "right", "refuses")),
+        ("o200k", "threes", ("right", "right", "right")),
+        ("o200k", "single", ("refuses", "wrong", "right")),
+        ("llama3", "right", ("refuses", "wrong", "refuses")),
+        ("words", "threes", ("refuses", "wrong", "refuses")),
+        (r"\w+|\W", None, ("unknown", "unknown", "unknown")),
+    ],
+)
+def test_what_was_measured_of_a_pattern_is_told(pattern, digits, verdicts, tmp_path):
+    """As in scripts/results/clients-digits.md."""
+    small_fast(with_digits(pattern, digits), alphabet="bytes").save_pretrained(tmp_path)
+    told = {each["client"]: each["verdict"] for each in json.loads(mws("check", tmp_path, "--json").stdout)["clients"]}
+    assert tuple(told[name] for name in ("gigatoken", "tokie", "onnxruntime-extensions")) == verdicts
 
 
 @ALPHABETS

@@ -236,17 +236,17 @@ class TestChoice:
 
     @pytest.mark.parametrize("way", DIGIT_PARTS)
     def test_check_tells_it_and_tiktoken_reads_it(self, way, tmp_path):
-        """Export compares with tiktoken's own cuts before it writes; llama.cpp knows numbers in threes alone."""
+        """Export compares with tiktoken's own cuts before it writes; llama.cpp cannot cut from the right."""
         tokenizer = quiet(pattern="llama3", digits=way, alphabet="bytes").train(["in 1234567 and 12 of 1234 words"])
         tokenizer.save_pretrained(tmp_path / "made")
         told = json.loads(mws("check", tmp_path / "made", "--json").stdout)
         assert told["pattern"] == ("llama3" if way == "threes" else f"llama3, digits {way}")
         verdicts = {fact["client"].split()[0]: fact["verdict"] for fact in told["clients"]}
         assert verdicts["tiktoken"] == "export"
-        assert verdicts["llama.cpp"] == ("export" if way == "threes" else "refuses")
+        assert verdicts["llama.cpp"] == ("refuses" if way == "right" else "export")
         pytest.importorskip("tiktoken")
         done = mws("export", tmp_path / "made", "--format", "tiktoken", "-o", tmp_path / "tiktoken")
         assert done.returncode == 0, done.stderr
-        if way != "threes":
+        if way == "right":
             refused = mws("export", tmp_path / "made", "--format", "gguf", "-o", tmp_path / "made.gguf")
             assert refused.returncode == 2 and "Traceback" not in refused.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import random
 import sys
 
 import pytest
@@ -16,6 +17,7 @@ from mws_hf.errors import MwSError
 from mws_hf.export.byte_level import to_byte_level_backend
 from mws_hf.export.gguf_file import write_gguf
 from mws_hf.export.tiktoken_file import write_tiktoken
+from mws_hf.pattern import with_digits
 from mws_hf.sample_texts import NATURAL, sample_texts
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, small_fast
 
@@ -31,11 +33,14 @@ def in_bytes():
     return small_fast("llama3", alphabet="bytes")
 
 
-@pytest.mark.parametrize("pattern", ["llama3", "gpt4"])
-def test_llama_cpp_gives_the_same_ids_and_texts(pattern, tmp_path):
+IN_LLAMA_CPP = [(name, digits) for name in ("llama3", "gpt4") for digits in ("threes", "single")]
+
+
+@pytest.mark.parametrize(("pattern", "digits"), IN_LLAMA_CPP)
+def test_llama_cpp_gives_the_same_ids_and_texts(pattern, digits, tmp_path):
     pytest.importorskip("gguf")
     llama_cpp = pytest.importorskip("llama_cpp")
-    tokenizer = small_fast(pattern, alphabet="bytes")
+    tokenizer = small_fast(with_digits(pattern, digits), alphabet="bytes")
     tokenizer.chat_template = "{{ messages }}"
     tokenizer.add_tokens(["<new>"])
     tokenizer.save_pretrained(tmp_path / "bytes")
@@ -51,6 +56,19 @@ def test_llama_cpp_gives_the_same_ids_and_texts(pattern, tmp_path):
     assert model.n_vocab() == len(tokenizer)
 
 
+@pytest.mark.parametrize(("pattern", "digits"), IN_LLAMA_CPP)
+def test_llama_cpp_cuts_where_the_pattern_does(pattern, digits, tmp_path):
+    """Any two characters of these would merge, so the ids of a text show where it was cut."""
+    pytest.importorskip("gguf")
+    pytest.importorskip("llama_cpp")
+    characters = "aBяЯ\u0301ʰǅ漢12٣!. \n\r\t'’s/½\u00a0हि"
+    merges = [(left, right) for left in characters for right in characters]
+    backend = build_backend(*tokenizer_tables([], characters, merges, "bytes"), with_digits(pattern, digits))
+    numbers = random.Random(3)
+    texts = ["".join(numbers.choices(characters, k=numbers.randrange(2, 9))) for _ in range(2000)]
+    assert write_gguf(backend, {}, tmp_path / "x.gguf", texts, "x") == (2000, [], [])
+
+
 def test_tiktoken_loads_the_folder_with_the_same_ids(in_bytes, tmp_path, monkeypatch):
     pytest.importorskip("tiktoken")
     in_bytes.save_pretrained(tmp_path / "bytes")
@@ -64,6 +82,21 @@ def test_tiktoken_loads_the_folder_with_the_same_ids(in_bytes, tmp_path, monkeyp
         assert encoding.encode(text, allowed_special="all") == in_bytes.encode(text)
         assert encoding.decode(in_bytes.encode(text)) == text
     assert encoding.n_vocab == len(in_bytes)
+
+
+def test_tiktoken_reads_a_folder_that_was_written_again(tmp_path, monkeypatch):
+    """tiktoken's own loader keeps a copy of each rank file by its path, and read the old one."""
+    pytest.importorskip("tiktoken")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(tmp_path / "out")
+    pattern = with_digits("llama3", "threes")
+    for merges in ([("a", "b")], [("b", "a"), ("c", "d")]):
+        backend = build_backend(*tokenizer_tables([], "", merges, "bytes"), pattern)
+        write_tiktoken(backend, tmp_path / "out", [], "x")
+        sys.modules.pop("load_tiktoken", None)
+        importlib.invalidate_caches()
+        encoding = importlib.import_module("load_tiktoken").encoding
+        assert encoding.encode("abacd") == backend.encode("abacd").ids
 
 
 def test_byte_level_keeps_every_id_and_every_text(tmp_path):
@@ -104,6 +137,7 @@ def test_byte_level_export_with_another_pattern_goes_on_to_llama_cpp(alphabet, t
         (lambda: small_fast(), "byte-level tokenizers only"),
         (lambda: small_fast(alphabet="bytes"), "does not split exactly so"),
         (lambda: small_fast("o200k", alphabet="bytes"), "does not split exactly so"),
+        (lambda: small_fast(with_digits("llama3", "right"), alphabet="bytes"), "does not split exactly so"),
         (lambda: small_fast("llama3", "nfc", alphabet="bytes"), "normalizer"),
         (lambda: small_fast("llama3", alphabet="bytes", add_prefix_space=True), "add_prefix_space"),
     ],

@@ -88,23 +88,23 @@ CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
 }
 
 GOLDEN = {
-    "rus": "d6c913abd8b99a65524fcc37b6aa35437b68d1618df000fbfeeda641989334e9",
-    "rus-morphs": "afb1785a5a2d9346b987eb7cd9d83a24127c46df84a211cad7347ad5d1ead865",
-    "rus-running": "27bab8c23055b082c86a252e025345288b91917d7e58cf1dfd85736825b18ac3",
+    "rus": "5777285aa554b1425f59e7d5628d2bf29ae0f4221a101d0cfdd211c60850c5e0",
+    "rus-morphs": "43fffecbcdc9b025ee0b6d8e8f9789d0e7f05721fb8843f6b820096e9a1da14c",
+    "rus-running": "10975dbac3edfc1e742d98a742d40c1027fcebbaffe71b98aa519ebbd35c3068",
     "rus-classic": "ea63f1c9f88ca375b85ccfccd80999c771c2ef37a6c56efb5ab88590050dc8a5",
     "rus-classic-fill": "45a55df61808b1d374238176c94067dd69e1bd19df5750bec261bd2047ea8fdb",
-    "fin-nfd": "699ef0e579e2eadd5938341b949c3fbad575f194a9098baf528230c882dfbab7",
+    "fin-nfd": "bf28b5c26d96f08682a168e64b2c142b5ac623162713b4bdbb953c3670109b9b",
     "fin-classic": "2c7c7741ce41a41b2c51897a0ae575b8e43370bbe747cceabf666e69fc4a8224",
-    "hindi": "41fd30c7fcb3d8ce9b62a2f62319a01ed8832eb5a175c589903fbc76bc4a6e35",
-    "hindi-morphs": "68074a0046ed06f13dae8d7a2c2e8103e29800c9fffc6a7d47a2374bd6d0308a",
-    "ukrainian": "259816598fe42dcec6db1a2becf515c9cf0017b45cc0200826c2616a66ff7a3a",
-    "emoji": "30160321043840f288a83b38d6e24b33accdbb384ab9cdc9a5f3d258960931e8",
-    "tiny": "ba6acffdc11da6d237ec5739006a551cffaa3563fc360059f9598aa76a88c861",
+    "hindi": "e07b0910ede08835f156ef29f71a0f2fa4d6edaa98483ae3cb6ffb4db34e7b2a",
+    "hindi-morphs": "f716f4a9e295fca26a113e97fbe5ffeba4d7011206d3f12b39dc847bcccd3018",
+    "ukrainian": "951ee505279d958acb84361d4ebb3530647dc3d9a5e53f0b81b9191623543047",
+    "emoji": "0fd08db098f4dffc9664284e8cbcc548b8c345db8bb7a606becc53c140eccb70",
+    "tiny": "6c0aed2ed76fcd03eecb93c317bcd449bcf6f64fc7b1405c12b5a492ee99e924",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
     "rus-bytes": "7d0b547d6b40ae2011f95822625e8ffacde0b19bc476445d0a314413458430a2",
     "hindi-bytes": "48b09f67e79009899554a03cd8d8b516fba12691c3b8db0945c041e5550f366f",
-    "mixture": "02c5ab5333687c33ee30b725492a26a6b1e3d462b867b0188e553a42f2e3a8ed",
-    "two-scripts": "e4cec851e4deed4295eef6174480686a8eabb6e8e3b650132eb64bbf33c3f479",
+    "mixture": "9f2d06fd5e89cbcff43d8aedd6c0d96f732e1648c5390236fdc0ef59d3d3da7e",
+    "two-scripts": "caed689cd3e00fbaaaa6405ae6b7441a3be64bdfdd2efe50218edd7a41713ac9",
 }
 
 

@@ -112,6 +112,15 @@ def test_limit_alphabet_sends_rare_characters_to_bytes():
     assert tokenizer.decode(tokenizer(" ☃")["input_ids"]) == " ☃"
 
 
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+def test_a_byte_order_mark_is_one_token_of_characters(alphabet):
+    """As three byte tokens it was lost where JavaScript decodes them; byte-level decoders keep it."""
+    tokenizer = quiet(vocab_size=500, alphabet=alphabet, limit_alphabet=20).train([TEXT])
+    assert ("\ufeff" in tokenizer.get_vocab()) == (alphabet == "characters")
+    assert tokenizer.decode(tokenizer("\ufeffчит")["input_ids"]) == "\ufeffчит"
+    assert len(tokenizer) <= 500
+
+
 def test_composition_zero_learns_morphs_only_and_one_learns_none():
     for share in (0, 1):
         learned = quiet(vocab_size=500, composition=share).learn(count_documents([TEXT]))

@@ -18,13 +18,15 @@ from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.export.byte_tables import ByteTables, byte_tables
 from mws_hf.export.comparison import Comparison, compare, refuse_differences
-from mws_hf.pattern import GPT4_PATTERN, LLAMA3_PATTERN
+from mws_hf.pattern import Digits, with_digits
 
-PRE_TYPES = {LLAMA3_PATTERN: "dbrx", GPT4_PATTERN: "dbrx"}
+_BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
+PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
 """Split pattern -> the name that llama.cpp knows it by.
 
-``dbrx`` is Llama 3's pattern without its `ignore_merges`; GPT-4's splits alike. Its ``gpt-4o`` is not quite
-o200k: it cuts some letters with combining marks otherwise. Any other pattern is unknown there.
+``dbrx`` is Llama 3's pattern without its `ignore_merges`, ``qwen2`` the same with single digits; GPT-4's splits alike.
+There is no o200k: llama.cpp keeps no case of letters outside ASCII while it splits, and its ``gpt-4o`` no combining
+marks beside letters. Any other pattern is unknown there, and so are numbers cut from the right.
 """
 
 _NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4  # gguf.TokenType
@@ -52,8 +54,8 @@ def write_gguf(
     pre_type = PRE_TYPES.get(tables.pattern)
     if pre_type is None:
         raise MwSError(
-            "llama.cpp does not split exactly so, only as gpt4 and llama3; train with --pattern llama3 "
-            "or write a tokenizer that splits so with `mws export DIR --format byte-level --pattern llama3`"
+            "llama.cpp does not split exactly so, only as gpt4 and llama3, with --digits threes or single; train with "
+            "--pattern llama3 or write a tokenizer that does with `mws export DIR --format byte-level --pattern llama3`"
         )
     with atomic_path(output) as temporary:
         _write(tables, pre_type, roles, temporary, name)

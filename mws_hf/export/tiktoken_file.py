@@ -19,15 +19,17 @@ MODULE_FILE = "load_tiktoken.py"
 _MODULE = '''\
 """Loads the tokenizer beside this file: `from load_tiktoken import encoding`, `encoding.encode(text)`."""
 
+import base64
 from pathlib import Path
 
 import tiktoken
-from tiktoken.load import load_tiktoken_bpe
 
+# not by load_tiktoken_bpe, which keeps a copy by path and would go on reading a file that was since replaced
+lines = map(bytes.split, Path(__file__).with_name({ranks!r}).read_bytes().splitlines())
 encoding = tiktoken.Encoding(
     name={name!r},
     pat_str={pattern!r},
-    mergeable_ranks=load_tiktoken_bpe(str(Path(__file__).with_name({ranks!r}))),
+    mergeable_ranks={{base64.b64decode(token): int(rank) for token, rank in lines}},
     special_tokens={special!r},
 )
 '''

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+BYTE_ORDER_MARK = "\ufeff"
+"""In every alphabet of characters, seen or not: as three byte tokens JavaScript's decoders drop it from a text.
+
+Not in those of the classic criterion, whose vocabulary is as published.
+"""
+
 
 @dataclass(frozen=True)
 class LearnedVocabulary:
@@ -107,9 +113,12 @@ def learn(
     _check_words(groups, vocabulary.min_count)
     counts = groups.weighted(vocabulary.weights)
     words = CodePoints.of_counts(counts)
-    alphabet = choose_alphabet(words, counts.counts, vocabulary.initial_alphabet, vocabulary.limit_alphabet)
-    del words
     kind = alphabet_kind(settings, vocabulary)
+    initial = set(vocabulary.initial_alphabet)
+    if kind == "characters" and isinstance(settings, ContextualSettings):
+        initial.add(BYTE_ORDER_MARK)
+    alphabet = choose_alphabet(words, counts.counts, initial, vocabulary.limit_alphabet)
+    del words
     tokenizer_tables(vocabulary.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
     composition: float | str | None = vocabulary.composition
     if composition is None:

@@ -90,6 +90,29 @@ def llguidance(place: Path) -> Reader:
     return lambda text: tokenizer.tokenize_str(text), lambda ids: tokenizer.decode_bytes(ids).decode()
 
 
+def vllm(place: Path) -> Reader:
+    from vllm.tokenizers import get_tokenizer
+
+    tokenizer = get_tokenizer(str(place))
+    return lambda text: tokenizer.encode(text, add_special_tokens=False), tokenizer.decode
+
+
+def sglang(place: Path) -> Reader:
+    from sglang.srt.utils.hf_transformers.tokenizer import get_tokenizer
+
+    tokenizer = get_tokenizer(str(place))
+    return lambda text: tokenizer.encode(text, add_special_tokens=False), tokenizer.decode
+
+
+def xgrammar(place: Path) -> Reader:
+    """The bytes that it takes each id for, while it holds a model to a grammar."""
+    from transformers import AutoTokenizer
+    from xgrammar import TokenizerInfo
+
+    known = TokenizerInfo.from_huggingface(AutoTokenizer.from_pretrained(place)).decoded_vocab
+    return None, lambda ids: b"".join(known[number] for number in ids).decode()
+
+
 def onnxruntime_extensions(place: Path) -> Reader:
     from onnxruntime_extensions.pp_api import Tokenizer
 

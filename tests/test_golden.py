@@ -88,23 +88,23 @@ CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
 }
 
 GOLDEN = {
-    "rus": "d6c913abd8b99a65524fcc37b6aa35437b68d1618df000fbfeeda641989334e9",
-    "rus-morphs": "afb1785a5a2d9346b987eb7cd9d83a24127c46df84a211cad7347ad5d1ead865",
-    "rus-running": "27bab8c23055b082c86a252e025345288b91917d7e58cf1dfd85736825b18ac3",
+    "rus": "18d8349376974209be5f49fd778c7960ea693cb690ed40d2fc85c6795f481f6b",
+    "rus-morphs": "5906158b02b819448c567d133d96b8f257d032531d646c3c6cb11e9627de1b6f",
+    "rus-running": "401be18b05e758d979292a438d08fb2d07acd627c67ac26228bf41a11586f3d8",
     "rus-classic": "ea63f1c9f88ca375b85ccfccd80999c771c2ef37a6c56efb5ab88590050dc8a5",
     "rus-classic-fill": "45a55df61808b1d374238176c94067dd69e1bd19df5750bec261bd2047ea8fdb",
-    "fin-nfd": "699ef0e579e2eadd5938341b949c3fbad575f194a9098baf528230c882dfbab7",
+    "fin-nfd": "cfcc0d2fbcce734244db19c37191d6f75657dfe5f0c936904f6d162596071349",
     "fin-classic": "2c7c7741ce41a41b2c51897a0ae575b8e43370bbe747cceabf666e69fc4a8224",
-    "hindi": "41fd30c7fcb3d8ce9b62a2f62319a01ed8832eb5a175c589903fbc76bc4a6e35",
-    "hindi-morphs": "68074a0046ed06f13dae8d7a2c2e8103e29800c9fffc6a7d47a2374bd6d0308a",
-    "ukrainian": "259816598fe42dcec6db1a2becf515c9cf0017b45cc0200826c2616a66ff7a3a",
+    "hindi": "3f90e05a6a5ec6235edf0d62bf8988539f7f7c9ea3bcafb8daf7277a67c081a9",
+    "hindi-morphs": "cad425672bdaab909bf0ae995da421730ce802846c8bf9f99cc89eb3893e522a",
+    "ukrainian": "d158a8b06ba068a120d125f9c393305bf4bb6fdb34b9ccc973720a793db6691c",
     "emoji": "30160321043840f288a83b38d6e24b33accdbb384ab9cdc9a5f3d258960931e8",
     "tiny": "ba6acffdc11da6d237ec5739006a551cffaa3563fc360059f9598aa76a88c861",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
-    "rus-bytes": "7d0b547d6b40ae2011f95822625e8ffacde0b19bc476445d0a314413458430a2",
-    "hindi-bytes": "48b09f67e79009899554a03cd8d8b516fba12691c3b8db0945c041e5550f366f",
+    "rus-bytes": "1dcc0ceb96f33882a26d70ad94b74de18326d84de25263cf540fec2820c8c7d7",
+    "hindi-bytes": "c098ddac04154234416379b068f9d89537c6ed433fef3d0aa2e37abb8c299d7e",
     "mixture": "02c5ab5333687c33ee30b725492a26a6b1e3d462b867b0188e553a42f2e3a8ed",
-    "two-scripts": "e4cec851e4deed4295eef6174480686a8eabb6e8e3b650132eb64bbf33c3f479",
+    "two-scripts": "e0ac012865bc3551161278512ca1ee60f6cffd8d911a71720b7230c6a51f1aa0",
 }
 
 

@@ -71,7 +71,7 @@ class MwSTrainer:
         max_len_delta: classic; largest distance of a product's length from the root of the mean token length; None: 2.
         stop_threshold: classic; stop when the best coefficient is not above it; None: stop at 0.
         crossing_penalty: contextual; how much a merge across a boundary costs against one within a morph (lambda);
-            None: 16.
+            three times as much at first, see `learn.contextual.ALONE`; None: 16.
         burial_cost: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
         max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
         weights: of groups against each other where words are given by group, such as ``{"ru": 2}``; 1 for a group that

@@ -88,23 +88,23 @@ CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
 }
 
 GOLDEN = {
-    "rus": "5777285aa554b1425f59e7d5628d2bf29ae0f4221a101d0cfdd211c60850c5e0",
-    "rus-morphs": "43fffecbcdc9b025ee0b6d8e8f9789d0e7f05721fb8843f6b820096e9a1da14c",
-    "rus-running": "10975dbac3edfc1e742d98a742d40c1027fcebbaffe71b98aa519ebbd35c3068",
+    "rus": "18d8349376974209be5f49fd778c7960ea693cb690ed40d2fc85c6795f481f6b",
+    "rus-morphs": "5906158b02b819448c567d133d96b8f257d032531d646c3c6cb11e9627de1b6f",
+    "rus-running": "401be18b05e758d979292a438d08fb2d07acd627c67ac26228bf41a11586f3d8",
     "rus-classic": "ea63f1c9f88ca375b85ccfccd80999c771c2ef37a6c56efb5ab88590050dc8a5",
     "rus-classic-fill": "45a55df61808b1d374238176c94067dd69e1bd19df5750bec261bd2047ea8fdb",
-    "fin-nfd": "bf28b5c26d96f08682a168e64b2c142b5ac623162713b4bdbb953c3670109b9b",
+    "fin-nfd": "cfcc0d2fbcce734244db19c37191d6f75657dfe5f0c936904f6d162596071349",
     "fin-classic": "2c7c7741ce41a41b2c51897a0ae575b8e43370bbe747cceabf666e69fc4a8224",
-    "hindi": "e07b0910ede08835f156ef29f71a0f2fa4d6edaa98483ae3cb6ffb4db34e7b2a",
-    "hindi-morphs": "f716f4a9e295fca26a113e97fbe5ffeba4d7011206d3f12b39dc847bcccd3018",
-    "ukrainian": "951ee505279d958acb84361d4ebb3530647dc3d9a5e53f0b81b9191623543047",
-    "emoji": "0fd08db098f4dffc9664284e8cbcc548b8c345db8bb7a606becc53c140eccb70",
-    "tiny": "6c0aed2ed76fcd03eecb93c317bcd449bcf6f64fc7b1405c12b5a492ee99e924",
+    "hindi": "3f90e05a6a5ec6235edf0d62bf8988539f7f7c9ea3bcafb8daf7277a67c081a9",
+    "hindi-morphs": "cad425672bdaab909bf0ae995da421730ce802846c8bf9f99cc89eb3893e522a",
+    "ukrainian": "d158a8b06ba068a120d125f9c393305bf4bb6fdb34b9ccc973720a793db6691c",
+    "emoji": "30160321043840f288a83b38d6e24b33accdbb384ab9cdc9a5f3d258960931e8",
+    "tiny": "ba6acffdc11da6d237ec5739006a551cffaa3563fc360059f9598aa76a88c861",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
-    "rus-bytes": "7d0b547d6b40ae2011f95822625e8ffacde0b19bc476445d0a314413458430a2",
-    "hindi-bytes": "48b09f67e79009899554a03cd8d8b516fba12691c3b8db0945c041e5550f366f",
-    "mixture": "9f2d06fd5e89cbcff43d8aedd6c0d96f732e1648c5390236fdc0ef59d3d3da7e",
-    "two-scripts": "caed689cd3e00fbaaaa6405ae6b7441a3be64bdfdd2efe50218edd7a41713ac9",
+    "rus-bytes": "1dcc0ceb96f33882a26d70ad94b74de18326d84de25263cf540fec2820c8c7d7",
+    "hindi-bytes": "c098ddac04154234416379b068f9d89537c6ed433fef3d0aa2e37abb8c299d7e",
+    "mixture": "02c5ab5333687c33ee30b725492a26a6b1e3d462b867b0188e553a42f2e3a8ed",
+    "two-scripts": "e0ac012865bc3551161278512ca1ee60f6cffd8d911a71720b7230c6a51f1aa0",
 }
 
 

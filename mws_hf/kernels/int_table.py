@@ -44,11 +44,16 @@ def pair_key(left: int, right: int) -> np.int64:
 
 
 @njit
+def home_of(keys: Keys, key: int) -> int:
+    """The slot where the search for `key` begins."""
+    mixed = key * _MULTIPLIER
+    return (mixed ^ (mixed >> 32)) & (len(keys) - 1)
+
+
+@njit
 def slot_of(keys: Keys, key: int) -> int:
     """The slot of `key`, or the free one where it belongs."""
-    mask = len(keys) - 1
-    mixed = key * _MULTIPLIER
-    slot = (mixed ^ (mixed >> 32)) & mask
+    slot, mask = home_of(keys, key), len(keys) - 1
     while keys[slot] != key and keys[slot] != FREE:
         slot = (slot + 1) & mask
     return slot

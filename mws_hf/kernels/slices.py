@@ -9,11 +9,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.kernels.int_table import FREE, Keys, Values, new_table, slot_of
+from mws_hf.kernels.instructions import prefetch
+from mws_hf.kernels.int_table import FREE, Keys, Values, home_of, new_table, slot_of
 from mws_hf.kernels.jit import njit
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+
+_AHEAD = 16
+"""So many words before its turn a word's places in the table are asked for."""
 
 
 @njit(nogil=True)
@@ -24,6 +28,16 @@ def hash_of(points: Ints, begin: int, end: int) -> np.int64:
         h = (h ^ points[i]) * -7046029254386353131
         h ^= h >> 32
     return h
+
+
+@njit(nogil=True)
+def _fetch(points: Ints, starts: Longs, w: int, keys: Keys, values: Values) -> None:
+    """Have the places of a word further on in the table brought near; the last words have none."""
+    w += _AHEAD
+    if w < len(starts) - 1:
+        home = home_of(keys, hash_of(points, starts[w], starts[w + 1]))
+        prefetch(keys, home)
+        prefetch(values, home)
 
 
 @njit(nogil=True)
@@ -52,6 +66,7 @@ def _intern(points: Ints, starts: Longs, keys: Keys, values: Values, ids: Ints, 
     """Number distinct slices by first appearance; fills table, `ids` and `first`, and tells how many there are."""
     n = 0
     for w in range(len(ids)):
+        _fetch(points, starts, w, keys, values)
         key, slot = _find(points, starts[w], starts[w + 1], points, starts, keys, values)
         if keys[slot] == FREE:
             keys[slot], values[slot] = key, w
@@ -67,6 +82,7 @@ def _look_up(
     points: Ints, starts: Longs, known: Ints, known_starts: Longs, keys: Keys, values: Values, out: Ints
 ) -> None:
     for w in range(len(out)):
+        _fetch(points, starts, w, keys, values)
         out[w] = values[_find(points, starts[w], starts[w + 1], known, known_starts, keys, values)[1]]
 
 

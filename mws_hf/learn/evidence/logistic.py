@@ -45,15 +45,26 @@ def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights:
 def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
     """Lower triangle of the negative Hessian."""
     n = len(weights)
-    result = np.zeros((n, n))
+    result, factors = np.zeros((n, n)), np.empty(len(rows))
     for i in range(len(rows)):
         x = 0.0
         for k in range(n):
             x += rows[i, k] * weights[k]
         decay = exp(-abs(x))
-        factor = decay / (1 + decay) ** 2 + 1e-6
+        factors[i] = decay / (1 + decay) ** 2 + 1e-6
+    whole = len(rows) - len(rows) % 4
+    for i in range(0, whole, 4):  # four at a time, for then the triangle is read a quarter as often; in their order
         for a in range(n):
-            scaled = factor * rows[i, a]
+            s0, s1 = factors[i] * rows[i, a], factors[i + 1] * rows[i + 1, a]
+            s2, s3 = factors[i + 2] * rows[i + 2, a], factors[i + 3] * rows[i + 3, a]
+            for b in range(a + 1):
+                total = result[a, b] + s0 * rows[i, b]
+                total += s1 * rows[i + 1, b]
+                total += s2 * rows[i + 2, b]
+                result[a, b] = total + s3 * rows[i + 3, b]
+    for i in range(whole, len(rows)):
+        for a in range(n):
+            scaled = factors[i] * rows[i, a]
             for b in range(a + 1):
                 result[a, b] += scaled * rows[i, b]
     for a in range(n):

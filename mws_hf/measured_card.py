@@ -248,6 +248,9 @@ def _beside(measured: Measured) -> str:
         for row in rows:
             row += [f"{report.bits[row[0]].value:.4f}", _more(report, row[0])]
     about = "The same measures, on the same words and text, of other tokenizers."
+    for name, entry in report.bits.items():
+        if lost := int((~entry.restored).sum()):
+            about += f" {name} does not give {lost} of {len(entry.nats)} lines back; bits are compared over the others."
     return f"## Beside others\n\n{about}\n\n{markdown_table(header, rows)}\n"
 
 

@@ -68,6 +68,13 @@ GOLD = {
     "cs": ("ces.sigmorphon2022",),
     "en": ("eng.morphochallenge2010",),
 }
+GOLD_SOURCES = {
+    "tikhonov": "lemmas of Tikhonov's dictionary (AlexeySorokin/NeuralMorphemeSegmentation)",
+    "wiktionary-forms": "forms of nouns of Wiktionary (slowwavesleep/NeuralMorphemeSegmenter)",
+    "running-text-forms": "forms of running text, cut by rule after Tikhonov's lemmas",
+    "morphochallenge2010": "Morpho Challenge 2010",
+    "sigmorphon2022": "SIGMORPHON 2022 shared task on morpheme segmentation",
+}
 WORDS = {
     "ru": "переписывающаяся подводник безработица читательницами краснолицый учителям",
     "uk": "переписування підводник безробіття читачками вчителям найкращий",

@@ -6,8 +6,8 @@ One a language and size, three mixtures, and one from the pymorphy3 lexicon (mor
 uploads: a tokenizer and its card. A finished one is skipped without `--force`, so that a broken run goes on. Texts and
 licences stand in `pretrained_sources.py`. Boundary F1 is measured where there is gold, everything else on held-out
 text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.
-Unigram is SentencePiece's (the trainer of `tokenizers` takes minutes a language), from 200,000 pre-tokens at most, those
-most frequent. Writes scripts/results/pretrained.json and .md too.
+Unigram is SentencePiece's (the trainer of `tokenizers` takes minutes a language), from the 200,000 most frequent
+pre-tokens. Writes scripts/results/pretrained.json and .md too.
 """
 
 from __future__ import annotations
@@ -188,8 +188,8 @@ def loading(config: Config) -> str:
 
 def gold_of(config: Config) -> list[str]:
     """The gold sets it is measured on: all of a language, the first of each language of a mixture."""
-    many = len(config.groups) > 1
-    return [name for each in config.languages for name in GOLD.get(each, ())[: 1 if many or config.of_lexicon else None]]
+    most = 1 if len(config.groups) > 1 or config.of_lexicon else None
+    return [name for each in config.languages for name in GOLD.get(each, ())[:most]]
 
 
 def limits(config: Config) -> list[str]:

@@ -343,7 +343,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    names = [config.name for config in CONFIGS]
+    configs = {config.name: config for config in CONFIGS}
+    names = list(configs)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--only", nargs="+", default=names, choices=names, metavar="NAME")
@@ -353,9 +354,9 @@ def main() -> None:
     arguments = parser.parse_args()
     known = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
     rows = {each["name"]: each for each in known}
-    for config in CONFIGS:
+    for config in (configs[name] for name in arguments.only):
         finished = config.name in rows and is_untouched(arguments.output / config.name / "README.md")
-        if config.name not in arguments.only or (finished and not arguments.force):
+        if finished and not arguments.force:
             continue
         started = time.process_time()
         rows[config.name] = make(config, arguments.output, arguments.data)

@@ -6,7 +6,7 @@ One a language and size, three mixtures, and one from the pymorphy3 lexicon (mor
 uploads: a tokenizer and its card. A finished one is skipped without `--force`, so that a broken run goes on. Texts and
 licences stand in `pretrained_sources.py`. Boundary F1 is measured where there is gold, everything else on held-out
 text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.
-Unigram is SentencePiece's (the trainer of `tokenizers` takes minutes a language), from the 200,000 most frequent
+Unigram is SentencePiece's (the trainer of `tokenizers` takes minutes a language), from the 100,000 most frequent
 pre-tokens. Writes scripts/results/pretrained.json and .md too.
 """
 
@@ -42,7 +42,7 @@ MB = 1_000_000
 HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture
 NGRAM_BYTES = 4 * MB
 LEXICON_EVERY = 500
-UNIGRAM_TYPES = 200_000
+UNIGRAM_TYPES = 100_000
 RESULTS = Path("scripts/results/pretrained.json")
 
 

@@ -1,13 +1,14 @@
 """The pretrained tokenizers of `model_cards/`: trained, measured beside BPE and Unigram of the same text, described.
 
-    python scripts/train_pretrained.py --data ../shared/data [--only mws-ru-16k ...] [--force] [--output model_cards]
+    python scripts/train_pretrained.py --data ../shared/data [--only mws-ru-16k ...] [--force] [--rivals BPE Unigram]
 
 One a language and size, three mixtures, and one from the pymorphy3 lexicon (morphs only). A folder is what `mws push`
-uploads: a tokenizer and its card. A finished one is skipped without `--force`, so that a broken run goes on. Texts and
-licences stand in `pretrained_sources.py`. Boundary F1 is measured where there is gold, everything else on held-out
+uploads: a tokenizer and its card. What is finished is skipped without `--force`, so that a broken run goes on. Texts
+and licences stand in `pretrained_sources.py`. Boundary F1 is measured where there is gold, everything else on held-out
 text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.
 Unigram is SentencePiece's (the trainer of `tokenizers` takes minutes a language), from the 100,000 most frequent
-pre-tokens. Writes scripts/results/pretrained.json and .md too.
+pre-tokens; it takes most of the time, and `--rivals BPE` leaves it out for later.
+Writes scripts/results/pretrained.json and .md too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import argparse
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -43,6 +44,8 @@ HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a m
 NGRAM_BYTES = 4 * MB
 LEXICON_EVERY = 500
 UNIGRAM_TYPES = 100_000
+RIVALS = {"BPE": ("bpe", None), "Unigram": ("sentencepiece-unigram", UNIGRAM_TYPES)}
+"""Names in the cards: system of `mws_hf.baselines`, and how many of the most frequent pre-tokens it learns from."""
 RESULTS = Path("scripts/results/pretrained.json")
 
 
@@ -192,7 +195,7 @@ def gold_of(config: Config) -> list[str]:
     return [name for each in config.languages for name in GOLD.get(each, ())[:most]]
 
 
-def limits(config: Config) -> list[str]:
+def limits(config: Config, rivals: Sequence[str]) -> list[str]:
     """What to know before using it."""
     said = []
     if gold := gold_of(config):
@@ -209,10 +212,12 @@ def limits(config: Config) -> list[str]:
         said.append("Code is Python and some C: other programming languages take more tokens.")
     if config.of_lexicon:
         said.append("Running text is measured on forms of the dictionary it was learnt from, behind a space, one each.")
-    said.append(
-        "BPE and Unigram have the same number of entries and learnt from the same words, by frequency; Unigram is "
-        f"SentencePiece's, from the {UNIGRAM_TYPES:,} most frequent pre-tokens at most."
-    )
+    for name in rivals:
+        most = RIVALS[name][1]
+        which = f"the {most:,} most frequent of the same words at most" if most else "the same words"
+        said.append(
+            f"{name} (`{RIVALS[name][0]}` of `mws compare`) has as many entries and learnt from {which}, by frequency."
+        )
     said.append("The constants of the method were chosen on these gold sets: their F1 is mildly optimistic.")
     return said
 
@@ -242,8 +247,8 @@ def measure(config: Config, systems: Mapping[str, Encoder], parts: Mapping[str, 
     return Measurement(report, groups if len(parts) > 1 else {})
 
 
-def make(config: Config, output: Path, data: Path) -> dict[str, Any]:
-    """Train, measure, write the card; returns a row of the results."""
+def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dict[str, Any]:
+    """Train it and its rivals, measure, write the card; returns a row of the results."""
     started = time.process_time()
     groups = {group: corpus(group, data, config.share_alike) for group in config.groups}
     directory = output / config.name
@@ -251,9 +256,10 @@ def make(config: Config, output: Path, data: Path) -> dict[str, Any]:
     seconds = time.process_time() - started
     counts = GroupedCounts.of({name: part.counts for name, part in groups.items()}).union
     systems = {config.name: load_encoder(directory)}
-    systems["BPE"] = load_encoder(baselines.train("bpe", counts, config.size).source)
-    frequent = most_frequent(counts, UNIGRAM_TYPES)
-    systems["Unigram"] = load_encoder(baselines.train("sentencepiece-unigram", frequent, config.size).source)
+    for title in rivals:
+        name, most = RIVALS[title]
+        learnt_from = counts if most is None else most_frequent(counts, most)
+        systems[title] = load_encoder(baselines.train(name, learnt_from, config.size).source)
     found = measure(config, systems, groups, data)
     report = found.report.of(config.name)
     bits = report.bits.get(config.name)
@@ -273,7 +279,7 @@ def make(config: Config, output: Path, data: Path) -> dict[str, Any]:
         license=config.license,
         beside=found.report,
         groups=found.groups,
-        limits=limits(config),
+        limits=limits(config, rivals),
     )
     write_model_card(directory, measured_card(card))
     return row(config, directory, found.report, seconds)
@@ -348,6 +354,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--only", nargs="+", default=names, choices=names, metavar="NAME")
+    parser.add_argument("--rivals", nargs="*", default=list(RIVALS), choices=RIVALS, metavar="NAME")
     parser.add_argument("--force", action="store_true", help="train again what is finished; an edited card stays")
     parser.add_argument("--output", type=Path, default=Path("model_cards"))
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -355,11 +362,12 @@ def main() -> None:
     known = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
     rows = {each["name"]: each for each in known}
     for config in (configs[name] for name in arguments.only):
-        finished = config.name in rows and is_untouched(arguments.output / config.name / "README.md")
+        measured = set(rows.get(config.name, {"systems": {}})["systems"])
+        finished = measured >= {"MwS", *arguments.rivals} and is_untouched(arguments.output / config.name / "README.md")
         if finished and not arguments.force:
             continue
         started = time.process_time()
-        rows[config.name] = make(config, arguments.output, arguments.data)
+        rows[config.name] = make(config, arguments.output, arguments.data, arguments.rivals)
         print(config.name, f"{time.process_time() - started:.0f} s of processor time", flush=True)
         ordered = [rows[name] for name in names if name in rows]
         write_text(arguments.results, json.dumps({"rows": ordered}, ensure_ascii=False, indent=1) + "\n")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.metadata
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,7 @@ from mws_hf.evaluate.segment import segment_words
 from mws_hf.model_card import is_untouched
 from tests.fake_hub import running_hub
 from tests.processes import mws
+from tests.small_corpus import morphs, running_text
 from tests.small_tokenizers import ADVERSARIAL
 from tests.test_card_and_push import rows_of, surroundings
 
@@ -151,3 +155,30 @@ def test_a_folder_is_pushed_as_it_is(tmp_path):
         done = mws("push", folder, "user/morphs", env=surroundings(hub.address, tmp_path / "home"))
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert hub.repositories["user/morphs"] == {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_the_script_makes_a_folder_from_text_and_does_not_make_it_twice(tmp_path):
+    for name in ("text", "gold"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+    lines = "\n".join(running_text() * 2) + "\n"
+    for name in ("fin.fincore", "fin.msdocs"):
+        with gzip.open(tmp_path / "data" / "text" / f"{name}.txt.gz", "wt", encoding="utf-8") as stream:
+            stream.write(lines)
+    gold = ["".join(parts) + "\t" + " ".join(parts) for parts in morphs() if "'" not in "".join(parts)]
+    (tmp_path / "data" / "gold" / "fin.morphochallenge2010.tsv").write_text("\n".join(gold) + "\n", encoding="utf-8")
+    command = [sys.executable, ROOT / "scripts" / "train_pretrained.py", "--only", "mws-fi-16k", "--rivals", "BPE"]
+    command += ["--data", tmp_path / "data", "--output", tmp_path / "out", "--results", tmp_path / "r.json"]
+
+    def run(*more):
+        done = subprocess.run([*command, *more], capture_output=True, encoding="utf-8", check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    folder = tmp_path / "out" / "mws-fi-16k"
+    assert "mws-fi-16k" in run()
+    first = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert set(first) == FILES and "| BPE |" in first["README.md"].decode()
+    assert "| `mws-fi-16k` |" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert run() == ""  # finished
+    assert "mws-fi-16k" in run("--force")
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == first

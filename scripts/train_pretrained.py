@@ -277,7 +277,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         bits="4 MB of its training text",
         languages=config.languages,
         license=config.license,
-        beside=found.report,
+        beside=found.report if rivals else None,
         groups=found.groups,
         limits=limits(config, rivals),
     )

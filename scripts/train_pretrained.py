@@ -173,9 +173,10 @@ def origin(config: Config, parts: Mapping[str, Corpus]) -> str:
         [source.about, source.license, group] for group in parts for source in sources_of(group, config.share_alike)
     ]
     sizes = ", ".join(f"{name} {part.megabytes:.1f} MB" for name, part in parts.items())
+    held_out = "one line in fifty was held out" + (", of code one module in ten" if "code" in parts else "")
     why = "one of the texts is share-alike" if config.share_alike else "no text is share-alike"
     return (
-        f"Text ({sizes}; one line in fifty was held out):\n\n{markdown_table(['text', 'licence', 'group'], rows)}\n\n"
+        f"Text ({sizes}; {held_out}):\n\n{markdown_table(['text', 'licence', 'group'], rows)}\n\n"
         f"All of it may be used and passed on with its makers named; {why}, and the vocabulary is under "
         f"{config.license}. The text itself is not in this folder. `stock_tokenizer.py` is Apache-2.0.\n"
     )

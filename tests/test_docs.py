@@ -32,6 +32,7 @@ SMALL = {
     "num_hidden_layers=8": "num_hidden_layers=1",
     "heads=8": "heads=2",
     '"runs/lm"': '"runs/lm", max_steps=1',
+    "max_steps=20": "max_steps=2",
 }
 
 

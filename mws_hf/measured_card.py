@@ -13,6 +13,7 @@ from typing import Any
 
 from mws_hf import __version__
 from mws_hf.evaluate.report import EvaluationReport, GoldRow, markdown_table
+from mws_hf.evaluate.running_text import TextScores
 
 _TAGS = ("tokenizer", "morphology")
 _LOADED = re.compile(r'from_pretrained\("(.*?)"\)')
@@ -46,6 +47,9 @@ class Measured:
         bits: name of the text that n-gram models were trained on; "" for none.
         languages: codes such as "ru".
         license: identifier such as "cc-by-4.0"; None is not said.
+        beside: of this tokenizer, first, and of others to compare it with.
+        groups: running-text measures by group (a language, code) and tokenizer, of a mixture.
+        limits: sentences to add to those that every card says.
     """
 
     name: str
@@ -58,6 +62,9 @@ class Measured:
     bits: str = ""
     languages: Sequence[str] = field(default=())
     license: str | None = None
+    beside: EvaluationReport | None = None
+    groups: Mapping[str, Mapping[str, TextScores]] = field(default_factory=dict)
+    limits: Sequence[str] = ()
 
 
 def kept_head(card: str, name: str, data: str | None = None) -> str:
@@ -221,6 +228,58 @@ def _length(measured: Measured) -> str:
     return f"## Running text\n\n{about}\n\n{markdown_table(['measure', 'value'], [*map(list, figures.items())])}\n"
 
 
+def _beside(measured: Measured) -> str:
+    """All tokenizers of the comparison, a row each."""
+    report = measured.beside
+    if report is None:
+        return ""
+    names = dict.fromkeys([*(row.tokenizer for row in report.rows), *report.text])
+    f1 = {(row.tokenizer, row.gold): f"{row.scores.f1:.3f}" for row in report.rows}
+    golds = [gold.name for gold in report.golds]
+    header = ["tokenizer", *(f"F1, {gold}" for gold in golds)]
+    rows = [[name, *(f1[name, gold] for gold in golds)] for name in names]
+    if report.text:
+        header += ["tokens per word", "bytes per token"]
+        for row in rows:
+            scores = report.text[row[0]]
+            row += [f"{scores.fertility:.3f}" if scores.words else "-", f"{scores.bytes_per_token:.3f}"]
+    if report.bits:
+        header += ["n-gram bits per byte", f"more than {next(iter(names))} (95 %)"]
+        for row in rows:
+            row += [f"{report.bits[row[0]].value:.4f}", _more(report, row[0])]
+    about = "The same measures, on the same words and text, of other tokenizers."
+    for name, entry in report.bits.items():
+        if lost := int((~entry.restored).sum()):
+            about += f" {name} does not give {lost} of {len(entry.nats)} lines back; bits are compared over the others."
+    return f"## Beside others\n\n{about}\n\n{markdown_table(header, rows)}\n"
+
+
+def _more(report: EvaluationReport, name: str) -> str:
+    """How many more bits a tokenizer needs than the first, in per cent, with the interval."""
+    found = report.bits_differences[name]
+    if found is None:
+        return ""
+    share = 100 / next(iter(report.bits.values())).value
+    return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
+
+
+def _groups(measured: Measured) -> str:
+    """Length of each group's text, a row a group, a column a tokenizer."""
+    if not measured.groups:
+        return ""
+    names = list(next(iter(measured.groups.values())))
+    header = ["group", *(f"{name}, {unit}" for unit in ("tokens per word", "bytes per token") for name in names)]
+    rows = [
+        [
+            group,
+            *(f"{scores[name].fertility:.3f}" for name in names),
+            *(f"{scores[name].bytes_per_token:.3f}" for name in names),
+        ]
+        for group, scores in measured.groups.items()
+    ]
+    return f"## Length by group, on held-out text\n\n{markdown_table(header, rows)}\n"
+
+
 def _limits(measured: Measured) -> str:
     """What the figures do not say."""
     said = ["Text of other languages, subjects and spellings than it was learnt from takes more tokens."]
@@ -237,8 +296,11 @@ def _limits(measured: Measured) -> str:
         said.append("Not every text decodes to what it was: see the table.")
     if measured.report is None:
         said.append("Nothing was measured for this card.")
+    said += measured.limits
     said.append(f"Figures and examples are by mws_hf {__version__}.")
     return "## Limits\n\n" + "".join(f"* {line}\n" for line in said)
 
 
-_sections: tuple[Callable[[Measured], str], ...] = (_head, _examples, _boundaries, _length, _limits)
+_sections: tuple[Callable[[Measured], str], ...] = (
+    *(_head, _examples, _boundaries, _length, _beside, _groups, _limits),
+)

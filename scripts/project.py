@@ -2,6 +2,7 @@
 
     python3 scripts/project.py demo    train a Russian tokenizer and load it with AutoTokenizer
     python3 scripts/project.py test    lint, types, doctests and the whole test suite
+    python3 scripts/project.py try-wheel FILE    install a built wheel in an environment of its own and train with it
 
 The environment is `.venv` beside this project's pyproject.toml, or the folder named by MWS_VENV.
 """
@@ -20,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = Path(os.environ.get("MWS_VENV", ROOT / ".venv")).resolve()
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 BIN = ENVIRONMENT / SCRIPTS
+LARGEST_PACKAGE = 4_000_000
 
 DEMO = """
 from transformers import AutoTokenizer
@@ -65,14 +67,23 @@ def demo() -> None:
 
 
 def package() -> None:
-    """Build wheel and sdist, and train with the wheel in an environment that has nothing else of ours."""
+    """Build wheel and sdist, both small, and train with the wheel."""
     with tempfile.TemporaryDirectory() as scratch:
-        built, clean = Path(scratch, "dist"), Path(scratch, "venv")
+        built = Path(scratch, "dist")
         run(BIN / "python", "-m", "build", "--outdir", built)
         run(BIN / "python", "-m", "twine", "check", "--strict", *sorted(built.iterdir()))
+        if swollen := [file.name for file in built.iterdir() if file.stat().st_size > LARGEST_PACKAGE]:
+            sys.exit(f"{', '.join(swollen)}: over {LARGEST_PACKAGE:,} bytes; leave data out (see pyproject.toml)")
+        try_wheel(next(built.glob("*.whl")))
+
+
+def try_wheel(wheel: str | Path) -> None:
+    """Train with a wheel in an environment that has nothing else of ours."""
+    with tempfile.TemporaryDirectory() as scratch:
+        clean = Path(scratch, "venv")
         venv.create(clean, with_pip=True)
         python = clean / SCRIPTS / "python"
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *built.glob("*.whl"))
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", Path(wheel).resolve())
         text = Path(scratch, "corpus.txt")
         shutil.copyfile(ROOT / "README.md", text)
         run(clean / SCRIPTS / "mws", "train", text, "--vocab-size", "600", "--output", Path(scratch, "trained"))
@@ -91,6 +102,9 @@ def test() -> None:
 
 if __name__ == "__main__":
     jobs = {"demo": demo, "test": test}
-    if len(sys.argv) != 2 or sys.argv[1] not in jobs:
-        sys.exit(f"usage: python3 {sys.argv[0]} {'|'.join(jobs)}")
-    jobs[sys.argv[1]]()
+    if len(sys.argv) == 3 and sys.argv[1] == "try-wheel":
+        try_wheel(sys.argv[2])
+    elif len(sys.argv) == 2 and sys.argv[1] in jobs:
+        jobs[sys.argv[1]]()
+    else:
+        sys.exit(f"usage: python3 {sys.argv[0]} {'|'.join(jobs)}|try-wheel FILE")

@@ -9,6 +9,8 @@ import pytest
 from huggingface_hub import ModelCard
 from transformers import AutoTokenizer
 
+from mws_hf import baselines
+from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate
 from mws_hf.model_card import is_untouched
 from tests.fake_hub import running_hub
@@ -74,6 +76,29 @@ def test_the_card_s_figures_are_those_of_evaluate_and_the_hub_reads_them(folder,
     assert 'from_pretrained("me/russian")' in card and "## Limits" in card and "| 56 of 56 |" in card
 
 
+def test_other_tokenizers_stand_beside_it_with_the_figures_of_evaluate(folder, trained, tmp_path):
+    bpe = tmp_path / "bpe"
+    baselines.train("bpe", count_documents(TEXT.splitlines()), 450, bpe)
+    done = measured(folder, trained, "--beside", f"BPE={bpe}", "--name", "me/russian")
+    assert done.returncode == 0, done.stderr
+    files = {"text": folder / "heldout.txt", "bits": folder / "train.txt"}
+    report = evaluate({"me/russian": trained, "BPE": bpe}, [folder / "gold.tsv"], **files, baselines=False)
+    card = (trained / "README.md").read_text(encoding="utf-8")
+    table = [line for line in card.split("## Beside others")[1].splitlines() if line.startswith("| ")]
+    rows = [line.strip("| ").split(" | ") for line in table]
+    for row, name in zip(rows[1:], ("me/russian", "BPE"), strict=True):
+        (scores,) = [each.scores for each in report.rows if each.tokenizer == name]
+        text, bits = report.text[name], report.bits[name]
+        figures = [f"{scores.f1:.3f}", f"{text.fertility:.3f}", f"{text.bytes_per_token:.3f}", f"{bits.value:.4f}"]
+        assert row[:5] == [name, *figures]
+    assert f"{100 * report.bits_differences['BPE'].relative:+.2f} % (" in rows[2][5]
+    assert "| BPE |" not in card.split("## Beside others")[0]  # the other tables and the metadata are of this one
+    assert len({each.metric_type for each in ModelCard.load(trained / "README.md").data.eval_results}) == 6
+    for wrong, says in ((["--beside", f"me/russian={bpe}"], "another name"), (["--beside", "BPE=absent"], "absent")):
+        refused = measured(folder, trained, "--name", "me/russian", *wrong)
+        assert one_line(refused) and says in refused.stderr
+
+
 def rows_of(card: str, header: str) -> dict[str, str]:
     """The rows of a card's table of two columns that begins with a header."""
     table = card.split(f"| {header} |", 1)[1].split("\n\n")[0].splitlines()[2:]
@@ -131,6 +156,7 @@ def test_any_tokenizer_has_a_card(tmp_path):
     [
         (["--gold", "absent.tsv"], "absent.tsv"),
         (["--bits", __file__], "--text"),
+        (["--beside", "BPE=x"], "--gold"),
         (["--language", "Russian"], "ISO 639"),
         (["--license", "CC BY"], "cc-by-4.0"),
     ],

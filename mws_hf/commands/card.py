@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mws_hf.commands.evaluate import BitsText, GoldFiles, Text
+from mws_hf.commands.evaluate import BitsText, GoldFiles, Text, named_tokenizers
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
@@ -50,19 +50,27 @@ def card(
         list[str] | None,
         typer.Option(help="A word to show cut; repeat for more [default: some of --gold, --text or the earlier card]."),
     ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=DIR", help="A tokenizer to measure beside it, such as BPE of the same text; repeat."
+        ),
+    ] = None,
     print_only: Annotated[bool, typer.Option("--print", help="Print the card and write nothing.")] = False,
 ) -> None:
     """Write the model card (README.md) of a tokenizer, with Hub metadata, from figures measured now.
 
     `--gold` gives boundary scores, `--text` tokens per word and bytes per token, `--bits TRAIN` n-gram bits per byte of
-    `--text`; see `mws evaluate`. What `mws train` wrote into the earlier card is kept. A card that a person has edited
-    is never overwritten.
+    `--text`; see `mws evaluate`. `--beside` adds a table of the same figures of other tokenizers. What `mws train`
+    wrote into the earlier card is kept. A card that a person has edited is never overwritten.
 
     For example:
 
         mws card out/russian --gold rus.tsv --text heldout.txt --language ru --license cc-by-4.0
 
         mws card out/russian --text heldout.txt --bits train.txt.gz --name user/russian --data "novels, public domain"
+
+        mws card out/russian --gold rus.tsv --text heldout.txt --beside BPE=out/bpe --beside Unigram=out/unigram
     """
     from mws_hf.measured_card import measured_card
     from mws_hf.model_card import is_untouched, write_model_card
@@ -80,10 +88,12 @@ def card(
             )
     if bits is not None and text is None:
         raise MwSError("--bits measures the bits of --text; give that too")
+    if beside and text is None and not gold:
+        raise MwSError("--beside compares figures of --gold and --text; give one of them too")
     _check_metadata(language or [], license_)
     earlier = readme.read_text(encoding="utf-8") if is_untouched(readme) else ""
     said = _Said(language or [], license_, data and " ".join(data.split()), name, word or [])
-    told = _told(directory, earlier, said, gold or [], text, bits)
+    told = _told(directory, earlier, said, _Given(gold or [], text, bits, named_tokenizers(beside or [])))
     if print_only:
         typer.echo(measured_card(told), nl=False)
         return
@@ -105,6 +115,16 @@ class _Said:
     words: list[str]
 
 
+@dataclass(frozen=True)
+class _Given:
+    """What to measure on, and which tokenizers beside it: the options of these names."""
+
+    gold: list[Path]
+    text: Path | None
+    bits: Path | None
+    beside: dict[str, str]
+
+
 def _check_metadata(languages: list[str], license_: str | None) -> None:
     """Refuse what the Hub would refuse.
 
@@ -118,9 +138,7 @@ def _check_metadata(languages: list[str], license_: str | None) -> None:
         raise MwSError(f"--license {license_!r}: give an identifier such as apache-2.0 or cc-by-4.0, or other")
 
 
-def _told(
-    directory: Path, earlier: str, said: _Said, gold: list[Path], text: Path | None, bits: Path | None
-) -> Measured:
+def _told(directory: Path, earlier: str, said: _Said, given: _Given) -> Measured:
     """All that the card tells: measured now, said now, or else said by the earlier generated card ("" for none)."""
     from huggingface_hub import ModelCard
 
@@ -135,8 +153,14 @@ def _told(
     name = said.name or name_of(earlier) or directory.resolve().name
     encoder = load_encoder(str(directory))
     record = read_record(directory, load_backend(directory)[0])
-    report = evaluate({name: encoder}, gold, text, bits=bits, baselines=False) if gold or text else None
-    words = said.words or _sample(report, text) or words_of(earlier)
+    whole = None
+    if given.gold or given.text:
+        if name in given.beside:
+            raise MwSError(f"--beside: this tokenizer is called {name!r} itself; write NAME=DIR with another name")
+        tokenizers = {name: encoder, **given.beside}
+        whole = evaluate(tokenizers, given.gold, given.text, bits=given.bits, baselines=False)
+    report = whole and whole.of(name)
+    words = said.words or _sample(report, given.text) or words_of(earlier)
     languages = said.languages or before.get("language") or []
     return Measured(
         name=name,
@@ -146,11 +170,12 @@ def _told(
         ours=record is not None or "mws-hf" in before.get("tags", []),
         report=report,
         examples=list(zip(words, segment_words(encoder, words), strict=True)),
-        restored=_restored(encoder, text),
-        text="" if text is None else text.name,
-        bits="" if bits is None else bits.name,
+        restored=_restored(encoder, given.text),
+        text="" if given.text is None else given.text.name,
+        bits="" if given.bits is None else given.bits.name,
         languages=[languages] if isinstance(languages, str) else languages,
         license=said.license or before.get("license"),
+        beside=whole if given.beside else None,
     )
 
 

@@ -81,7 +81,7 @@ def evaluate(
 
         mws evaluate my-tokenizer --gold rus.tsv --json --output scores.json
     """
-    named = _named(directories)
+    named = named_tokenizers(directories)
     if isolated not in ("space", "none"):
         raise MwSError(f"--isolated {isolated!r} is unknown; choose space or none")
     if not gold and text is None:
@@ -108,7 +108,12 @@ def evaluate(
         write_text(output, result)
 
 
-def _named(directories: list[str]) -> dict[str, str]:
+def named_tokenizers(directories: list[str]) -> dict[str, str]:
+    """Directories by name: ``NAME=DIR``, or a directory named by its last part.
+
+    Raises:
+        MwSError: a directory is not there, or two have one name.
+    """
     named: dict[str, str] = {}
     for given in directories:
         name, equals, directory = given.partition("=")

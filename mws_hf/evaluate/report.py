@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,16 @@ class EvaluationReport:
     text: dict[str, TextScores] = field(default_factory=dict)
     bits: dict[str, NgramBits] = field(default_factory=dict)
     bits_differences: dict[str, PairedDifference | None] = field(default_factory=dict)
+
+    def of(self, tokenizer: str) -> EvaluationReport:
+        """The part of one tokenizer."""
+        return replace(
+            self,
+            rows=tuple(row for row in self.rows if row.tokenizer == tokenizer),
+            text={name: scores for name, scores in self.text.items() if name == tokenizer},
+            bits={name: entry for name, entry in self.bits.items() if name == tokenizer},
+            bits_differences={tokenizer: None} if tokenizer in self.bits else {},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -1,0 +1,380 @@
+"""The pretrained tokenizers of `model_cards/`: trained, measured beside BPE and Unigram of the same text, described.
+
+    python scripts/train_pretrained.py --data ../shared/data [--only mws-ru-16k ...] [--force] [--rivals BPE Unigram]
+
+One a language and size, three mixtures, and one from the pymorphy3 lexicon (morphs only). A folder is what `mws push`
+uploads: a tokenizer and its card. What is finished is skipped without `--force`, so that a broken run goes on. Texts
+and licences stand in `pretrained_sources.py`. Boundary F1 is measured where there is gold, everything else on held-out
+text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.
+Unigram is SentencePiece's (the trainer of `tokenizers` takes minutes a language), from the 100,000 most frequent
+pre-tokens; it takes most of the time, and `--rivals BPE` leaves it out for later.
+Writes scripts/results/pretrained.json and .md too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
+
+from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf.atomic import write_text
+from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.dictionary import lexicon_counts, lexicon_words
+from mws_hf.corpus.groups import GroupedCounts
+from mws_hf.evaluate.encoder import Encoder, load_encoder
+from mws_hf.evaluate.report import EvaluationReport, evaluate, markdown_table
+from mws_hf.evaluate.running_text import TextScores, score_text
+from mws_hf.evaluate.segment import segment_words
+from mws_hf.measured_card import Measured, kept_head, measured_card
+from mws_hf.model_card import is_untouched, model_card, write_model_card
+from mws_hf.saving import save_backend
+
+MB = 1_000_000
+HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture
+NGRAM_BYTES = 4 * MB
+LEXICON_EVERY = 500
+UNIGRAM_TYPES = 100_000
+RIVALS = {"BPE": ("bpe", None), "Unigram": ("sentencepiece-unigram", UNIGRAM_TYPES)}
+"""Names in the cards: system of `mws_hf.baselines`, and how many of the most frequent pre-tokens it learns from."""
+RESULTS = Path("scripts/results/pretrained.json")
+
+
+@dataclass(frozen=True)
+class Config:
+    """A tokenizer to train: the groups of its words, the entries, and what it is allowed."""
+
+    name: str
+    groups: tuple[str, ...]
+    size: int
+    share_alike: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def of_lexicon(self) -> bool:
+        """Whether words come from the pymorphy3 dictionary."""
+        return self.groups == ("lexicon",)
+
+    @property
+    def languages(self) -> list[str]:
+        """Codes for the Hub."""
+        return ["ru"] if self.of_lexicon else list(self.groups)
+
+    @property
+    def license(self) -> str:
+        """That of the vocabulary."""
+        return "cc-by-sa-4.0" if self.share_alike else "cc-by-4.0"
+
+
+LANGUAGES = ("ru", "uk", "fi", "tr", "hu", "cs", "de", "en")
+CONFIGS = (
+    *(
+        Config(f"mws-{language}-{size}k", (language,), size * 1000, share_alike=language == "tr")
+        for language in LANGUAGES
+        for size in (16, 32)
+    ),
+    Config("mws-ru-en-code-64k", ("ru", "en", "code"), 64_000),
+    Config("mws-ru-uk-64k", ("ru", "uk"), 64_000),
+    Config("mws-eight-languages-64k", LANGUAGES, 64_000),
+    Config("mws-ru-morphs-8k", ("lexicon",), 8_000, share_alike=True, options={"composition": 0}),
+)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Words of a group to train on, text for n-gram models in an order by content, text held out, megabytes."""
+
+    counts: WordCounts
+    passages: tuple[str, ...]
+    held_out: tuple[str, ...]
+    megabytes: float
+
+
+@cache
+def corpus(group: str, data: Path, share_alike: bool) -> Corpus:
+    """Read and count a group once a run."""
+    if group == "lexicon":
+        forms = lexicon_words("ru").to_pylist()
+        return Corpus(lexicon_counts("ru"), (), tuple(f" {form}" for form in forms[::LEXICON_EVERY]), 0)
+    training, held_out = texts_of(group, data, share_alike)
+    held_out = held_out[:: max(1, len(held_out) // HELD_OUT_LINES[False])][: HELD_OUT_LINES[False]]
+    passages, size = [], 0
+    for text in sorted(training, key=lambda text: hashlib.sha256(text.encode()).digest()):
+        passages.append(text.rstrip("\n"))
+        size += len(text.encode())
+        if size >= NGRAM_BYTES:
+            break
+    total = sum(len(text.encode()) for text in training) / MB
+    return Corpus(count_documents(training), tuple(passages), tuple(held_out), total)
+
+
+def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, list[str]]:
+    """Held-out lines by group."""
+    most = HELD_OUT_LINES[len(parts) > 1]
+    if config.of_lexicon:
+        return {name: list(part.held_out) for name, part in parts.items()}
+    return {name: list(part.held_out[:: max(1, len(part.held_out) // most)][:most]) for name, part in parts.items()}
+
+
+def passages_of(parts: Mapping[str, Corpus]) -> list[str]:
+    """Text for n-gram models, as much of each group."""
+    taken: list[str] = []
+    for part in parts.values():
+        left = NGRAM_BYTES / len(parts)
+        for text in part.passages:
+            if left <= 0:
+                break
+            taken.append(text)
+            left -= len(text.encode())
+    return taken
+
+
+def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> str:
+    """Train and save; returns what the card says of the training."""
+    counts = GroupedCounts.of({name: part.counts for name, part in parts.items()})
+    given = counts if len(parts) > 1 else counts.union
+    trainer = MwSTrainer(vocab_size=config.size, show_progress=False, **config.options)
+    learned = trainer.learn(given)
+    backend, roles = trainer.backend(learned)
+    facts = trainer.facts(backend, given)
+    save_backend(directory, backend, roles, trainer.record_of(learned) | facts)
+    text = f"{sum(part.megabytes for part in parts.values()):.1f} MB of text, listed below"
+    card = model_card(
+        config.name,
+        backend.get_vocab_size(),
+        learned,
+        criterion=str(trainer.criterion),
+        source="the forms of pymorphy3's Russian dictionary, each once" if config.of_lexicon else text,
+        command=f"python scripts/train_pretrained.py --only {config.name}",
+        byte_level=True,
+        groups=facts.get("groups", {}),
+    )
+    return kept_head(card, config.name)
+
+
+def origin(config: Config, parts: Mapping[str, Corpus]) -> str:
+    """What it was learnt from, whose that is, and what follows for the licence of the vocabulary."""
+    if config.of_lexicon:
+        return (
+            "Learnt from the word forms of the OpenCorpora dictionary as `pymorphy3-dicts-ru` has them (data CC BY-SA, "
+            f"code MIT); the vocabulary is under {config.license} as well. For research: a word list has no "
+            "frequencies, so that every token is a morph and texts become long.\n"
+        )
+    rows = [
+        [source.about, source.license, group] for group in parts for source in sources_of(group, config.share_alike)
+    ]
+    sizes = ", ".join(f"{name} {part.megabytes:.1f} MB" for name, part in parts.items())
+    held_out = "one line in fifty was held out" + (", of code one module in ten" if "code" in parts else "")
+    why = "one of the texts is share-alike" if config.share_alike else "no text is share-alike"
+    return (
+        f"Text ({sizes}; {held_out}):\n\n{markdown_table(['text', 'licence', 'group'], rows)}\n\n"
+        f"All of it may be used and passed on with its makers named; {why}, and the vocabulary is under "
+        f"{config.license}. The text itself is not in this folder. `stock_tokenizer.py` is Apache-2.0.\n"
+    )
+
+
+def loading(config: Config) -> str:
+    """How to load it from a checkout."""
+    return (
+        f"`{config.name}` is the path of this folder (in a checkout of mws-hf `model_cards/{config.name}`); after "
+        f"`mws push` it is `user/{config.name}`.\n"
+    )
+
+
+def gold_of(config: Config) -> list[str]:
+    """The gold sets it is measured on: all of a language, the first of each language of a mixture."""
+    most = 1 if len(config.groups) > 1 or config.of_lexicon else None
+    return [name for each in config.languages for name in GOLD.get(each, ())[:most]]
+
+
+def limits(config: Config, rivals: Sequence[str]) -> list[str]:
+    """What to know before using it."""
+    said = []
+    if gold := gold_of(config):
+        named = [f"`{name}` is {GOLD_SOURCES[name.split('.')[1]]}" for name in gold]
+        said.append(f"Gold: {'; '.join(named)}. Half of each set or a sample, read to score alone.")
+    if old := [language for language in config.languages if language in NOVELS and not config.of_lexicon]:
+        said.append(
+            f"Text in {', '.join(old)} is literature of before 1950: names, technology and slang of today take more "
+            "tokens than those of its books."
+        )
+    if "fi" in config.groups or "tr" in config.groups:
+        said.append("Finnish and Turkish are a few megabytes, much of it documentation of software.")
+    if "code" in config.groups:
+        said.append("Code is Python and some C: other programming languages take more tokens.")
+    if config.of_lexicon:
+        said.append("Running text is measured on forms of the dictionary it was learnt from, behind a space, one each.")
+    for name in rivals:
+        most = RIVALS[name][1]
+        which = f"the {most:,} most frequent of the same words at most" if most else "the same words"
+        said.append(
+            f"{name} (`{RIVALS[name][0]}` of `mws compare`) has as many entries and learnt from {which}, by frequency."
+        )
+    said.append("The constants of the method were chosen on these gold sets: their F1 is mildly optimistic.")
+    return said
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """All figures of a tokenizer, and of its rivals."""
+
+    report: EvaluationReport
+    groups: Mapping[str, Mapping[str, TextScores]]
+
+
+def measure(config: Config, systems: Mapping[str, Encoder], parts: Mapping[str, Corpus], data: Path) -> Measurement:
+    """Evaluate; a mixture on the first gold set of each language."""
+    held_out = held_out_of(config, parts)
+    report = evaluate(
+        systems,
+        [data / "gold" / f"{name}.tsv" for name in gold_of(config)],
+        [line for lines in held_out.values() for line in lines],
+        bits=passages_of(parts) or None,
+        baselines=False,
+    )
+    groups = {
+        group: {name: score_text(encoder, lines) for name, encoder in systems.items()}
+        for group, lines in held_out.items()
+    }
+    return Measurement(report, groups if len(parts) > 1 else {})
+
+
+def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dict[str, Any]:
+    """Train it and its rivals, measure, write the card; returns a row of the results."""
+    started = time.process_time()
+    groups = {group: corpus(group, data, config.share_alike) for group in config.groups}
+    directory = output / config.name
+    head = train(config, groups, directory)
+    seconds = time.process_time() - started
+    counts = GroupedCounts.of({name: part.counts for name, part in groups.items()}).union
+    systems = {config.name: load_encoder(directory)}
+    for title in rivals:
+        name, most = RIVALS[title]
+        learnt_from = counts if most is None else most_frequent(counts, most)
+        systems[title] = load_encoder(baselines.train(name, learnt_from, config.size).source)
+    found = measure(config, systems, groups, data)
+    report = found.report.of(config.name)
+    bits = report.bits.get(config.name)
+    words = " ".join(WORDS[language] for language in config.languages).split()
+    words = words[:: max(1, len(words) // 12)]
+    about = "forms of the dictionary" if config.of_lexicon else "held-out text"
+    card = Measured(
+        name=config.name,
+        head=f"{head}\n{loading(config)}\n{origin(config, groups)}",
+        ours=True,
+        report=report,
+        examples=list(zip(words, segment_words(systems[config.name], words), strict=True)),
+        restored=(int(bits.restored.sum()), len(bits.nats)) if bits else restored(systems[config.name], groups),
+        text=about,
+        bits="4 MB of its training text",
+        languages=config.languages,
+        license=config.license,
+        beside=found.report if rivals else None,
+        groups=found.groups,
+        limits=limits(config, rivals),
+    )
+    write_model_card(directory, measured_card(card))
+    return row(config, directory, found.report, seconds)
+
+
+def most_frequent(counts: WordCounts, most: int) -> WordCounts:
+    """The most frequent pre-tokens; among equals a fixed shuffle decides, so that a lexicon gives an even sample."""
+    shuffled = np.random.default_rng(0).permutation(len(counts))
+    return counts.take(np.sort(np.lexsort((shuffled, -counts.counts))[:most]))
+
+
+def restored(encoder: Encoder, parts: Mapping[str, Corpus]) -> tuple[int, int]:
+    """How many held-out lines decode to what they were, and how many there are."""
+    lines = [line for part in parts.values() for line in part.held_out]
+    assert encoder.decode is not None
+    decoded = encoder.decode([item.ids for item in encoder.encode(lines)])
+    return sum(line == again for line, again in zip(lines, decoded, strict=True)), len(lines)
+
+
+def row(config: Config, directory: Path, report: EvaluationReport, seconds: float) -> dict[str, Any]:
+    """What scripts/results keeps of a tokenizer: plain figures by system."""
+    systems = {
+        name: {
+            "f1": {each.gold: round(each.scores.f1, 4) for each in report.rows if each.tokenizer == name},
+            "tokens_per_word": round(scores.fertility, 4),
+            "bytes_per_token": round(scores.bytes_per_token, 4),
+            **({"bits_per_byte": round(report.bits[name].value, 4)} if report.bits else {}),
+        }
+        for name, scores in report.text.items()
+    }
+    ours = systems.pop(config.name)
+    return {
+        "name": config.name,
+        "groups": list(config.groups),
+        "entries": report.text[config.name].vocabulary_size,
+        "license": config.license,
+        "megabytes": round(sum(file.stat().st_size for file in directory.iterdir()) / MB, 2),
+        "training_seconds": round(seconds, 1),
+        "systems": {"MwS": ours, **systems},
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Markdown: a row a tokenizer; BPE's and Unigram's figures behind ours."""
+
+    def three(each: dict[str, Any], form: str, key: str) -> str:
+        values = [system.get(key) for system in each["systems"].values()]
+        return " / ".join(format(value, form) for value in values) if None not in values else ""
+
+    cells = []
+    for each in rows:
+        golds = list(each["systems"]["MwS"]["f1"])
+        first = [system["f1"][golds[0]] for system in each["systems"].values()] if golds else []
+        cells.append(
+            [
+                f"`{each['name']}`",
+                each["license"],
+                f"{each['megabytes']:.1f}",
+                " / ".join(f"{value:.3f}" for value in first),
+                three(each, ".2f", "tokens_per_word"),
+                three(each, ".2f", "bytes_per_token"),
+                three(each, ".3f", "bits_per_byte"),
+            ]
+        )
+    header = ["folder", "licence", "MB", "boundary F1", "tokens per word", "bytes per token", "n-gram bits per byte"]
+    about = "Figures are MwS / BPE / Unigram of the same text; where fewer stand, the last ones are not measured yet."
+    return f"{about}\n\n{markdown_table(header, cells)}\n"
+
+
+def main() -> None:
+    configs = {config.name: config for config in CONFIGS}
+    names = list(configs)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--only", nargs="+", default=names, choices=names, metavar="NAME")
+    parser.add_argument("--rivals", nargs="*", default=list(RIVALS), choices=RIVALS, metavar="NAME")
+    parser.add_argument("--force", action="store_true", help="train again what is finished; an edited card stays")
+    parser.add_argument("--output", type=Path, default=Path("model_cards"))
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    known = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
+    rows = {each["name"]: each for each in known}
+    for config in (configs[name] for name in arguments.only):
+        measured = set(rows.get(config.name, {"systems": {}})["systems"])
+        finished = measured >= {"MwS", *arguments.rivals} and is_untouched(arguments.output / config.name / "README.md")
+        if finished and not arguments.force:
+            continue
+        started = time.process_time()
+        rows[config.name] = make(config, arguments.output, arguments.data, arguments.rivals)
+        print(config.name, f"{time.process_time() - started:.0f} s of processor time", flush=True)
+        ordered = [rows[name] for name in names if name in rows]
+        write_text(arguments.results, json.dumps({"rows": ordered}, ensure_ascii=False, indent=1) + "\n")
+        write_text(arguments.results.with_suffix(".md"), table(ordered))
+
+
+if __name__ == "__main__":
+    main()

@@ -84,6 +84,7 @@ CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
     "rus-bytes": (russian, {"vocab_size": 3000, "alphabet": "bytes"}),
     "hindi-bytes": (lambda: made_up("hin"), {"vocab_size": 900, "alphabet": "bytes"}),
     "mixture": (mixture, {"vocab_size": 3000, "weights": {"fin": 2}}),
+    "mixture-morphs": (mixture, {"vocab_size": 2500, "weights": {"fin": 2}, "composition": 0}),
     "two-scripts": (two_scripts, {"vocab_size": 3000}),
 }
 
@@ -103,7 +104,8 @@ GOLDEN = {
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
     "rus-bytes": "7d0b547d6b40ae2011f95822625e8ffacde0b19bc476445d0a314413458430a2",
     "hindi-bytes": "48b09f67e79009899554a03cd8d8b516fba12691c3b8db0945c041e5550f366f",
-    "mixture": "02c5ab5333687c33ee30b725492a26a6b1e3d462b867b0188e553a42f2e3a8ed",
+    "mixture": "d3917985c2f7870a23ca01ca7f8628e8b3dd7730a6f64bd43196686eed3c4dda",
+    "mixture-morphs": "2ca138ac7f711c88a4b02b0c42e05cd08f683178762017c3631913aec2576ed6",
     "two-scripts": "e4cec851e4deed4295eef6174480686a8eabb6e8e3b650132eb64bbf33c3f479",
 }
 

@@ -1,6 +1,7 @@
 """The gold of ParaMA (Xu et al. 2018; Morpho Challenge words): fetched at run time into a cache, as a file we read.
 
 A line is ``word:m1-m2 alternative-m2``. A hyphen of the word itself looks like a boundary, so such words are left out.
+Turkish is written with capitals for the letters that ASCII lacks.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from mws_hf.atomic import write_text
 SOURCE = "https://raw.githubusercontent.com/xuhongzhi/ParaMA/800861d9d65e0edb153d3d14afa4a9c33e8ed1d3/data/mit"
 LANGUAGES = ("eng", "tur", "fin")
 SECONDS = 30
+TURKISH = str.maketrans("CGIOSU", "çğıöşü")
 
 
 def gold_file(language: str, cache: Path, source: str = SOURCE) -> Path | None:
@@ -36,7 +38,8 @@ def gold_file(language: str, cache: Path, source: str = SOURCE) -> Path | None:
             return None
         cache.mkdir(parents=True, exist_ok=True)
         write_text(raw, text)
-    write_text(file, as_words(raw.read_text(encoding="utf-8")))
+    text = raw.read_text(encoding="utf-8")
+    write_text(file, as_words(text.translate(TURKISH) if language == "tur" else text))
     return file
 
 
@@ -48,7 +51,10 @@ def as_words(text: str) -> str:
     """
     lines = []
     for line in text.splitlines():
-        word, _, analyses = line.strip().rpartition(":")
+        word, _, analyses = line.strip().partition(":")
+        while ":" in analyses and analyses.split(" ")[0].replace("-", "") != word:  # a colon of the word, as in eu:n
+            more, _, analyses = analyses.partition(":")
+            word = f"{word}:{more}"
         if word and "-" not in word:
             lines.append(f"{word}\t{', '.join(each.replace('-', ' ') for each in analyses.split())}\n")
     return "".join(lines)

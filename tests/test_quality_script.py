@@ -43,6 +43,17 @@ def test_without_a_network_the_rest_goes_on(tmp_path: Path, capsys: pytest.Captu
     assert not (tmp_path / "cache").exists()
 
 
+def test_turkish_letters_and_colons_of_words_are_read(tmp_path: Path):
+    (tmp_path / "gold.tur.txt").write_text("dISsatImcI:dISsatIm-cI\n", encoding="utf-8")
+    (tmp_path / "gold.fin.txt").write_text("eu:n:eu-:-n eu-:n\r\naidasta:aida-sta aidas-ta\r\n", encoding="utf-8")
+    found = {name: read_gold(parama.gold_file(name, tmp_path / "c", tmp_path.as_uri())) for name in ("tur", "fin")}
+    assert [word.segmentations for word in found["tur"].words] == [(("dışsatım", "cı"),)]
+    assert [word.segmentations for word in found["fin"].words] == [
+        (("eu", ":", "n"), ("eu", ":n")),
+        (("aida", "sta"), ("aidas", "ta")),
+    ]
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Word lists of the five languages: made-up words with endings."""

@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ GOLD = {
     "eng": "eng.morphochallenge2010",
 }
 SYSTEMS = ("mws", "mws-composed", "bpe", "unigram")
+ORDER = ("own", "own-composed", *SYSTEMS)
 COMPOSITION = {"mws": 0, "mws-composed": None, "own": 0, "own-composed": None}
 OWN_SIZE = 32_000
 
@@ -86,10 +88,9 @@ def measure(
     return rows
 
 
-def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """All systems and sizes asked for."""
+def run(arguments: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """The rows of all systems and sizes asked for, tokenizer by tokenizer."""
     counts, held_out = corpus_of(arguments.data, arguments.cache, arguments.held_out)
-    rows = []
     for system in arguments.systems:
         own = system.startswith("own")
         for size in [OWN_SIZE] if own else arguments.sizes:
@@ -97,9 +98,9 @@ def run(arguments: argparse.Namespace) -> list[dict[str, Any]]:
             for part in parts:
                 source, seconds = train(system, size, part, arguments.cache / f"{system}-{size}")
                 facts = {"system": system, "vocab_size": size, "seconds": round(seconds, 1)}
-                rows += measure(source, list(part), arguments.data, held_out, facts)
-            print(system, size, *(f"{r['language']} {r.get('f1', 0):.3f}" for r in rows if r["system"] == system))
-    return rows
+                rows = measure(source, list(part), arguments.data, held_out, facts)
+                print(system, size, *(f"{r['language']} {r.get('f1', 0):.3f}" for r in rows), flush=True)
+                yield rows
 
 
 TOKENIZERS_BPE = """
@@ -200,21 +201,29 @@ def main() -> None:
     arguments = parser.parse_args()
     stored = json.loads(arguments.results.read_text(encoding="utf-8")) if arguments.results.exists() else {}
     rows, cost = stored.get("rows", []), stored.get("cost", [])
-    new: list[dict[str, Any]] = []
+    arguments.results.parent.mkdir(parents=True, exist_ok=True)
     if arguments.cost:
         arguments.cache.mkdir(parents=True, exist_ok=True)
         cost = costs(arguments)
-    else:
-        new = run(arguments)
-    measured = {(row["system"], row["vocab_size"]) for row in new}
-    rows = [row for row in rows if (row["system"], row["vocab_size"]) not in measured] + new
-    order = ["own", "own-composed", *SYSTEMS]
-    rows.sort(key=lambda row: (row["vocab_size"], order.index(row["system"]), LANGUAGES.index(row["language"])))
-    arguments.results.parent.mkdir(parents=True, exist_ok=True)
-    write_text(arguments.results, json.dumps({"rows": rows, "cost": cost}, ensure_ascii=False, indent=1) + "\n")
+        keep(arguments.results, rows, cost)
+    for new in [] if arguments.cost else run(arguments):
+        measured = {key(row) for row in new}
+        rows = [row for row in rows if key(row) not in measured] + new
+        keep(arguments.results, rows, cost)
+    print(arguments.results.with_suffix(".md").read_text(encoding="utf-8"))
+
+
+def key(row: dict[str, Any]) -> tuple[int, int, int]:
+    """What a row is a measurement of, in the order of the tables."""
+    return row["vocab_size"], ORDER.index(row["system"]), LANGUAGES.index(row["language"])
+
+
+def keep(results: Path, rows: list[dict[str, Any]], cost: list[dict[str, Any]]) -> None:
+    """Write the results and their page."""
+    rows = sorted(rows, key=key)
+    write_text(results, json.dumps({"rows": rows, "cost": cost}, ensure_ascii=False, indent=1) + "\n")
     text = tables(rows) + (f"\n## Time and memory\n\n{cost_table(cost)}\n" if cost else "")
-    write_text(arguments.results.with_suffix(".md"), text)
-    print(text)
+    write_text(results.with_suffix(".md"), text)
 
 
 if __name__ == "__main__":

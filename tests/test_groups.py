@@ -353,6 +353,19 @@ def test_a_shared_word_gets_the_mean_by_its_frequency_in_each_group():
     np.testing.assert_allclose(find_group_evidence(groups).word(" talking"), expected, rtol=1e-12)
 
 
+def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
+    """In proportion to the square root of how often a type of the group occurs in the mean."""
+    groups = {"fin": counted("fin")["fin"], "eng": times(counted("eng")["eng"], 9)}
+    own = {name: set(find_evidence(counts).types) for name, counts in groups.items()}
+    assert not own["fin"] & own["eng"]
+    found = find_group_evidence(groups, weights={"eng": 2})
+    prices = dict(zip(found.types, found.prices, strict=True))
+    english, finnish = (prices[next(iter(own[name]))] for name in ("eng", "fin"))
+    means = {name: counts.total / len(own[name]) for name, counts in groups.items()}
+    assert english / finnish == pytest.approx(np.sqrt(2 * means["eng"] / means["fin"]))
+    assert np.square(found.prices).mean() == pytest.approx(1)
+
+
 def test_every_group_has_a_budget_of_its_own():
     counts = counted("fin", "eng")
     small = EvidenceSettings(max_types=30)

@@ -30,7 +30,7 @@ MIXTURE_COMPOSITION = 0.6
 
 Morphs are learnt with every language alike, compositions by the frequencies of the text, as BPE does. With half of the
 merges a language that has more text than others gets too few whole words: of eight languages at 64,000 and 128,000
-entries Russian has up to 9 % more tokens a word than BPE of the same text, with .6 at most 7.8 % (scripts/LOG.md,
+entries Russian has up to 9 % more tokens a word than BPE of the same text, with .6 at most 7.7 % (scripts/LOG.md,
 2026-11-22).
 """
 

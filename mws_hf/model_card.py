@@ -81,10 +81,13 @@ def model_card(
         groups: the fields of `group_facts.GroupFacts` by group, of a mixture.
     """
     rows = "".join(f"| {word} | {'·'.join(morphs)} |\n" for word, morphs in examples)
-    fit = report.label_fit
+    fits = report.label_fits
+    row = "".join(
+        f"| labelled words{f' of {name}' if name else ''} | {fit.describe()} |\n" for name, fit in fits.items()
+    )
     return _TEMPLATE.format(
-        labels="without labels" if fit is None else f"with {fit.used:,} words cut by hand",
-        label_row="" if fit is None else f"| labelled words | {fit.describe()} |\n",
+        labels=f"with {sum(fit.used for fit in fits.values()):,} words cut by hand" if fits else "without labels",
+        label_row=row,
         name=name,
         kind="byte-level" if byte_level else "byte-fallback",
         criterion=criterion,

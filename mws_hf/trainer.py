@@ -64,7 +64,7 @@ class MwSTrainer:
         normalization: None, "nfc", "nfd", "nfkc" or "nfkd", in any case; becomes part of the tokenizer.
         composition: share of the merges reserved for frequent neighbours (whole stems, whole words) after the morphs;
             they also fill what the morphs leave. 0: morphs only. "fill": morphs while the criterion finds any, then
-            compositions. None: 0 for the classic criterion, 0.5 for the contextual.
+            compositions. None: 0 for the classic criterion, 0.5 for the contextual, 0.6 for a mixture.
         len_norm_factor: classic; weight of the length penalty; None: 2.
         log_base: classic; base of all logarithms, > 1; None: 2.
         max_merge_len: classic; longest product of a merge in characters without leading space; None: 5.
@@ -75,12 +75,14 @@ class MwSTrainer:
         burial_cost: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
         max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
         weights: of groups against each other where words are given by group, such as ``{"ru": 2}``; 1 for a group that
-            is not named, so that every language weighs the same, however much text and however many forms it has. The
-            words of a group named ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.
+            is not named. In the morphs every language then weighs the same, however much text and however many forms it
+            has; compositions go by the text, that of a group repeated as its weight says. The words of a group named
+            ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.
         granularity: contextual; share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine); None: 0.095,
             or as the labels ask.
         labels: contextual; words cut by hand, 20 are worth their while: a file of ``word<TAB>m1 m2, alternative`` or in
-            another format that `mws evaluate` reads, a dict, or pairs; see `corpus.labels.read_labels`.
+            another format that `mws evaluate` reads, a dict, or pairs; see `corpus.labels.read_labels`. In a mixture by
+            group, ``{"fin": "fin.tsv"}``.
 
     Raises:
         MwSError: an argument is out of range, contradicts another or belongs to the other criterion; the message says
@@ -136,7 +138,7 @@ class MwSTrainer:
             "alphabet": alphabet_kind(settings, vocabulary),
         }
         if self.labels is not None and not isinstance(settings, ClassicSettings):
-            checked["labels"] = settings.evidence.labels  # read once
+            checked["labels"] = settings.evidence.group_labels or settings.evidence.labels  # read once
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         compiled(self.split_pattern)

@@ -50,7 +50,11 @@ def labelled_words(directory: Path) -> frozenset[str]:
     if not (directory / FILE).is_file() or not (directory / "tokenizer.json").is_file():
         return frozenset()
     labels = (read_record(directory, read_tokenizer(directory / "tokenizer.json")) or {}).get("labels")
-    return frozenset(word.casefold() for word in labels) if isinstance(labels, dict) else frozenset()
+    if not isinstance(labels, dict):
+        return frozenset()
+    lists = list(labels.values())
+    by_group = bool(lists) and all(isinstance(each, dict) for each in lists)
+    return frozenset(word.casefold() for each in (lists if by_group else [labels]) for word in each)
 
 
 def _merges_digest(backend: Tokenizer) -> str:

@@ -7,6 +7,10 @@ run trains only what changed. Writes scripts/results/quality.json and quality.md
 (other languages, `--systems`, `--sizes`) stays as it was. The pictures are drawn anew from all results; `--plots-only`
 does nothing else.
 Morfessor learns from 30,000 words of each list at most: those with the smallest hashes, or the most frequent ones.
+
+`--parts` names what is measured: `gold`, these sets; `parama`, the gold of the literature for English, Turkish and
+Finnish, fetched into the output folder (without a network it is left out); `lists`, tokens per word in languages that
+have a word list and no gold.
 """
 
 from __future__ import annotations
@@ -18,6 +22,9 @@ import json
 import platform
 from pathlib import Path
 from typing import Any
+
+import parama
+import word_lists
 
 from mws_hf import WordCounts
 from mws_hf.compare import compare, parse_systems
@@ -77,10 +84,21 @@ def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
     return count_documents(training), held_out[:HELD_OUT_LINES]
 
 
+def gold_of(language: str, arguments: argparse.Namespace) -> list[Path]:
+    """The gold files of a language that are asked for and at hand."""
+    files = [arguments.data / "gold" / f"{name}.tsv" for name in GOLD[language]] if "gold" in arguments.parts else []
+    if "parama" in arguments.parts and language in parama.LANGUAGES:
+        fetched = parama.gold_file(language, arguments.output / "parama", arguments.parama)
+        files += [] if fetched is None else [fetched]
+    return files
+
+
 def run(language: str, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Compare all systems on one language; one row a system, size and gold."""
+    gold = gold_of(language, arguments)
+    if not gold:
+        return []
     counts, held_out = corpus_of(arguments.data, language)
-    gold = [arguments.data / "gold" / f"{name}.tsv" for name in GOLD[language]]
     result = compare(
         counts,
         gold,
@@ -130,7 +148,7 @@ def best_rivals(rows: list[dict[str, Any]], size: int) -> str:
 def macro(rows: list[dict[str, Any]], size: int) -> str:
     """Markdown: macro boundary F1, the mean over words with the best alternative (Morpho Challenge's), at one size."""
     table = []
-    for name in dict.fromkeys(name for names in GOLD.values() for name in names):
+    for name in dict.fromkeys([*(name for names in GOLD.values() for name in names), *(row["gold"] for row in rows)]):
         here = [row for row in rows if row["gold"] == name and row["vocab_size"] in (size, None)]
         here = [row for row in here if row["language"] != "rus-lexicon"]
         ours = {row["system"]: row for row in here if row["system"].startswith("mws")}
@@ -166,6 +184,13 @@ def interval(row: dict[str, Any]) -> str:
     return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f})"
 
 
+def keep(results: Path, rows: list[dict[str, Any]], lists: list[dict[str, Any]]) -> None:
+    """Write the results file."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    facts = {"python": platform.python_version(), "rows": rows, "lists": lists}
+    results.write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -174,22 +199,34 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[8000, 32000])
     parser.add_argument("--systems", default=SYSTEMS)
     parser.add_argument("--results", type=Path, default=Path("scripts/results/quality.json"))
+    parser.add_argument("--parts", nargs="+", default=["gold", "parama", "lists"], choices=["gold", "parama", "lists"])
+    parser.add_argument("--parama", default=parama.SOURCE, help="where the gold of ParaMA lies")
     parser.add_argument("--plots-only", action="store_true", help="draw the pictures from the stored results")
     arguments = parser.parse_args()
-    rows = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
+    stored = json.loads(arguments.results.read_text(encoding="utf-8")) if arguments.results.exists() else {}
+    rows, lists = stored.get("rows", []), stored.get("lists", [])
+    if "lists" in arguments.parts and not arguments.plots_only:
+        for language in word_lists.LANGUAGES:
+            file = next((arguments.data / "words").glob(f"{language}.*.tsv.gz"))
+            new = word_lists.measure(file, arguments.sizes)
+            lists = [
+                r for r in lists if (r["language"], r["vocab_size"]) not in {(language, s) for s in arguments.sizes}
+            ]
+            lists += new
+        keep(arguments.results, rows, lists)
     for language in [] if arguments.plots_only else arguments.languages:
         new = run(language, arguments)
         measured = {key(row) for row in new}
         rows = [row for row in rows if key(row) not in measured] + new
-        arguments.results.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"python": platform.python_version(), "rows": rows}
-        arguments.results.write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        keep(arguments.results, rows, lists)
     draw(rows, arguments.results.parent)
     sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]})
     text = "\n\n".join(
         f"## Vocabulary {size:,}\n\n{best_rivals(rows, size)}\n\n{macro(rows, size)}\n\n{lengths(rows, size)}"
         for size in sizes
     )
+    if lists:
+        text += f"\n\n## Languages with a word list and no gold\n\n{word_lists.table(lists)}"
     arguments.results.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
     print(text)
 

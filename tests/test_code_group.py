@@ -117,17 +117,17 @@ class TestIdentifiers:
 
     def test_compositions_pay_in_code_for_sure_edges_alone_and_in_a_language_for_all(self, groups):
         found = find_group_evidence(groups)
-        weight = dict(zip(found.types, found.weights, strict=True))
+        prices = dict(zip(found.types, found.prices, strict=True))
 
         def price(word: str) -> list[float]:
             return priced_boundaries(found, CodePoints.of([word])).tolist()
 
-        w = weight["getusername"]
-        assert price(" getUserName") == pytest.approx([0, 0, 0, w, 0, 0, 0, w, 0, 0, 0, 0])
-        assert price("_getUserName") == pytest.approx([w, 0, 0, w, 0, 0, 0, w, 0, 0, 0, 0])
-        assert price(".getUserName") == pytest.approx([0, 0, 0, w, 0, 0, 0, w, 0, 0, 0, 0])
+        p = prices["getusername"]
+        assert price(" getUserName") == pytest.approx([0, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
+        assert price("_getUserName") == pytest.approx([p, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
+        assert price(".getUserName") == pytest.approx([0, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
         for word in (" walking", ".walking", "_reWalked", " McWalker"):
-            kept = [weight[word.lower().strip(" ._")] * p for p in found.word(word)]
+            kept = [prices[word.lower().strip(" ._")] * p for p in found.word(word)]
             assert price(word) == pytest.approx(kept), word
 
     def test_code_alone(self, groups):

@@ -21,6 +21,7 @@ from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.learn.contextual import find_evidence
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.mixtures import find_group_evidence
+from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.pattern import WORD_PATTERN
 from tests.test_cli import TEXT, mws
 
@@ -274,6 +275,45 @@ def test_equal_weights_do_not_depend_on_how_much_text_a_group_has():
     assert usual.merges == quiet(composition=0).learn({"fin": fin, "eng": times(eng, 10)}).merges
 
 
+def test_compositions_go_by_the_text_whose_morphs_weigh_the_same():
+    """Ten times the English text: the same morphs, and as with BPE more of the compositions for English."""
+    counts = counted("fin", "eng")
+    totals = {name: each.total for name, each in counts.items()}
+    fin, eng = times(counts["fin"], totals["eng"]), times(counts["eng"], totals["fin"])
+    usual = quiet(n_merges=140, vocab_size=None).learn({"fin": fin, "eng": eng})
+    more, fewer = (quiet(n_merges=140, vocab_size=None).learn({"fin": a, "eng": b})
+                   for a, b in ((fin, times(eng, 10)), (times(fin, 10), eng)))  # fmt: skip
+    assert usual.merges[: usual.n_morphs] == more.merges[: usual.n_morphs] == fewer.merges[: usual.n_morphs]
+    weighted = quiet(n_merges=140, vocab_size=None, weights={"eng": 10}).learn({"fin": fin, "eng": eng})
+
+    def length(learned: LearnedVocabulary) -> int:
+        backend, _ = quiet().backend(learned)
+        return len(backend.encode(" " + ENGLISH.replace("\n", " ")).ids)
+
+    assert length(more) < length(usual) < length(fewer)
+    assert length(weighted) < length(usual)
+
+
+def test_a_mixture_gives_a_larger_share_to_compositions():
+    shares = {}
+    for names in (("fin",), ("fin", "eng")):
+        learned = quiet(n_merges=60, vocab_size=None).learn(counted(*names))
+        shares[len(names)] = learned.n_morphs, learned.n_compositions
+    assert shares == {1: (30, 30), 2: (24, 36)}
+    learned = quiet(n_merges=60, vocab_size=None, composition=0.5).learn(counted("fin", "eng"))
+    assert (learned.n_morphs, learned.n_compositions) == (30, 30)
+
+
+def test_a_weight_repeats_the_text_of_its_group():
+    groups = counted("fin", "eng")
+    for weights, expected in (
+        ({"fin": 3}, groups["fin"].merge(groups["fin"], groups["fin"], groups["eng"])),
+        ({"fin": 0.5}, groups["fin"].merge(groups["eng"], groups["eng"])),
+        ({}, groups["fin"].merge(groups["eng"])),
+    ):
+        assert GroupedCounts(groups).repeated(weights) == expected
+
+
 def times(counts: WordCounts, factor: int) -> WordCounts:
     return WordCounts.from_mapping({word: factor * n for word, n in counts.items()}, pattern=counts.pattern)
 
@@ -311,6 +351,19 @@ def test_a_shared_word_gets_the_mean_by_its_frequency_in_each_group():
     times = {name: dict(each.items())[" talking"] / totals[name] for name, each in groups.items()}
     expected = sum(np.array(own[name].word(" talking")) * times[name] for name in own) / sum(times.values())
     np.testing.assert_allclose(find_group_evidence(groups).word(" talking"), expected, rtol=1e-12)
+
+
+def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
+    """In proportion to the square root of how often a type of the group occurs in the mean."""
+    groups = {"fin": counted("fin")["fin"], "eng": times(counted("eng")["eng"], 9)}
+    own = {name: set(find_evidence(counts).types) for name, counts in groups.items()}
+    assert not own["fin"] & own["eng"]
+    found = find_group_evidence(groups, weights={"eng": 2})
+    prices = dict(zip(found.types, found.prices, strict=True))
+    english, finnish = (prices[next(iter(own[name]))] for name in ("eng", "fin"))
+    means = {name: counts.total / len(own[name]) for name, counts in groups.items()}
+    assert english / finnish == pytest.approx(np.sqrt(2 * means["eng"] / means["fin"]))
+    assert np.square(found.prices).mean() == pytest.approx(1)
 
 
 def test_every_group_has_a_budget_of_its_own():

@@ -200,3 +200,95 @@ def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, co
     (tmp_path / "labels.tsv").write_text("cats\tcat\n", encoding="utf-8")
     done = mws(*given, "--labels", str(tmp_path / "labels.tsv"))
     assert done.returncode == 2 and "labels.tsv:1: the morphs" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def mixture(counts: WordCounts) -> dict[str, WordCounts]:
+    """Two languages of the same words but for their letters."""
+    other = WordCounts.from_mapping({" " + word[::-1]: 1 for word in LANGUAGE}, pattern=WORD_PATTERN)
+    return {"one": counts, "two": other}
+
+
+def test_labels_of_a_group_move_that_group_alone(mixture: dict[str, WordCounts]):
+    words = sorted(LANGUAGE)[::12]
+    whole = {"one": {word: [word] for word in words}}
+    plain, learned = quiet().learn(mixture), quiet(labels=whole).learn(mixture)
+    assert plain.evidence is not None and learned.evidence is not None
+    assert list(learned.label_fits) == ["one"] and learned.label_fit is None
+    assert learned.label_fits["one"].used == len(words)
+
+    def cuts(evidence, name: str) -> float:
+        own = set(mixture[name].words) - set(mixture["two" if name == "one" else "one"].words)
+        return sum(sum(p > 0.5 for p in evidence.word(word)) for word in own)
+
+    assert cuts(learned.evidence, "one") < 0.7 * cuts(plain.evidence, "one")
+    assert cuts(learned.evidence, "two") == pytest.approx(cuts(plain.evidence, "two"), rel=0.02)
+
+
+def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
+    """One named group with labels by its name, or with labels of no name, is the list without a name."""
+    labels = {word: [LANGUAGE[word]] for word in sorted(LANGUAGE)[::12]}
+    expected = quiet(labels=labels).learn(counts)
+    assert quiet(labels=labels).learn({"one": counts}) == expected
+    by_name = quiet(labels={"one": labels}).learn({"one": counts})
+    assert by_name == expected and by_name.label_fits == {"one": expected.label_fit}
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"cats": "cat s"}, r"labels of one language beside 2 groups \(one, two\); say whose, such as one=FILE"),
+        ({"fin": {"cats": "cat s"}}, "labels for group 'fin', which is not there; groups: one, two"),
+        ({"one": {"cats": "cat"}}, "group 'one': labels, entry 1: the morphs 'cat' do not spell 'cats'"),
+        ({"o=e": {"cats": "cat s"}}, "'o=e' cannot name a group"),
+        ({"one": Path("absent.tsv")}, "group 'one': .*absent.tsv"),
+    ],
+)
+def test_labels_of_no_known_group_are_refused(mixture: dict[str, WordCounts], labels: object, message: str):
+    with pytest.raises(MwSError, match=message):
+        quiet(labels=labels).learn(mixture)
+
+
+def test_labels_of_a_group_where_nobody_named_any_are_refused(counts: WordCounts):
+    with pytest.raises(MwSError, match="labels for group 'one', which is not there; groups: none was named"):
+        quiet(labels={"one": {"cats": "cat s"}}).learn(counts)
+
+
+def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[str, WordCounts]):
+    """Kept in the record by group, told by group, and left out of evaluation."""
+    words = sorted(LANGUAGE)
+    turned = sorted(word[::-1] for word in words[:30])
+    for name, counts in mixture.items():
+        counts.save(tmp_path / f"{name}.parquet")
+        (tmp_path / f"{name}.tsv").write_text(
+            gold_lines(words[:40]) if name == "one" else "".join(f"{w}\t{w}\n" for w in turned),
+            encoding="utf-8",
+        )
+    given = ["train", *(f"{name}={tmp_path / name}.parquet" for name in mixture), "-o", str(tmp_path / "model"),
+             "--n-merges", "400", "--composition", "0"]  # fmt: skip
+    labels = [part for name in mixture for part in ("--labels", f"{name}={tmp_path / name}.tsv")]
+    done = mws(*given, *labels, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "labels of one: 40 of 40 used" in done.stderr and "labels of two: 30 of 30 used" in done.stderr
+    assert {name: fit["used"] for name, fit in json.loads(done.stdout)["labels"].items()} == {"one": 40, "two": 30}
+    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert "learnt with 70 words cut by hand" in card and "| labelled words of two | 30 of 30 used" in card
+    record = json.loads((tmp_path / "model" / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    trainer = quiet(labels={name: str(tmp_path / f"{name}.tsv") for name in mixture}, vocab_size=None)
+    assert from_record(record)[0] == trainer.settings == replace(trainer).settings
+    assert spelled(trainer.train_from_counts(mixture)) == spelled(MwSTokenizerFast.from_pretrained(tmp_path / "model"))
+    (tmp_path / "gold.tsv").write_text(gold_lines(words[20:80]), encoding="utf-8")
+    report = evaluate([tmp_path / "model"], [tmp_path / "gold.tsv"], resamples=10)
+    assert (report.golds[0].labelled, len(report.golds[0].words)) == (20, 40)
+    for more, message in (
+        (["--labels", str(tmp_path / "one.tsv")], "labels of one language beside 2 groups"),
+        (["--labels", f"fin={tmp_path}/one.tsv"], "labels for group 'fin', which is not there"),
+        (labels[:2] * 2, "has labels already"),
+        (["--labels", "a.tsv", "--labels", "b.tsv"], "stands beside others"),
+    ):
+        done = mws(*given, *more)
+        assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+
+
+def spelled(tokenizer: MwSTokenizerFast) -> str:
+    return json.dumps(json.loads(tokenizer.backend_tokenizer.to_str())["model"])

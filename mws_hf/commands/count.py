@@ -11,9 +11,10 @@ import typer
 from mws_hf.atomic import check_output
 from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted, parse_bytes
+from mws_hf.commands.groups import group_of
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.commands.process import return_freed_memory
-from mws_hf.commands.sources import Reading, Sources, group_of
+from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mws_hf.commands.groups import group_of
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, compiled, literal_pattern
 
@@ -284,51 +285,6 @@ def _apart(names: list[str]) -> tuple[list[str], list[str]]:
     files = expand_paths(names) if names else []
     saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
     return saved, [name for name in files if name not in saved]
-
-
-def group_of(name: str) -> tuple[str, str]:
-    """Group and file of an argument GROUP=FILE; no group, "", where there is no = before the first slash.
-
-    Raises:
-        MwSError: what stands before the = can be no name of a group, or nothing stands after it.
-
-    >>> group_of("ru=ru/*.gz"), group_of("./a=b.txt"), group_of("a.txt")
-    (('ru', 'ru/*.gz'), ('', './a=b.txt'), ('', 'a.txt'))
-    """
-    from mws_hf.corpus.groups import check_group_name
-
-    group, equals, file = str(name).partition("=")
-    if not equals or os.sep in group or "/" in group:
-        return "", name
-    advice = f"; for a file of this name give ./{name}"
-    if not file:
-        raise MwSError(f"{name}: no file stands after the ={advice}")
-    try:
-        return check_group_name(group), file
-    except MwSError as error:
-        raise MwSError(f"{name}: {error}{advice}") from error
-
-
-def parse_weights(texts: list[str] | None) -> dict[str, float]:
-    """Read the values of --weight: group=number each.
-
-    Raises:
-        MwSError: no such thing, a group twice.
-
-    >>> parse_weights(["ru=2", "en=.5"])
-    {'ru': 2.0, 'en': 0.5}
-    """
-    weights: dict[str, float] = {}
-    for text in texts or []:
-        group, _, number = text.partition("=")
-        try:
-            weight = float(number)
-        except ValueError:
-            raise MwSError(f"--weight {text!r}: give a group and a number, such as ru=2") from None
-        if group in weights:
-            raise MwSError(f"--weight {text!r}: group {group!r} has a weight already")
-        weights[group] = weight
-    return weights
 
 
 def check_present(paths: list[Path]) -> None:

@@ -6,8 +6,8 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,9 +17,10 @@ from mws_hf.atomic import check_output
 from mws_hf.byte_alphabet import DEFAULT_ALPHABET, readable
 from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted
+from mws_hf.commands.groups import group_of, parse_labels, parse_weights
 from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
 from mws_hf.commands.process import return_freed_memory
-from mws_hf.commands.sources import Reading, Sources, group_of, parse_weights
+from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
@@ -27,6 +28,7 @@ from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from mws_hf.learn.evidence.labels import LabelFit
     from mws_hf.trainer import MwSTrainer
 
 
@@ -53,7 +55,7 @@ def train(
         str | None,
         typer.Option(
             help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
-            "[default: 0.5; 0 with --criterion classic]."
+            "[default: 0.5; 0.6 for several groups; 0 with --criterion classic]."
         ),
     ] = None,
     burial_cost: Annotated[
@@ -71,11 +73,12 @@ def train(
         ),
     ] = None,
     labels: Annotated[
-        Path | None,
+        list[str] | None,
         typer.Option(
-            metavar="FILE",
+            metavar="[GROUP=]FILE",
             help="Words cut by hand to learn from, 20 or more: word<TAB>mor ph eme s, alternatives after a comma, or "
-            "another format that `mws evaluate` reads [default: none; not with --criterion classic].",
+            "another format that `mws evaluate` reads. Of several groups GROUP=FILE, repeat for more "
+            "[default: none; not with --criterion classic].",
         ),
     ] = None,
     running_text: Annotated[
@@ -123,7 +126,7 @@ def train(
 
         mws train reviews.jsonl --field text --composition 0 --output out/morphs
 
-        mws train ru='ru/*.gz' en='en/*.gz' --weight ru=2 --vocab-size 64000 --output out/mixture
+        mws train ru='ru/*.gz' en='en/*.gz' --weight ru=2 --labels ru=ru.tsv --vocab-size 64000 --output out/mixture
 
         mws train en='en/*.gz' code='src/*.py' --digits right --output out/coder
 
@@ -146,7 +149,9 @@ def train(
         пере·писыва·ющаяся  пере·писыва·ющ·аяся  пере·пис·ыва·ющ·аяся
     """
     sources_given = [group_of(name)[1] for name in files or []]
-    refuse_overwriting(tokenizer_files(output), sources_given, word_list, lemmas, labels)
+    refuse_overwriting(
+        tokenizer_files(output), sources_given, word_list, lemmas, [group_of(each)[1] for each in labels or []]
+    )
     check_output(output, folder=True)
     return_freed_memory()
     from mws_hf.corpus.groups import group_shares
@@ -171,7 +176,7 @@ def train(
         burial_cost=burial_cost,
         weights=parse_weights(weight),
         granularity=granularity,
-        labels=labels,
+        labels=parse_labels(labels),
     )
     reading = Reading(field, column, encoding, errors)
     sources = Sources.from_options(
@@ -179,20 +184,19 @@ def train(
     )
     if any(sources.by_group):
         group_shares(sources.by_group, trainer.vocabulary.weights)  # before hours of counting
+        _check_labels(trainer, sources)
     with output_lock(output):
         asked = trainer.split_pattern if digits else pattern
-        result = _train_and_save(trainer, sources, asked, normalization, output)
-    if "labels" in result and not quiet:
-        typer.echo(f"labels: {result['labels'].describe()}", err=True)
-    if "labels" in result:
-        result["labels"] = asdict(result["labels"])
+        result, fits = _train_and_save(trainer, sources, asked, normalization, output)
+    for group, fit in () if quiet else fits.items():
+        typer.echo(f"labels{f' of {group}' if group else ''}: {fit.describe()}", err=True)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
 
 
 def _train_and_save(
     trainer: MwSTrainer, sources: Sources, pattern: str | None, normalization: str | None, output: Path
-) -> dict[str, Any]:
-    """Count, learn, save the tokenizer and its card; returns the facts that the command prints."""
+) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
+    """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     from mws_hf.model_card import model_card, write_model_card
     from mws_hf.saving import save_backend
 
@@ -216,7 +220,7 @@ def _train_and_save(
         groups=facts.get("groups", {}),
     )
     write_model_card(output, card)
-    return {
+    result = {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),
         "alphabet": len(learned.alphabet),
@@ -226,8 +230,19 @@ def _train_and_save(
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
         **facts,
-        **({} if learned.label_fit is None else {"labels": learned.label_fit}),
+        **({"labels": learned.label_record["label_fit"]} if learned.label_fits else {}),
     }
+    return result, learned.label_fits
+
+
+def _check_labels(trainer: MwSTrainer, sources: Sources) -> None:
+    """Refuse labels of groups that are not there."""
+    from mws_hf.corpus.labels import labels_of_groups
+    from mws_hf.learn.settings import ContextualSettings
+
+    if isinstance(trainer.settings, ContextualSettings):
+        evidence = trainer.settings.evidence
+        labels_of_groups(sources.by_group, evidence.labels, evidence.group_labels)
 
 
 def _tokens(backend: Tokenizer, text: str) -> list[str]:

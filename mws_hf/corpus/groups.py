@@ -46,6 +46,8 @@ class GroupedCounts(Mapping[str, WordCounts]):
     (['eng', 'fin'], 5, [('sana', 4), ('word', 1)])
     >>> list(mixture.weighted({"eng": 3}).items())  # as if there were three times as much English as Finnish
     [('sana', 7), ('word', 4)]
+    >>> list(mixture.repeated({"eng": 3}).items())  # as if the English text stood there three times
+    [('sana', 6), ('word', 3)]
     """
 
     groups: Mapping[str, WordCounts]
@@ -133,10 +135,29 @@ class GroupedCounts(Mapping[str, WordCounts]):
         if len(self) == 1:
             return self.union
         whole = max(counts.total / shares[name] for name, counts in self.groups.items())
-        scaled = []
-        for name, counts in self.groups.items():
-            factor = max(1.0, whole * shares[name] / max(1, counts.total))
-            scaled.append(_with_counts(counts, np.rint(counts.counts * factor).astype(np.int64)))
+        return self._scaled({name: whole * shares[name] / max(1, each.total) for name, each in self.groups.items()})
+
+    def repeated(self, weights: Mapping[str, float]) -> WordCounts:
+        """All words with counts as if each group's text stood there as often as its weight says, none less than once.
+
+        Args:
+            weights: by group; 1 for a group that is not named.
+
+        Raises:
+            MwSError: a weight for a group that is not there.
+        """
+        shares = group_shares(self.groups, weights)
+        least = min(shares.values())
+        return self._scaled({name: share / least for name, share in shares.items()})
+
+    def _scaled(self, factors: Mapping[str, float]) -> WordCounts:
+        """All words, the counts of each group times its factor, which is 1 at least."""
+        if all(factors[name] == 1 for name in self.groups):
+            return self.union
+        scaled = [
+            _with_counts(counts, np.rint(counts.counts * max(1.0, factors[name])).astype(np.int64))
+            for name, counts in self.groups.items()
+        ]
         return scaled[0].merge(*scaled[1:])
 
     def merge(self, *others: GroupedCounts) -> GroupedCounts:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mws_hf.corpus.groups import check_group_name
 from mws_hf.corpus.segmentations import (
     GoldWord,
     Morphs,
@@ -22,10 +23,13 @@ from mws_hf.corpus.segmentations import (
 )
 from mws_hf.errors import MwSError
 
-Labels: TypeAlias = (
+OneList: TypeAlias = (
     str | os.PathLike[str] | Mapping[str, str | Iterable[Any]] | Iterable[GoldWord | tuple[str, str | Iterable[Any]]]
 )
 """A file; or words with their segmentations: ``"m1 m2, alternative"``, a list of morphs, or a list of such lists."""
+
+Labels: TypeAlias = OneList | Mapping[str, OneList]
+"""Those of one list of words, or by group."""
 
 SHOWN = 5
 """Problems named one by one."""
@@ -33,7 +37,7 @@ SHOWN = 5
 _logger = logging.getLogger(__name__)
 
 
-def read_labels(source: Labels) -> tuple[GoldWord, ...]:
+def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     """Labelled words from wherever they are.
 
     Args:
@@ -64,6 +68,72 @@ def read_labels(source: Labels) -> tuple[GoldWord, ...]:
             problems.append(f"labels, entry {number}: {reason}")
     _refuse(problems + _disagreements(rows))
     return merge_alternatives((word, found) for _, word, found in rows)
+
+
+def is_by_group(source: Any) -> bool:
+    """Whether labels are a mapping from groups to labels, not from words: each a path, a mapping or `GoldWord`s.
+
+    A str is a path where a file has that name; else it is the segmentation of a word.
+
+    >>> [is_by_group(each) for each in ({"fin": Path("a.tsv")}, {"eng": {"cats": "cat s"}}, {"cats": "cat s"})]
+    [True, True, False]
+    """
+    return isinstance(source, Mapping) and bool(source) and all(map(_is_source, source.values()))
+
+
+def _is_source(value: Any) -> bool:
+    if isinstance(value, str):
+        return os.path.isfile(value)
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(each, GoldWord) for each in value)
+    return isinstance(value, os.PathLike | Mapping)
+
+
+def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, ...]]:
+    """`read_labels` of every group, by name ascending.
+
+    Raises:
+        MwSError: a name that can be none of a group; what `read_labels` raises, beginning with the group.
+
+    >>> read_group_labels({"eng": {"cats": "cat s"}})
+    {'eng': (GoldWord(word='cats', segmentations=(('cat', 's'),)),)}
+    """
+    found = {}
+    for name in sorted(map(check_group_name, sources)):
+        try:
+            found[name] = read_labels(sources[name])
+        except MwSError as error:
+            raise MwSError(f"group {name!r}: {error}") from error
+    return found
+
+
+def labels_of_groups(
+    groups: Iterable[str], labels: tuple[GoldWord, ...], by_group: Mapping[str, tuple[GoldWord, ...]]
+) -> Mapping[str, tuple[GoldWord, ...]]:
+    """The labels of each group that has any.
+
+    Args:
+        groups: the names of all groups; `groups.UNNAMED` where nobody named any.
+        labels: labels of no group in particular, which are those of the one group.
+        by_group: labels by group.
+
+    Raises:
+        MwSError: labels of no group beside several groups, or of a group that is not there.
+
+    >>> labels_of_groups(["eng"], (), {"fin": ()})
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: labels for group 'fin', which is not there; groups: eng
+    """
+    names = list(groups)
+    here = ", ".join(name for name in names if name) or "none was named"
+    if unknown := sorted(set(by_group) - set(names)):
+        raise MwSError(f"labels for group {', '.join(map(repr, unknown))}, which is not there; groups: {here}")
+    if labels and len(names) > 1:
+        raise MwSError(
+            f"labels of one language beside {len(names)} groups ({here}); say whose, such as {names[0]}=FILE"
+        )
+    return dict.fromkeys(names, labels) if labels else by_group
 
 
 def to_mapping(labels: Iterable[GoldWord]) -> dict[str, list[list[str]]]:

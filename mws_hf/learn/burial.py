@@ -18,16 +18,16 @@ from mws_hf.learn.words import CodePoints
 
 
 def priced_boundaries(evidence: Evidence, pretokens: CodePoints) -> npt.NDArray[np.float64]:
-    """`Evidence.boundaries`, weighted; what a word has by its share in code only at capitals and behind underscores.
+    """`Evidence.boundaries`, priced; what a word has by its share in code only at capitals and behind underscores.
 
     >>> known = Evidence(CodePoints.of(["ab"]), np.array([.5, 0]), in_code=np.array([1.0]))
     >>> priced_boundaries(known, CodePoints.of(["ab", "aB", "_ab", ".ab"])).tolist()
     [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     if evidence.in_code is None:
-        return evidence.boundaries(pretokens, weighted=True)
+        return evidence.boundaries(pretokens, priced=True)
     within = np.repeat(1 - evidence.in_code, np.diff(evidence.starts))
-    found = replace(evidence, probabilities=evidence.probabilities * within).boundaries(pretokens, weighted=True)
+    found = replace(evidence, probabilities=evidence.probabilities * within).boundaries(pretokens, priced=True)
     places = find_words(pretokens)
     starts = places.text.starts[:-1]
     led = np.nonzero(places.is_word & (places.begins > starts) & ~places.spaced)[0]

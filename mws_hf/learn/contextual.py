@@ -6,7 +6,7 @@ inside a morph earns 1, each across a boundary costs lambda. Which pre-tokens ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -77,7 +77,8 @@ class Evidence:
             type and between a letter and its mark.
         settings: the constants used, the labels among them.
         weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
-        labels: what came of the labels; None where there were none.
+        prices: float64, shape (n_types,), what compositions pay for boundaries of each type; None: 1 for all.
+        labels: what came of the labels by group, "" where groups have no names; empty where there were none.
         in_code: float64, shape (n_types,), how much each type belongs to the group of `evidence.identifiers`, from 0 to
             1; None: there is no such group. At a capital that begins a part, evidence p becomes p + in_code * (1 - p).
     """
@@ -86,8 +87,9 @@ class Evidence:
     probabilities: Doubles
     settings: EvidenceSettings = field(default_factory=EvidenceSettings)
     weights: Doubles | None = None
-    labels: LabelFit | None = None
+    labels: Mapping[str, LabelFit] = field(default_factory=dict)
     in_code: Doubles | None = None
+    prices: Doubles | None = None
 
     @cached_property
     def types(self) -> list[str]:
@@ -96,7 +98,7 @@ class Evidence:
 
     @property
     def starts(self) -> Longs:
-        """int64, shape (n_types + 1,), where each type's characters begin in `probabilities`."""
+        """int64, shape (n_types + 1,): where each type begins in `probabilities`."""
         return self.code_points.starts
 
     @cached_property
@@ -116,19 +118,19 @@ class Evidence:
         found = self._index.get(fold(pretoken[places.begins[0] :])) if places.is_word[0] else None
         return None if found is None else self._fill(places, np.array([found], np.int32)).tolist()
 
-    def boundaries(self, pretokens: Sequence[str] | CodePoints, *, weighted: bool = False) -> Doubles:
+    def boundaries(self, pretokens: Sequence[str] | CodePoints, *, priced: bool = False) -> Doubles:
         """`word` of many pre-tokens, one after another.
 
         Without evidence it is 0.5 at every junction inside a word but those before combining marks, 1 at capitals if
-        there is a group of code; 0 in what is no word. If `weighted`, all times the type's weight, 1 if it has none.
+        there is a group of code; 0 in what is no word. If `priced`, all times the type's price, 1 if it has none.
         """
         places = find_words(pretokens)
         words = np.nonzero(places.is_word)[0]
         core = np.full(len(places.text), NO_WORD, np.int32)
         core[words] = self.find(places.cores(words))
         out = self._fill(places, core)
-        if weighted and self.weights is not None:
-            out *= np.repeat(np.where(core >= 0, self.weights[np.maximum(core, 0)], 1.0), np.diff(places.text.starts))
+        if priced and self.prices is not None:
+            out *= np.repeat(np.where(core >= 0, self.prices[np.maximum(core, 0)], 1.0), np.diff(places.text.starts))
         return out
 
     def _fill(self, places: WordPlaces, core: Ints) -> Doubles:
@@ -322,8 +324,7 @@ def _fill_values(
             j = probabilities[i + shift] if within else 0.0
             if within and len(cases) and part_ends(points, i, starts[w + 1], cases):
                 j += in_code[core[w]] * (1.0 - j)
-            worth = int(np.rint(UNIT * (1 - (1 + penalty) * j)))
-            values[cell] = worth * weights[w]
+            values[cell] = int(np.rint(UNIT * (1 - (1 + penalty) * j))) * weights[w]
 
 
 def _seeds(

@@ -6,6 +6,10 @@ proportion to its relative frequency there. Its evidence is the mean by these sh
 shares, each times the group's weight over the number of types the group has (their shares added up). So with equal
 weights every language weighs the same, however many forms it has.
 
+Compositions go by the text, where a type of English may occur ten times as often as one of Finnish. Was the price of a
+buried boundary the same for all, the language with more forms would get far fewer whole words; was it in proportion
+to the mean count of the types of its group, the one with more text would. So it is in proportion to the square root.
+
 The group named `code` holds identifiers: its words are cut at their capitals for sure (`evidence.identifiers`), by its
 share those that other groups have too.
 """
@@ -21,8 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.groups import GroupedCounts, group_shares
-from mws_hf.errors import MwSError
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
+from mws_hf.corpus.labels import labels_of_groups
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.contextual import Evidence, find_evidence
 from mws_hf.learn.evidence.forms import collect_forms
@@ -41,11 +46,13 @@ class GroupEvidence(NamedTuple):
         evidence: of its types.
         frequency: float64, shape (n_types,), how often each occurs among all of them; adds up to 1.
         weight: of the group against others.
+        text: how many words the group has in its text.
     """
 
     evidence: Evidence
     frequency: Doubles
     weight: float
+    text: float = 1.0
 
 
 def find_group_evidence(
@@ -61,7 +68,7 @@ def find_group_evidence(
         weights: of groups; 1 for one that is not named.
 
     Raises:
-        MwSError: a weight for a group that is not there; labels, which belong to one language, beside several groups.
+        MwSError: a weight or labels for a group that is not there; labels of no group beside several groups.
 
     >>> fin = WordCounts.from_mapping({" talossa": 3, " talosta": 1, " in": 1}, pattern="...")
     >>> eng = WordCounts.from_mapping({" in": 9, " house": 2, " houses": 1}, pattern="...")
@@ -72,20 +79,20 @@ def find_group_evidence(
     settings = settings or EvidenceSettings()
     groups = GroupedCounts.of(counts)
     shares = group_shares(groups, weights or {})
+    labels = labels_of_groups(groups, settings.labels, settings.group_labels)
     if len(groups) == 1:
-        return _group_evidence(*next(iter(groups.items())), settings)
-    if settings.labels:
-        raise MwSError(f"labels belong to one language, and there are {len(groups)} groups; train without them")
+        name, words = next(iter(groups.items()))
+        return _group_evidence(name, words, settings, labels.get(name, ()))
     parts: list[GroupEvidence] = []
     for name, words in groups.items():
-        evidence = _group_evidence(name, words, settings)
-        parts.append(GroupEvidence(evidence, _frequency(evidence, words), shares[name]))
+        evidence = _group_evidence(name, words, settings, labels.get(name, ()))
+        parts.append(GroupEvidence(evidence, _frequency(evidence, words), shares[name], float(words.total)))
         give_back()
     return join_groups(parts, settings)
 
 
 def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> Evidence:
-    """The evidence of all groups as one, with weights; see the module docstring.
+    """The evidence of all groups as one, with weights and prices; see the module docstring.
 
     >>> types = [CodePoints.of(["ab", "cd"]), CodePoints.of(["cd"])]
     >>> parts = [GroupEvidence(Evidence(types[0], np.array([.2, 0, .4, 0])), np.array([.9, .1]), 1.0),
@@ -102,19 +109,24 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
     for part, own in zip(groups, ids, strict=True):
         together[own] += part.frequency  # a type is once in a group
     types = every.take(found.first)
-    probabilities, weights, in_code = np.zeros(len(types.points)), np.zeros(len(types)), np.zeros(len(types))
+    probabilities, in_code = np.zeros(len(types.points)), np.zeros(len(types))
+    weights, means = np.zeros(len(types)), np.zeros(len(types))
     for part, own in zip(groups, ids, strict=True):
         share = part.frequency / together[own]
         starts = part.evidence.starts
         sizes = np.diff(starts)
         places = np.arange(len(part.evidence.probabilities)) + np.repeat(types.starts[own] - starts[:-1], sizes)
         probabilities[places] += part.evidence.probabilities * np.repeat(share, sizes)
-        weights[own] += share * (part.weight / max(_sum(share), 1e-9))
+        per_type = share * (part.weight / max(_sum(share), 1e-9))
+        weights[own] += per_type
+        means[own] += per_type * part.text
         if part.evidence.in_code is not None:
             in_code[own] += share * part.evidence.in_code
     weights *= len(weights) / max(_sum(weights), 1e-9)
+    prices = np.sqrt(means * (len(means) / max(_sum(means), 1e-9)))
     code = any(part.evidence.in_code is not None for part in groups)
-    return Evidence(types, probabilities, settings, weights, in_code=in_code if code else None)
+    labels = {name: fit for part in groups for name, fit in part.evidence.labels.items()}
+    return Evidence(types, probabilities, settings, weights, labels, in_code if code else None, prices)
 
 
 def _sum(values: Doubles) -> float:
@@ -131,10 +143,14 @@ def concatenated(parts: Sequence[CodePoints]) -> CodePoints:
     )
 
 
-def _group_evidence(name: str, counts: WordCounts, settings: EvidenceSettings) -> Evidence:
-    """Evidence of one group; that of code knows that it is."""
-    evidence = _list_evidence(counts, settings)
-    return replace(evidence, in_code=np.ones(len(evidence.code_points))) if name == CODE else evidence
+def _group_evidence(
+    name: str, counts: WordCounts, settings: EvidenceSettings, labels: tuple[GoldWord, ...]
+) -> Evidence:
+    """Evidence of one group; that of code knows that it is. What came of labels by group is told by group."""
+    found = _list_evidence(counts, replace(settings, labels=labels, group_labels={}))
+    fits = {name if settings.group_labels else UNNAMED: fit for fit in found.labels.values()}  # one at most
+    in_code = np.ones(len(found.code_points)) if name == CODE else None
+    return replace(found, settings=settings, labels=fits, in_code=in_code)
 
 
 def _list_evidence(counts: WordCounts, settings: EvidenceSettings) -> Evidence:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mws_hf.backend import BYTE_TOKENS, tokenizer_tables
 from mws_hf.byte_alphabet import character_merges
-from mws_hf.corpus.groups import GroupedCounts
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.settings import (
     DEFAULT_COMPOSITION,
     DEFAULT_VOCAB_SIZE,
+    MIXTURE_COMPOSITION,
     ContextualSettings,
     CriterionSettings,
     VocabularySettings,
@@ -64,14 +65,20 @@ class LearnedVocabulary:
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     @property
+    def label_fits(self) -> Mapping[str, LabelFit]:
+        """What came of labelled words by group, "" where groups have no names; empty where there were none."""
+        return {} if self.evidence is None else self.evidence.labels
+
+    @property
     def label_fit(self) -> LabelFit | None:
-        """What came of labelled words; None where there were none."""
-        return None if self.evidence is None else self.evidence.labels
+        """What came of labelled words that belong to no group in particular; None where there were none."""
+        return self.label_fits.get(UNNAMED)
 
     @property
     def label_record(self) -> dict[str, Any]:
-        """The same as a record keeps it."""
-        return {} if self.label_fit is None else {"label_fit": asdict(self.label_fit)}
+        """`label_fits` as a record keeps it: the one of no group in particular without a name."""
+        found = {name: asdict(fit) for name, fit in self.label_fits.items()}
+        return {"label_fit": found.get(UNNAMED, found)} if found else {}
 
     @property
     def n_compositions(self) -> int:
@@ -120,14 +127,12 @@ def learn(
     alphabet = choose_alphabet(words, counts.counts, initial, vocabulary.limit_alphabet)
     del words
     tokenizer_tables(vocabulary.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
-    composition: float | str | None = vocabulary.composition
-    if composition is None:
-        composition = 0 if isinstance(settings, ClassicSettings) else DEFAULT_COMPOSITION
+    composition = _composition(settings, vocabulary, len(groups))
     budget = _merge_budget(settings, vocabulary, alphabet)
     n_morphs = budget if isinstance(composition, str) else round(budget * (1 - composition))
     if n_morphs == 0:  # compositions alone are plain frequency BPE, and evidence would be for nothing
         evidence = None
-        if isinstance(settings, ContextualSettings) and settings.evidence.labels:
+        if isinstance(settings, ContextualSettings) and (settings.evidence.labels or settings.evidence.group_labels):
             logger.warning("the labels are not used: no merge is to be a morph; lower composition")
     elif evidence is None and isinstance(settings, ContextualSettings):
         from mws_hf.learn.mixtures import find_group_evidence
@@ -136,6 +141,7 @@ def learn(
     morphs, known = _learn_morphs(counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
     merges = morphs.merges
     if len(merges) < budget and composition != 0:
+        counts = groups.repeated(vocabulary.weights)
         n_more = budget - len(merges)
         merges = merges + _compose(
             counts, settings, vocabulary, alphabet, merges, n_more, known, evidence, show_progress
@@ -147,6 +153,15 @@ def learn(
             criterion_of(settings), len(merges), budget, budget - len(merges), advice,
         )  # fmt: skip
     return LearnedVocabulary(alphabet, merges, len(morphs.merges), morphs.exhausted, len(counts), evidence)
+
+
+def _composition(settings: CriterionSettings, vocabulary: VocabularySettings, n_groups: int) -> float | Literal["fill"]:
+    """The share of compositions asked for, or the usual one."""
+    if vocabulary.composition is not None:
+        return vocabulary.composition
+    if isinstance(settings, ClassicSettings):
+        return 0
+    return DEFAULT_COMPOSITION if n_groups == 1 else MIXTURE_COMPOSITION
 
 
 def _check_words(groups: GroupedCounts, least: int) -> None:

@@ -128,16 +128,18 @@ def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) ->
     return joined(types, CodePoints.of(sorted(set(absent.strings()))))
 
 
-def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None) -> LabelFit | None:
-    """What to tell of the labels; the first `n_text` types are the corpus's. None where nothing is labelled."""
+def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None) -> dict[str, LabelFit]:
+    """What to tell of the labels, of no group yet; the first `n_text` types are the corpus's. {} without labels."""
     if not labels:
-        return None
+        return {}
     at = find_among(_cores(labels)[1], types)
     fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
     if fitted is None:
         _logger.warning("labels not used: %d of %d are words of letters, and %d are needed", fit.used, fit.given, LEAST)
-        return fit
-    return replace(fit, f1=fitted.f1, f1_without=fitted.f1_without, granularity=fitted.granularity, ridge=fitted.ridge)
+        return {"": fit}
+    return {
+        "": replace(fit, f1=fitted.f1, f1_without=fitted.f1_without, granularity=fitted.granularity, ridge=fitted.ridge)
+    }
 
 
 def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles | None:

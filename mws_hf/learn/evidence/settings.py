@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -76,7 +77,8 @@ class EvidenceSettings:
         granularity: share of the places inside words (between two letters of one) where the evidence for a boundary
             passes one half, between 0 and 1: more cuts finer. Together with `sharpness` and the crossing penalty it
             sets how much is cut. None: as the labels ask, or `DEFAULT_GRANULARITY`.
-        labels: words cut by hand, to which the evidence is fitted (`labels`).
+        labels: words cut by hand, to which the evidence is fitted (`labels`), of one list of words.
+        group_labels: the same by group, where groups are named.
     """
 
     max_types: int = 400_000
@@ -103,6 +105,7 @@ class EvidenceSettings:
     sharpness: float = 4.0
     granularity: float | None = None
     labels: tuple[GoldWord, ...] = ()
+    group_labels: Mapping[str, tuple[GoldWord, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.granularity is not None:

@@ -3,8 +3,9 @@
     python scripts/ngram_map.py --data ../shared/data [--languages rus fin] [--sizes 8000] [--variants]
 
 Every tokenizer learns from all training lines of its language (Russian without the sentences of RuBLiMP, which are
-another benchmark's, and without novels that are there twice); the n-gram model (`mws_hf.evaluate.ngram_bits`) learns from the first 1, 4 and 16 MB of the same
-lines in shuffled order, and from all of them. Every 50th line is held out, 4,000 lines at most; a line is a document.
+another benchmark's, and without novels that are there twice); the n-gram model (`mws_hf.evaluate.ngram_bits`) learns
+from the first 1, 4 and 16 MB of the same lines in shuffled order, and from all of them. Every 50th line is held out,
+4,000 lines at most; a line is a document.
 `--variants` adds other shares of compositions and other prices of a hidden boundary, which decides about the default.
 Writes scripts/results/ngram_map.json, .md and .png after each cell; a cell that is there is not measured again.
 """

@@ -1,0 +1,261 @@
+"""What `compare_lm.py` trains: runs, presets, and which run is due next given those that are finished.
+
+A preset lists runs in order of priority. The peak learning rate of a system is found on seed 0: rates are doubled or
+halved until the best one has a worse neighbour on both sides; runs that need it wait for it. Systems whose three seeds
+spread by more than `SPREAD` bits per byte get two more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mws_hf.lm.config import MultiToken
+
+REFERENCES = ("bpe", "unigram")
+"""What all others are compared with; the first also sets the budget of FLOP-matched runs."""
+NOT_FOR_MODELS = ("rus.rublimp.txt.gz",)
+"""Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP."""
+TUNED = ("bpe", "bpe-byte", "mws", "mws-morphs", "unigram")
+"""Systems of the small presets; the first two are of equal length, and the check that the set-up is sound."""
+FIRST_RATES = (2e-3, 4e-3)
+ALL_RATES = (5e-4, 1e-3, 2e-3, 4e-3)
+HIGHEST_RATE, LOWEST_RATE = 3.2e-2, 2.5e-4
+SPREAD = 0.005
+MB = 1_000_000
+
+MWS: dict[str, dict[str, Any]] = {
+    "mws": {},
+    "mws-morphs": {"composition": 0},
+    "mws-c75": {"composition": 0.75},
+    "mws-burial0": {"burial_cost": 0.0},
+    "mws-c75-burial0": {"composition": 0.75, "burial_cost": 0.0},
+    "mws-classic": {"criterion": "classic"},
+}
+"""MwS systems by name: arguments of `MwSTrainer`. All other names are those of `mws_hf.baselines`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One model to train.
+
+    Attributes:
+        system: name of the tokenizer.
+        seed: of weights and order of documents.
+        vocabulary: of the tokenizer.
+        learning_rate: the peak; None: the system's best, once it is known.
+        train_bytes: raw bytes of text; None: the preset's.
+        multi_token: whether it predicts several tokens.
+        flop_matched: whether it stops at the operations of the reference of its seed.
+    """
+
+    system: str
+    seed: int
+    vocabulary: int
+    learning_rate: float | None = None
+    train_bytes: int | None = None
+    multi_token: bool = False
+    flop_matched: bool = False
+
+    @property
+    def name(self) -> str:
+        """Directory of the run.
+
+        >>> Run(system="bpe", seed=1, vocabulary=8000, learning_rate=2e-3, train_bytes=4_000_000).name
+        'bpe-8000-4mb-lr0.002-s1'
+        """
+        marks = ("-mtp" if self.multi_token else "") + ("-flops" if self.flop_matched else "")
+        text = "" if self.train_bytes is None else f"-{self.train_bytes / MB:g}mb"
+        rate = "tuned" if self.learning_rate is None else f"lr{self.learning_rate:g}"
+        return f"{self.system}{marks}-{self.vocabulary}{text}-{rate}-s{self.seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """Sizes of a comparison and what it trains.
+
+    Attributes:
+        language: files of this language are read: LANGUAGE.*.txt.gz.
+        settings: of every run, as in `RunConfig`.
+        vocabulary: of the main table.
+        tuned: systems of the main table; with `rate`, at that rate and without a sweep.
+        rate: one peak rate for all; None: each system's best.
+        seeds: of the main table.
+        more: further runs, after the main table.
+        multi_token: of runs that predict several tokens.
+    """
+
+    language: str
+    settings: dict[str, Any]
+    vocabulary: int
+    tuned: tuple[str, ...]
+    rate: float | None = None
+    seeds: tuple[int, ...] = (0, 1, 2)
+    more: list[Run] = field(default_factory=list)
+    multi_token: MultiToken = field(default_factory=MultiToken)
+
+
+def small_preset(language: str, lengths: Sequence[int], control: int) -> Preset:
+    """532,000 weights (148,000 besides the embedding) on 16 MB: five tokens a weight, minutes on one core.
+
+    Args:
+        language: to train on.
+        lengths: bytes of text of the curve besides the main table's.
+        control: the vocabulary at which BPE's tokens are as long as those of morphs alone at 8,000.
+    """
+    size = 8000
+    more = [
+        Run(system=system, seed=seed, vocabulary=size, flop_matched=True)
+        for seed in (0, 1, 2)
+        for system in ("mws", "mws-morphs", "unigram")
+    ]
+    more += [
+        Run(system=system, seed=0, vocabulary=size, train_bytes=length)
+        for length in lengths
+        for system in ("bpe", "mws", "unigram")
+    ]
+    multi = (("mws", size), ("bpe", size), ("mws-morphs", size), ("bpe", control), ("unigram", size))
+    more += [
+        Run(system=system, seed=seed, vocabulary=vocabulary, multi_token=True)
+        for seed in (0, 1, 2)
+        for system, vocabulary in multi
+    ]
+    more += [Run(system=system, seed=0, vocabulary=size, learning_rate=rate) for rate in ALL_RATES for system in TUNED]
+    settings = {
+        "train_bytes": 16 * MB,
+        "held_out_bytes": 500_000,
+        "context_bytes": 640,
+        "hidden_size": 48,
+        "intermediate_size": 192,
+        "layers": 4,
+        "heads": 3,
+        "batch_blocks": 8,
+        "warmup": 0.1,
+        "precision": "bf16",
+        "save_every": 250,
+        "log_every": 100,
+    }
+    return Preset(
+        language=language,
+        settings=settings,
+        vocabulary=size,
+        tuned=TUNED,
+        more=more,
+        multi_token=MultiToken(horizon=3),
+    )
+
+
+def gpu_preset() -> Preset:
+    """About 60M parameters on all of the Russian text, in minutes a run on one large GPU."""
+    tuned = ("mws", "mws-morphs", "mws-c75-burial0", "bpe", "bpe-byte", "unigram")
+    rate = 1e-3
+    pairs = [
+        Run(system=system, seed=seed, vocabulary=8000, learning_rate=rate, multi_token=True)
+        for seed in (0, 1, 2)
+        for system in ("mws", "bpe", "mws-morphs", "unigram")
+    ]
+    larger = [
+        Run(system=system, seed=seed, vocabulary=16000, learning_rate=rate) for seed in (0, 1, 2) for system in tuned
+    ]
+    settings = {
+        "train_bytes": None,
+        "held_out_bytes": 2 * MB,
+        "context_bytes": 2048,
+        "hidden_size": 640,
+        "layers": 12,
+        "heads": 10,
+        "batch_blocks": 64,
+        "warmup": 0.1,
+        "precision": "bf16",
+        "save_every": 500,
+    }
+    return Preset(
+        language="rus",
+        settings=settings,
+        vocabulary=8000,
+        tuned=tuned,
+        rate=rate,
+        more=[*pairs, *larger],
+        multi_token=MultiToken(horizon=4),
+    )
+
+
+# Finnish and Turkish have too little text for five tokens a weight: 10 and 7 MB; Hungarian has 30
+PRESETS = {
+    "rus": lambda: small_preset("rus", (4 * MB, 64 * MB), control=1500),
+    "hun": lambda: small_preset("hun", (4 * MB, 28 * MB), control=1500),
+    "gpu": gpu_preset,
+}
+
+
+def due_rate(measured: Mapping[float, float]) -> float | None:
+    """The rate to measure next; None when the best has a worse neighbour on both sides, or lies at a limit.
+
+    Args:
+        measured: bits per byte by peak rate; not a number where training diverged.
+
+    >>> due_rate({2e-3: 1.5})
+    0.004
+    >>> due_rate({2e-3: 1.5, 4e-3: 1.4}), due_rate({1e-3: 1.6, 2e-3: 1.5, 4e-3: 1.6})
+    (0.008, None)
+    """
+    for rate in FIRST_RATES:
+        if rate not in measured:
+            return rate
+    best = best_rate(measured)
+    near = (2 * best, best / 2)
+    missing = (rate for rate in near if rate not in measured and LOWEST_RATE <= rate <= HIGHEST_RATE)
+    return next(missing, None)
+
+
+def best_rate(measured: Mapping[float, float]) -> float:
+    """The rate of the fewest bits per byte, the lowest of equals; what is not a number comes last.
+
+    >>> best_rate({1e-3: 1.5, 2e-3: float("nan")})
+    0.001
+    """
+    return min(measured, key=lambda rate: (measured[rate] != measured[rate], measured[rate], rate))
+
+
+def plan(preset: Preset, done: Mapping[Run, float]) -> list[Run]:
+    """Every run that is wanted, in order of priority; those that wait for a rate have `learning_rate` None.
+
+    Args:
+        preset: what to compare.
+        done: bits per byte of the runs that are finished.
+    """
+    rates = {system: _rates(preset, system, done) for system in preset.tuned}
+    first = [] if preset.rate else [_plain(preset, s, 0, rate) for rate in FIRST_RATES for s in preset.tuned]
+    wanted = [*first]
+    settled: dict[str, float | None] = {}
+    for system, measured in rates.items():
+        following = None if preset.rate else due_rate(measured)
+        settled[system] = preset.rate if preset.rate else None if following else best_rate(measured)
+        if not preset.rate:
+            wanted += [_plain(preset, system, 0, rate) for rate in measured]
+        if following:
+            wanted.append(_plain(preset, system, 0, following))
+    wanted += [_plain(preset, system, seed, settled[system]) for seed in preset.seeds for system in preset.tuned]
+    for system in preset.tuned:
+        bits = [done.get(_plain(preset, system, seed, settled[system])) for seed in preset.seeds]
+        known = [value for value in bits if value is not None]
+        if len(known) == len(bits) > 2 and not max(known) - min(known) <= SPREAD:
+            wanted += [_plain(preset, system, seed, settled[system]) for seed in (3, 4)]
+    wanted += [run if run.learning_rate else replace(run, learning_rate=settled[run.system]) for run in preset.more]
+    return list(dict.fromkeys(wanted))
+
+
+def tuned_rates(preset: Preset, done: Mapping[Run, float]) -> dict[str, dict[float, float]]:
+    """Bits per byte by peak rate, of each system of the main table, seed 0."""
+    return {system: _rates(preset, system, done) for system in preset.tuned}
+
+
+def _rates(preset: Preset, system: str, done: Mapping[Run, float]) -> dict[float, float]:
+    plain = {_plain(preset, system, 0, run.learning_rate): run.learning_rate for run in done}
+    return {rate: done[run] for run, rate in sorted(plain.items(), key=lambda x: x[1] or 0) if run in done and rate}
+
+
+def _plain(preset: Preset, system: str, seed: int, rate: float | None) -> Run:
+    """A byte-matched run of the main table."""
+    return Run(system=system, seed=seed, vocabulary=preset.vocabulary, learning_rate=rate)

@@ -103,7 +103,10 @@ class Records:
             raise MwSError(f"{run.name}: held-out documents differ from those of {self.path}; use the same text")
         line = {
             "run": asdict(run),
-            "training": {**training, "curve": [[p["step"], p["bytes"], round(p["loss"], 4)] for p in training["curve"]]},
+            "training": {
+                **training,
+                "curve": [[p["step"], p["bytes"], round(p["loss"], 4)] for p in training["curve"]],
+            },
             "evaluation": {key: value for key, value in evaluation.items() if key not in by_document},
             "tokenizer": tokenizer,
             "nats": [round(value, 1) for value in evaluation["nats"]],

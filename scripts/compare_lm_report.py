@@ -146,9 +146,7 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     return output.getvalue()
 
 
-def _markdown(
-    name: str, preset: Preset, records: Records, rows: list[dict[str, Any]], state: dict[str, int]
-) -> str:
+def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, Any]], state: dict[str, int]) -> str:
     settings = ", ".join(f"{key} {value}" for key, value in preset.settings.items())
     sizes = next(iter(records.runs.values())).training if records.runs else {}
     revisions = sorted({entry.tokenizer["revision"] for entry in records.runs.values()})

@@ -19,13 +19,12 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from ngram_map import NOT_FOR_MODELS, SLICES, first, parts_of, trained
 
 from mws_hf.atomic import atomic_path, write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.minimal_pairs import accuracies, ngram_judge, read_pairs, to_dict, won
+from mws_hf.evaluate.minimal_pairs import accuracies, difference, ngram_judge, read_pairs, to_dict, won
 from mws_hf.evaluate.report import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -110,39 +109,32 @@ def measure(language: str, arguments: argparse.Namespace) -> dict[str, Any]:
         margins = ngram_judge(trained(counts, system, arguments.size, folder), text, pairs)
         points[system] = won(margins)
         found[system] = {"accuracy": to_dict(accuracies(pairs, margins))}
-        found[system]["against_bpe"] = against(points[system], points["bpe"])
+        found[system]["against_bpe"] = difference(pairs, points[system], points["bpe"])
         print(f"{language} {system} {points[system].mean():.3f}", file=sys.stderr, flush=True)
     return {"size": arguments.size, "train_bytes": sum(len(line.encode()) for line in text), "systems": found}
-
-
-def against(points: np.ndarray, base: np.ndarray) -> list[float]:
-    """Mean difference over pairs in percentage points, and the ends of its 95 % interval (normal approximation).
-
-    >>> [round(x, 1) for x in against(np.array([1.0, 1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0]))]
-    [25.0, -24.0, 74.0]
-    """
-    differences = 100 * (points - base)
-    middle, error = differences.mean(), 1.96 * differences.std(ddof=1) / np.sqrt(len(differences))
-    return [float(middle), float(middle - error), float(middle + error)]
 
 
 def markdown(found: dict[str, Any]) -> str:
     """A table a language."""
     parts = [
         "Minimal pairs under n-gram models (modified Kneser-Ney over each tokenizer's tokens): share of pairs whose right "
-        "sentence is the more probable, in per cent, with 95 % intervals; the last column is the difference to BPE on "
-        "the same pairs, in points. No neural model: the context is at most four tokens. Written by "
+        "sentence is the more probable, in per cent; the last column is the difference to BPE on the same pairs, in "
+        "points. 95 % intervals; pairs that show the same change are not independent and go together. No neural model: the context is at most four tokens. Written by "
         f"scripts/minimal_pairs.py; Russian without {', '.join(NOT_FOR_MODELS)}."
     ]
     for language, entry in found.items():
-        names = list(next(iter(entry["systems"].values()))["accuracy"])
+        shared = next(iter(entry["systems"].values()))["accuracy"]
+        names = list(shared)
+        header = ["system", *(f"{name}, {shared[name]['changes']} changes" for name in names), "against bpe"]
         rows = []
         for system, values in entry["systems"].items():
             cells = [values["accuracy"][name] for name in names]
             shown = [f"{100 * c['value']:.1f} ({100 * c['low']:.1f} to {100 * c['high']:.1f})" for c in cells]
-            rows.append([system, *shown, "{:+.1f} ({:+.1f} to {:+.1f})".format(*values["against_bpe"])])
+            rows.append(
+                [system, *shown, "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in values["against_bpe"]))]
+            )
         size = f"{entry['size']:,} entries, {entry['train_bytes'] / 1e6:.0f} MB"
-        parts.append(f"## {language}, {size}\n\n" + markdown_table(["system", *names, "against bpe"], rows))
+        parts.append(f"## {language}, {size}\n\n" + markdown_table(header, rows))
     return "\n\n".join(parts) + "\n"
 
 

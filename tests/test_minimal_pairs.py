@@ -12,10 +12,12 @@ import pytest
 from tokenizers import Tokenizer, decoders, models
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.minimal_pairs import Pair, accuracies, margins_of, ngram_judge, read_pairs, wilson
+from mws_hf.evaluate.minimal_pairs import Pair, accuracies, difference, margins_of, ngram_judge, read_pairs, wilson
 
 ROOT = Path(__file__).resolve().parent.parent
-RUSSIAN = 'id,source_sentence,target_sentence,phenomenon,PID\n7,"Он, мент, уходит.","Он, мент, уходет.",Inflection,verb\n'
+RUSSIAN = (
+    'id,source_sentence,target_sentence,phenomenon,PID\n7,"Он, мент, уходит.","Он, мент, уходет.",Inflection,verb\n'
+)
 TURKISH = "good_sentence;bad_sentence;good_cue;phenomenon\nGelir.;Geler.;Gelir;irregular  \nGelir.;Gelir.;x;irregular\n"
 
 
@@ -60,8 +62,9 @@ def test_a_file_that_is_not_utf8_or_absent_is_told(tmp_path):
 
 
 def test_accuracy_by_hand():
-    pairs = [Pair("a", "b", "x")] * 3 + [Pair("a", "b", "w")]
+    pairs = [Pair("a", "b", "x"), Pair("a c", "b c", "x"), Pair("a", "d", "x"), Pair("a", "b.", "w")]
     found = accuracies(pairs, np.array([1.0, -0.5, 0.0, 2.0]))
+    assert [found[name].changes for name in ("w", "x", "all")] == [1, 2, 2]
     assert list(found) == ["w", "x", "all"]
     assert found["x"].pairs == 3 and found["x"].value == 0.5 and found["w"].value == 1.0
     assert found["all"].value == pytest.approx(2.5 / 4)
@@ -86,6 +89,32 @@ def test_the_ngram_judge_by_hand():
     margins = ngram_judge(letters, ["aaa", "aab"], pairs, orders=[1])
     assert margins == pytest.approx([np.log(a / b), np.log(b / a)])
     assert accuracies(pairs, margins)["x"].value == 0.5
+
+
+def test_pairs_of_one_change_count_once_in_the_interval():
+    """A hundred copies of five changes know no more than the five."""
+    pairs = [Pair("a", mark, "x") for mark in "bcdef"]
+    points = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+    few, many = (accuracies(pairs * times, np.tile(points - 0.5, times))["x"] for times in (1, 100))
+    assert (few.low, few.high) == (many.low, many.high) and many.pairs == 500
+    once, often = (
+        difference(pairs * times, np.tile(points, times), np.zeros(len(points) * times)) for times in (1, 100)
+    )
+    assert once == pytest.approx(often)
+    assert once[2] - once[0] == pytest.approx(1.96 * points.std(ddof=1) / 5**0.5)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "change"),
+    [
+        ("Он уходит.", "Он уходет.", ("уходит", "уходет")),
+        ("a b c", "a x y c", ("b", "x y")),
+        ("a a", "a", ("a", "")),
+        ("a", "a a", ("", "a")),
+    ],
+)
+def test_the_change_of_a_pair(good, bad, change):
+    assert Pair(good, bad, "").change == change
 
 
 def test_margins_are_cost_of_the_bad_minus_cost_of_the_good():

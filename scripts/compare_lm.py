@@ -151,9 +151,7 @@ def show_plan(preset: Preset, records: Records) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--preset", choices=PRESETS, default="rus")
-    parser.add_argument(
-        "--data", type=Path, required=True, help="folder with text/LANGUAGE.*.txt.gz, a document a line"
-    )
+    parser.add_argument("--data", type=Path, required=True, help="folder with text/LANGUAGE.*.txt.gz")
     parser.add_argument("--work", type=Path, default=Path("out/lm"), help="tokenizers, runs and checkpoints")
     parser.add_argument("--results", type=Path, default=ROOT / "scripts" / "results")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no run after that many")

@@ -102,7 +102,7 @@ def measure(language: str, arguments: argparse.Namespace) -> dict[str, Any]:
     lines, _ = parts_of(arguments.data, language)
     text = first(lines, SLICES["16 MB"]) or lines
     counts, points, found = None, {}, {}
-    for system in SYSTEMS:
+    for system in arguments.systems:
         folder = arguments.output / language
         if counts is None and not (folder / f"{system}-{arguments.size}" / "tokenizer.json").is_file():
             counts = count_documents(lines)
@@ -117,10 +117,11 @@ def measure(language: str, arguments: argparse.Namespace) -> dict[str, Any]:
 def markdown(found: dict[str, Any]) -> str:
     """A table a language."""
     parts = [
-        "Minimal pairs under n-gram models (modified Kneser-Ney over each tokenizer's tokens): share of pairs whose right "
-        "sentence is the more probable, in per cent; the last column is the difference to BPE on the same pairs, in "
-        "points. 95 % intervals; pairs that show the same change are not independent and go together. No neural model: the context is at most four tokens. Written by "
-        f"scripts/minimal_pairs.py; Russian without {', '.join(NOT_FOR_MODELS)}."
+        "Minimal pairs under n-gram models (modified Kneser-Ney over each tokenizer's tokens): share of pairs whose "
+        "right sentence is the more probable, in per cent; the last column is the difference to BPE on the same pairs, "
+        "in points. 95 % intervals; pairs that show the same change are not independent and go together. No neural "
+        "model: the context is at most four tokens. Written by scripts/minimal_pairs.py; Russian without "
+        f"{', '.join(NOT_FOR_MODELS)}."
     ]
     for language, entry in found.items():
         shared = next(iter(entry["systems"].values()))["accuracy"]
@@ -146,6 +147,7 @@ def main() -> None:
     parser.add_argument("--language", nargs="*", default=list(SOURCES), choices=list(SOURCES))
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--output", type=Path, default=Path("out/map"), help="tokenizers, as those of ngram_map.py")
+    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS, help="BPE must be first")
     parser.add_argument("--size", type=int, default=8000)
     arguments = parser.parse_args()
     for language in arguments.language:

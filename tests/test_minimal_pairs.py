@@ -80,7 +80,7 @@ def test_the_interval_solves_its_own_equation(right, number):
 
 
 def test_the_ngram_judge_by_hand():
-    """Unigrams over letters: a occurs 5 times, b once, the end twice; no count is 3, so the discounts are .5, 1, 1.5."""
+    """Unigrams over letters: a 5 times, b once, the end twice; none 3 times, so the discounts are .5, 1, 1.5."""
     letters = Tokenizer(models.BPE({"a": 0, "b": 1}, []))
     letters.decoder = decoders.Fuse()
     kept, each = (1.5 + 0.5 + 1) / 8, 1 / 3

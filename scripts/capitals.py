@@ -95,7 +95,8 @@ def markdown(found: dict[str, Any]) -> str:
     """A table a language."""
     parts = [
         "N-gram bits per byte of the text as it was, with capitals written as a marker and the small letter; "
-        f"differences to no marker in per cent with 95 % intervals; vocabulary {SIZE:,}. Written by scripts/capitals.py."
+        f"differences to no marker in per cent with 95 % intervals; vocabulary {SIZE:,}. Written by "
+        "scripts/capitals.py."
     ]
     for language, entry in found.items():
         rows = []

@@ -111,8 +111,10 @@ def run_config(run: Run, preset: Preset, text: list[str], tokenizer: Path, recor
     )
 
 
-def execute(run: Run, preset: Preset, text: list[str], work: Path, records: Records, threads: int) -> None:
-    """Train and evaluate one run in processes of their own, and record it."""
+def execute(
+    run: Run, preset: Preset, text: list[str], work: Path, records: Records, threads: int, pairs: list[Path]
+) -> None:
+    """Train and evaluate one run in processes of their own, judge minimal pairs if there are any, and record it."""
     directory = work / "runs" / run.name
     tokenizer = train_tokenizer(run, preset, text, work)
     config = run_config(run, preset, text, tokenizer, records)
@@ -130,6 +132,10 @@ def execute(run: Run, preset: Preset, text: list[str], work: Path, records: Reco
         json.loads(file.read_text(encoding="utf-8"))
         for file in (directory / "training.json", directory / "evaluation.json", tokenizer / "about.json")
     )
+    if pairs:
+        judged = [*command, "judge", str(directory), *map(str, pairs)]
+        found = subprocess.run(judged, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        evaluation["pairs"] = json.loads(found)
     records.add(run, training, evaluation, about)
 
 
@@ -153,6 +159,7 @@ def main() -> None:
     parser.add_argument("--preset", choices=PRESETS, default="rus")
     parser.add_argument("--data", type=Path, required=True, help="folder with text/LANGUAGE.*.txt.gz")
     parser.add_argument("--work", type=Path, default=Path("out/lm"), help="tokenizers, runs and checkpoints")
+    parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="minimal pairs to judge (minimal_pairs.py)")
     parser.add_argument("--results", type=Path, default=ROOT / "scripts" / "results")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no run after that many")
     parser.add_argument("--threads", type=int, default=1)
@@ -172,7 +179,7 @@ def main() -> None:
         return
     text, work = texts_of(options.data, preset.language), options.work / preset.language
     while time.monotonic() - started < 60 * options.minutes and (run := due(preset, records, options.only)):
-        execute(run, preset, text, work, records, options.threads)
+        execute(run, preset, text, work, records, options.threads, options.pairs)
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)
         write_report(options.preset, preset, records, options.results)
     write_report(options.preset, preset, records, options.results)

@@ -104,6 +104,7 @@ def _row(key: Key, runs: list[Finished], groups: dict[Key, list[Finished]], n_by
         "represented": float(first.represented.mean()),
         "seen": _of_group(runs, SEEN),
         "unseen": _of_group(runs, UNSEEN),
+        "pairs": _mean(entry.evaluation.get("pairs", {}).get("all", {}).get("value") for entry in runs),
         "second_token_acceptance": _mean(draft["acceptance"][0] for draft in drafts),
         "acceptance_per_byte": _mean(map(acceptance_per_byte, drafts)),
         "bytes_per_step": _mean(draft["bytes_per_step"] for draft in drafts),
@@ -169,11 +170,12 @@ def _main_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
     shown = [row for row in rows if not row["multi_token"] and _near(row, whole)]
     before = ("tokenizer", "vocabulary", "peak rate", "seeds", "bytes/token", "tokens/weight", "FLOPs")
     against = (f"against {name}" for name in REFERENCES)
-    header = [*before, "bits per byte", "spread", *against, "lossless", "seen", "unseen"]
+    header = [*before, "bits per byte", "spread", *against, "lossless", "seen", "unseen", "minimal pairs"]
     text = (
         "Bits per byte on held-out text, mean over seeds; differences in percent with the 95 % interval of the paired "
         "bootstrap over documents and the seeds that both have. *Peak rate*: the best of the sweep on seed 0 as far as "
-        "it has come. *Seen*, *unseen*: bits per byte over running words whose form training text held, or not."
+        "it has come. *Seen*, *unseen*: bits per byte over running words whose form training text held, or not. "
+        "*Minimal pairs*: accuracy on RuBLiMP's paradigms of word formation and inflection (more: lm_*.runs.jsonl)."
     )
     return text + "\n\n" + markdown_table(header, [_main_cells(row) for row in shown])
 
@@ -198,6 +200,7 @@ def _main_cells(row: dict[str, Any]) -> list[str]:
         f"{row['represented']:.1%}",
         _number(row["seen"]),
         _number(row["unseen"]),
+        "" if row["pairs"] is None else f"{row['pairs']:.1%}",
     ]
 
 

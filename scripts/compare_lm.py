@@ -6,7 +6,8 @@
 Each run is a process of its own (`python -m mws_hf.lm`); call the script again to go on where it stopped. What a run
 measured is one line of scripts/results/lm_PRESET.runs.jsonl, so that another machine goes on from there as well;
 checkpoints of a run that was interrupted stay under --work. scripts/results/lm_PRESET.{md,csv,json,png} are written
-after every run. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own sentences.
+after every run. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own sentences and without novels that are there
+twice (`NOT_FOR_MODELS`).
 """
 
 from __future__ import annotations

@@ -88,6 +88,7 @@ def _row(key: Key, runs: list[Finished], groups: dict[Key, list[Finished]], n_by
     drafts = [entry.evaluation["speculation"] for entry in runs if entry.evaluation.get("speculation")]
     return {
         **key._asdict(),
+        "main": key.train_bytes is None,
         "train_bytes": first.training["train_bytes"],
         "learning_rate": first.run.learning_rate,
         "seeds": len(runs),
@@ -156,7 +157,7 @@ def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, 
         f"**{state['done']} of {state['wanted']} runs done.** Settings: {settings}. Weights besides the embedding "
         f"{sizes.get('non_embedding_parameters')}, of the tied embedding {sizes.get('embedding_parameters')}. "
         f"Revisions of the tokenizers: {', '.join(revisions)}. Written by scripts/compare_lm.py.",
-        _main_table(preset, rows),
+        _main_table(rows),
         _sanity(rows, preset),
         _sweep_table(preset, records),
         _curve_table(preset, rows),
@@ -165,9 +166,8 @@ def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, 
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _main_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
-    whole = preset.settings["train_bytes"]
-    shown = [row for row in rows if not row["multi_token"] and _near(row, whole)]
+def _main_table(rows: list[dict[str, Any]]) -> str:
+    shown = [row for row in rows if not row["multi_token"] and row["main"]]
     before = ("tokenizer", "vocabulary", "peak rate", "seeds", "bytes/token", "tokens/weight", "FLOPs")
     against = (f"against {name}" for name in REFERENCES)
     header = [*before, "bits per byte", "spread", *against, "lossless", "seen", "unseen", "minimal pairs"]
@@ -178,11 +178,6 @@ def _main_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
         "*Minimal pairs*: accuracy on RuBLiMP's paradigms of word formation and inflection (more: lm_*.runs.jsonl)."
     )
     return text + "\n\n" + markdown_table(header, [_main_cells(row) for row in shown])
-
-
-def _near(row: dict[str, Any], whole: int | None) -> bool:
-    """Whether a row belongs to the main table; the last document is not cut, and FLOP-matched runs end earlier."""
-    return whole is None or row["flop_matched"] or abs(row["train_bytes"] / whole - 1) < 0.01
 
 
 def _main_cells(row: dict[str, Any]) -> list[str]:
@@ -207,7 +202,7 @@ def _main_cells(row: dict[str, Any]) -> list[str]:
 def _sanity(rows: list[dict[str, Any]], preset: Preset) -> str:
     """Whether two systems that hardly differ come out alike."""
     plain = [r for r in rows if not r["multi_token"] and not r["flop_matched"] and r["vocabulary"] == preset.vocabulary]
-    main = {row["system"]: row for row in plain if _near(row, preset.settings["train_bytes"])}
+    main = {row["system"]: row for row in plain if row["main"]}
     if not {"bpe", "bpe-byte"} <= main.keys():
         return "Sanity check: not yet (it needs `bpe` and `bpe-byte`)."
     gap = main["bpe-byte"]["bits_per_byte"] - main["bpe"]["bits_per_byte"]

@@ -101,13 +101,14 @@ class Preset:
     alike: bool = False
 
 
-def small_preset(language: str, lengths: Sequence[int], control: int) -> Preset:
-    """532,000 weights (148,000 besides the embedding) on 16 MB: five tokens a weight, minutes on one core.
+def small_preset(language: str, length: int, curve: Sequence[int], controls: tuple[int, int]) -> Preset:
+    """532,000 weights (148,000 besides the embedding) and five tokens a weight: minutes a run on one core.
 
     Args:
         language: to train on.
-        lengths: bytes of text of the curve besides the main table's.
-        control: the vocabulary at which BPE's tokens are as long as those of morphs alone at 8,000.
+        length: bytes of text of the main table.
+        curve: other lengths to train the references and the default on.
+        controls: the vocabularies at which BPE's tokens are as long as those of the default, and of morphs alone.
     """
     size = 8000
     more = [
@@ -116,11 +117,12 @@ def small_preset(language: str, lengths: Sequence[int], control: int) -> Preset:
         for system in ("mws", "mws-morphs", "unigram")
     ]
     more += [
-        Run(system=system, seed=0, vocabulary=size, train_bytes=length)
-        for length in lengths
+        Run(system=system, seed=0, vocabulary=size, train_bytes=other)
+        for other in curve
         for system in ("bpe", "mws", "unigram")
     ]
-    multi = (("mws", size), ("bpe", size), ("mws-morphs", size), ("bpe", control), ("unigram", size))
+    multi = [("mws", size), ("bpe", size), ("mws-morphs", size), ("unigram", size)]
+    multi += [("bpe", control) for control in controls]
     more += [
         Run(system=system, seed=seed, vocabulary=vocabulary, multi_token=True)
         for seed in (0, 1, 2)
@@ -128,7 +130,7 @@ def small_preset(language: str, lengths: Sequence[int], control: int) -> Preset:
     ]
     more += [Run(system=system, seed=0, vocabulary=size, learning_rate=rate) for rate in ALL_RATES for system in TUNED]
     settings = {
-        "train_bytes": 16 * MB,
+        "train_bytes": length,
         "held_out_bytes": 500_000,
         "context_bytes": 640,
         "hidden_size": 48,
@@ -189,8 +191,8 @@ def gpu_preset() -> Preset:
 
 # Finnish and Turkish have too little text for five tokens a weight: 10 and 7 MB; Hungarian has 30
 PRESETS = {
-    "rus": lambda: small_preset("rus", (4 * MB, 64 * MB), control=1500),
-    "hun": lambda: small_preset("hun", (4 * MB, 28 * MB), control=1500),
+    "rus": lambda: small_preset("rus", 17 * MB, (4 * MB, 64 * MB), controls=(5700, 1300)),
+    "hun": lambda: small_preset("hun", 12 * MB, (4 * MB, 28 * MB), controls=(6700, 2350)),
     "gpu": gpu_preset,
 }
 

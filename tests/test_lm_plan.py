@@ -90,7 +90,8 @@ def test_presets_are_configs_that_can_run(name):
     if name != "gpu":
         width, inner = config.hidden_size, config.feed_forward
         weights = preset.vocabulary * width + config.layers * (4 * width**2 + 3 * width * inner)
-        assert config.train_bytes / 6.0 / weights >= 5  # tokens a weight at six bytes a token
+        longest = {"rus": 6.25, "hun": 4.06}[name]  # bytes a token of byte-level BPE there, the longest of all
+        assert config.train_bytes / longest / weights >= 5  # tokens a weight
 
 
 def line(bits, n_bytes=(1000, 2000, 4000), speculation=None):
@@ -118,7 +119,11 @@ def test_records_come_back_and_refuse_other_settings_or_documents(tmp_path):
     records.add(replace(run, learning_rate=4e-3), *line(1.4))
     again = Records.open(file, preset.settings)
     assert again.bits() == {run: 1.5, replace(run, learning_rate=4e-3): 1.4}
-    assert again.runs[run].nats == pytest.approx([1039.7, 2079.4, 4158.9]) and again.n_bytes.tolist() == [1000, 2000, 4000]
+    assert again.runs[run].nats == pytest.approx([1039.7, 2079.4, 4158.9]) and again.n_bytes.tolist() == [
+        1000,
+        2000,
+        4000,
+    ]
     assert again.reference("bpe", Run(system="mws", seed=0, vocabulary=8000, learning_rate=1e-3)).bits == 1.4
     with pytest.raises(MwSError, match="its runs had another layers; give --results"):
         Records.open(file, preset.settings | {"layers": 5})

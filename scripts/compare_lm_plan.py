@@ -83,6 +83,7 @@ class Preset:
         tuned: systems of the main table; with `rate`, at that rate and without a sweep.
         rate: one peak rate for all; None: each system's best.
         seeds: of the main table.
+        check: runs that come before all others: do the two that should be alike come out alike?
         more: further runs, after the main table.
         multi_token: of runs that predict several tokens.
         alike: whether BPE over characters and over bytes cut alike. In Hungarian, Finnish and Turkish 99 % of their
@@ -96,6 +97,7 @@ class Preset:
     tuned: tuple[str, ...]
     rate: float | None = None
     seeds: tuple[int, ...] = (0, 1, 2)
+    check: list[Run] = field(default_factory=list)
     more: list[Run] = field(default_factory=list)
     multi_token: MultiToken = field(default_factory=MultiToken)
     alike: bool = False
@@ -148,6 +150,10 @@ def small_preset(language: str, length: int, curve: Sequence[int], controls: tup
         settings=settings,
         vocabulary=size,
         tuned=TUNED,
+        check=[
+            Run(system=system, seed=0, vocabulary=size, learning_rate=FIRST_RATES[0], train_bytes=4 * MB)
+            for system in TUNED[:3]
+        ],
         more=more,
         multi_token=MultiToken(horizon=3),
         alike=language == "hun",
@@ -235,7 +241,7 @@ def plan(preset: Preset, done: Mapping[Run, float]) -> list[Run]:
     """
     rates = {system: _rates(preset, system, done) for system in preset.tuned}
     first = [] if preset.rate else [_plain(preset, s, 0, rate) for rate in FIRST_RATES for s in preset.tuned]
-    wanted = [*first]
+    wanted = [*preset.check, *first]
     settled: dict[str, float | None] = {}
     for system, measured in rates.items():
         following = None if preset.rate else due_rate(measured)

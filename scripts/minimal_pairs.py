@@ -100,7 +100,7 @@ def measure(language: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Accuracies of each system, and their differences to BPE's on the same pairs, in percentage points."""
     pairs = read_pairs(fetch(language, arguments.cache, arguments.source))
     lines, _ = parts_of(arguments.data, language)
-    text = first(lines, SLICES["16 MB"]) or lines
+    text = [line.rstrip("\n") for line in first(lines, SLICES["16 MB"]) or lines]  # no pair ends with a line break
     counts, points, found = None, {}, {}
     for system in arguments.systems:
         folder = arguments.output / language

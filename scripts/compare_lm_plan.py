@@ -151,8 +151,8 @@ def small_preset(language: str, length: int, curve: Sequence[int], controls: tup
         vocabulary=size,
         tuned=TUNED,
         check=[
-            Run(system=system, seed=0, vocabulary=size, learning_rate=FIRST_RATES[0], train_bytes=4 * MB)
-            for system in TUNED[:3]
+            Run(system=system, seed=0, vocabulary=size, learning_rate=rate, train_bytes=4 * MB)
+            for system, rate in (("bpe", 2e-3), ("bpe-byte", 2e-3), ("bpe", 8e-3), ("mws", 2e-3))
         ],
         more=more,
         multi_token=MultiToken(horizon=3),

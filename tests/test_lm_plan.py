@@ -60,7 +60,7 @@ def test_everything_that_is_asked_for_gets_done_in_order():
     assert len(names) == len(set(names)) == len(plan(preset, done)) and all(r.learning_rate for r in plan(preset, done))
     # a cheap check of the set-up comes first, then all systems at one rate
     assert names[:2] == ["bpe-8000-4mb-lr0.002-s0", "bpe-byte-8000-4mb-lr0.002-s0"]
-    assert names[3:6] == ["bpe-8000-lr0.002-s0", "bpe-byte-8000-lr0.002-s0", "mws-8000-lr0.002-s0"]
+    assert names[4:7] == ["bpe-8000-lr0.002-s0", "bpe-byte-8000-lr0.002-s0", "mws-8000-lr0.002-s0"]
     for system, rate in OPTIMUM.items():
         main = Run(system=system, seed=0, vocabulary=8000, learning_rate=rate)
         assert all(replace(main, seed=seed) in done for seed in (0, 1, 2))
@@ -143,7 +143,7 @@ def test_the_report_tells_the_best_rate_what_is_missing_and_the_check(name, verd
     preset = PRESETS[name]()
     records = Records.open(tmp_path / "runs.jsonl", preset.settings)
     done = {}
-    for run in finish(preset, done, steps=17):
+    for run in finish(preset, done, steps=18):
         records.add(run, *line(done[run], train_bytes=run.train_bytes))
     draft = Run(system="mws", seed=0, vocabulary=8000, learning_rate=1e-3, multi_token=True)
     speculation = {"acceptance": [0.25, 0.1], "tokens": 100, "bytes": 200, "bytes_per_step": 3.5}

@@ -59,7 +59,7 @@ def first_merges(directory: Path) -> list[str]:
     merges = json.loads((directory / "tokenizer.json").read_text(encoding="utf-8"))["model"]["merges"][:SHOWN]
 
     def shown(token: str) -> str:
-        return bytes(BYTE_OF[character] for character in token).decode(errors="backslashreplace")
+        return bytes(BYTE_OF[character] for character in token).decode(errors="backslashreplace").replace(" ", "␣")
 
     return [" + ".join(map(shown, pair)) for pair in merges]
 

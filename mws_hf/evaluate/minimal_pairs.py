@@ -60,7 +60,7 @@ class Accuracy:
     Attributes:
         pairs: pairs judged.
         changes: how many different changes they show. Pairs of one change are not independent: in TurBLiMP a thousand
-            pairs show 12 to 81, in RuBLiMP 427 to 877.
+            pairs show 12 to 81, in RuBLiMP 316 to 806.
         value: share of the pairs that were right; equal probabilities count half.
         low: lower end of the 95 % interval (Wilson's) of that share, as if of `changes` pairs.
         high: its upper end.

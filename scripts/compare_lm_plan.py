@@ -239,22 +239,20 @@ def plan(preset: Preset, done: Mapping[Run, float]) -> list[Run]:
         preset: what to compare.
         done: bits per byte of the runs that are finished.
     """
-    rates = {system: _rates(preset, system, done) for system in preset.tuned}
-    first = [] if preset.rate else [_plain(preset, s, 0, rate) for rate in FIRST_RATES for s in preset.tuned]
-    wanted = [*preset.check, *first]
-    settled: dict[str, float | None] = {}
-    for system, measured in rates.items():
-        following = None if preset.rate else due_rate(measured)
-        settled[system] = preset.rate if preset.rate else None if following else best_rate(measured)
-        if not preset.rate:
-            wanted += [_plain(preset, system, 0, rate) for rate in measured]
-        if following:
-            wanted.append(_plain(preset, system, 0, following))
-    wanted += [_plain(preset, system, seed, settled[system]) for seed in preset.seeds for system in preset.tuned]
+    rates = tuned_rates(preset, done)
+    wanted = list(preset.check)
+    settled: dict[str, float | None] = dict.fromkeys(preset.tuned, preset.rate)
+    if preset.rate is None:
+        wanted += [_plain(preset, system, 0, rate) for rate in FIRST_RATES for system in preset.tuned]
+        for system, measured in rates.items():
+            following = due_rate(measured)
+            settled[system] = None if following else best_rate(measured)
+            wanted += [_plain(preset, system, 0, rate) for rate in (*measured, following) if rate]
+    main = [_plain(preset, system, seed, settled[system]) for seed in preset.seeds for system in preset.tuned]
+    wanted += main
     for system in preset.tuned:
-        bits = [done.get(_plain(preset, system, seed, settled[system])) for seed in preset.seeds]
-        known = [value for value in bits if value is not None]
-        if len(known) == len(bits) > 2 and not max(known) - min(known) <= SPREAD:
+        bits = [done[run] for run in main if run.system == system and run in done]
+        if len(bits) == len(preset.seeds) and not max(bits) - min(bits) <= SPREAD:
             wanted += [_plain(preset, system, seed, settled[system]) for seed in (3, 4)]
     wanted += [run if run.learning_rate else replace(run, learning_rate=settled[run.system]) for run in preset.more]
     return list(dict.fromkeys(wanted))
@@ -266,8 +264,11 @@ def tuned_rates(preset: Preset, done: Mapping[Run, float]) -> dict[str, dict[flo
 
 
 def _rates(preset: Preset, system: str, done: Mapping[Run, float]) -> dict[float, float]:
-    plain = {_plain(preset, system, 0, run.learning_rate): run.learning_rate for run in done}
-    return {rate: done[run] for run, rate in sorted(plain.items(), key=lambda x: x[1] or 0) if run in done and rate}
+    """Bits per byte of a system's runs of the main table with seed 0, by ascending peak rate."""
+    found = {
+        run.learning_rate: bits for run, bits in done.items() if run == _plain(preset, system, 0, run.learning_rate)
+    }
+    return {rate: found[rate] for rate in sorted(found, key=lambda rate: rate or 0) if rate}
 
 
 def _plain(preset: Preset, system: str, seed: int, rate: float | None) -> Run:

@@ -134,10 +134,8 @@ def test_pairs_are_fetched_once_and_checked(tmp_path):
     assert not list(tmp_path.glob("cache/rus/*"))
 
 
-torch = pytest.importorskip("torch")
-
-
 def test_a_language_model_judges_as_an_independent_loop_does(tmp_path):
+    torch = pytest.importorskip("torch")
     pytest.importorskip("accelerate")
     from transformers import AutoModelForCausalLM
     from typer.testing import CliRunner

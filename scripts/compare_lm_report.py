@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +49,11 @@ def write_report(name: str, preset: Preset, records: Records, results: Path) -> 
 
 
 def grouped(records: Records) -> dict[Key, list[Finished]]:
-    """Runs by row, by seed; of a row's learning rates the one that is best on its first seed."""
+    """Runs by row, by seed, all at one learning rate.
+
+    In the main table that is the rate that is best on the first seed. Elsewhere it is the rate the main table uses if
+    there is a run at it, else the lowest, so that rows of a sweep that is not done are compared at equal rates.
+    """
     found: dict[Key, list[Finished]] = {}
     for entry in records.runs.values():
         run = entry.run
@@ -57,12 +61,20 @@ def grouped(records: Records) -> dict[Key, list[Finished]]:
         found.setdefault(key, []).append(entry)
     result = {}
     for key, entries in found.items():
-        first = min(entry.run.seed for entry in entries)
-        tried = [entry for entry in entries if entry.run.seed == first]
-        best = min(tried, key=lambda entry: (math.isnan(entry.bits), entry.bits)).run.learning_rate
-        kept = [entry for entry in entries if entry.run.learning_rate == best]
+        main = found.get(Key(key.system, key.vocabulary, None, False, False), [])
+        rates = {entry.run.learning_rate for entry in entries}
+        best = _best(main) if main else None
+        rate = best if best in rates else min(rate for rate in rates if rate is not None)
+        kept = [entry for entry in entries if entry.run.learning_rate == rate]
         result[key] = sorted(kept, key=lambda entry: entry.run.seed)
     return result
+
+
+def _best(entries: list[Finished]) -> float | None:
+    """The rate that is best on the first seed."""
+    first = min(entry.run.seed for entry in entries)
+    tried = [entry for entry in entries if entry.run.seed == first]
+    return min(tried, key=lambda entry: (math.isnan(entry.bits), entry.bits)).run.learning_rate
 
 
 def acceptance_per_byte(speculation: dict[str, Any]) -> float:
@@ -158,8 +170,8 @@ def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, 
         f"{sizes.get('non_embedding_parameters')}, of the tied embedding {sizes.get('embedding_parameters')}. "
         f"Revisions of the tokenizers: {', '.join(revisions)}. Written by scripts/compare_lm.py.",
         _main_table(rows),
-        _sanity(rows, preset),
-        _sweep_table(preset, records),
+        _sanity(records, preset),
+        _sweep_table(records),
         _curve_table(preset, rows),
         _speculation_table(rows),
     ]
@@ -199,34 +211,39 @@ def _main_cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _sanity(rows: list[dict[str, Any]], preset: Preset) -> str:
-    """Whether two systems that hardly differ come out alike, with the most text that both were trained on."""
-    plain = [r for r in rows if not r["multi_token"] and not r["flop_matched"] and r["vocabulary"] == preset.vocabulary]
+def _sanity(records: Records, preset: Preset) -> str:
+    """Whether two systems that hardly differ come out alike, at equal rates, with the most text both have had."""
     pairs = [
-        (byte["train_bytes"], byte["bits_per_byte"] - character["bits_per_byte"])
-        for byte in plain
-        for character in plain
-        if (byte["system"], character["system"]) == ("bpe-byte", "bpe")
-        and round(byte["train_bytes"] / MB) == round(character["train_bytes"] / MB)
+        (entry.training["train_bytes"], other.bits - entry.bits, run.learning_rate)
+        for run, entry in records.runs.items()
+        if run.system == "bpe" and (other := records.runs.get(replace(run, system="bpe-byte"))) is not None
     ]
     if not pairs:
         return "Sanity check: not yet (it needs `bpe` and `bpe-byte`)."
-    size, gap = max(pairs)
-    text = f"`bpe-byte` minus `bpe` at {size / MB:.0f} MB: {gap:+.4f} bits per byte"
+    most = max(round(size / MB) for size, _, _ in pairs)
+    gaps = [(gap, rate) for size, gap, rate in pairs if round(size / MB) == most]
+    shown = ", ".join(f"{gap:+.4f} (rate {rate:g})" for gap, rate in gaps)
+    text = f"`bpe-byte` minus `bpe` at {most} MB: {shown} bits per byte"
     if not preset.alike:
-        return f"{text}; no check of the set-up here, for the two cut this language differently (compare_lm_plan.py)."
-    return f"Sanity check, {text}; that they are within {SAME} {'holds' if abs(gap) <= SAME else '**FAILS**'}."
+        return f"{text}; no check of the set-up here, for the two cut this language differently (byte_cuts.md)."
+    holds = all(abs(gap) <= SAME for gap, _ in gaps)
+    return f"Sanity check, {text}; that they are within {SAME} {'holds' if holds else '**FAILS**'}."
 
 
-def _sweep_table(preset: Preset, records: Records) -> str:
-    found = dict(_sweep(preset, records))
+def _sweep_table(records: Records) -> str:
+    """Bits per byte by peak rate, wherever a system was trained at several, and of the main table in any case."""
+    found: dict[tuple[str, int], dict[float, float]] = {}
+    for run, entry in records.runs.items():
+        if run.seed == 0 and not run.multi_token and not run.flop_matched and run.learning_rate:
+            key = (run.system, round(entry.training["train_bytes"] / MB))
+            found.setdefault(key, {})[run.learning_rate] = entry.bits
     rates = sorted({rate for measured in found.values() for rate in measured})
-    if preset.rate or not rates:
-        return ""
-    lines = [[system, *(_number(found[system].get(rate)) for rate in rates)] for system in found]
-    return "Bits per byte by peak learning rate, seed 0:\n\n" + markdown_table(
-        ["tokenizer", *(f"{rate:g}" for rate in rates)], lines
-    )
+    lines = [
+        [system, f"{size} MB", *(_number(measured.get(rate)) for rate in rates)]
+        for (system, size), measured in sorted(found.items(), key=lambda item: item[0][::-1])
+    ]
+    header = ["tokenizer", "text", *(f"{rate:g}" for rate in rates)]
+    return "Bits per byte by peak learning rate, seed 0:\n\n" + markdown_table(header, lines) if lines else ""
 
 
 def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
@@ -243,7 +260,7 @@ def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
     header = ["tokenizer", *(f"{size} MB" for size in sizes)]
     return (
         "Bits per byte by training text, and the difference to BPE; one seed besides the main table, at its rate, or "
-        "at 0.002 as long as the sweep is not done:\n\n" + markdown_table(header, lines)
+        "at the lowest tried as long as the main table is not begun:\n\n" + markdown_table(header, lines)
     )
 
 

@@ -180,6 +180,8 @@ def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, 
 
 def _main_table(rows: list[dict[str, Any]]) -> str:
     shown = [row for row in rows if not row["multi_token"] and row["main"]]
+    if not shown:
+        return "No run of the main table is done yet."
     before = ("tokenizer", "vocabulary", "peak rate", "seeds", "bytes/token", "tokens/weight", "FLOPs")
     against = (f"against {name}" for name in REFERENCES)
     header = [*before, "bits per byte", "spread", *against, "lossless", "seen", "unseen", "minimal pairs"]

@@ -65,7 +65,7 @@ def test_fine_tuning_with_trl_and_a_chat_template(model_dir, tmp_path):
 @pytest.mark.parametrize(
     ("preset", "only", "sizes"),
     [
-        ("rus", ["bpe-8000-lr0.002-s0", "mws-8000-lr0.002-s0"], ["batch_blocks=2"]),
+        ("rus", ["bpe-8000-lr0.008-s0", "mws-8000-lr0.008-s0"], ["batch_blocks=2"]),
         ("gpu", ["bpe-mtp-8000-lr0.001-s0"], ["batch_blocks=1", "hidden_size=64", "layers=2", "heads=2"]),
     ],
 )
@@ -89,7 +89,7 @@ def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_
     rows = {row["system"]: row for row in document["rows"]}
     if preset == "rus":
         assert rows["mws"]["differences"]["bpe"]["documents"] > 5
-        assert "| mws | 8000 | 0.002 | 1 |" in (results / "lm_rus.md").read_text(encoding="utf-8")
+        assert "| mws | 8000 | 0.008 | 1 |" in (results / "lm_rus.md").read_text(encoding="utf-8")
         assert "mws,8000" in (results / "lm_rus.csv").read_text(encoding="utf-8")
     else:
         assert rows["bpe"]["bytes_per_step"] > 0

@@ -1,9 +1,13 @@
 """Train the same small language model over several tokenizers and compare bits per byte; runs are cached and resume.
 
-    python scripts/compare_lm.py --preset cpu --text corpus/*.txt.gz --work out/lm --minutes 30
+    python scripts/compare_lm.py --preset rus --data DATA --work out/lm --minutes 30
+    python scripts/compare_lm.py --preset rus --data DATA --plan         # what is done and what is due
 
-Each run is a process of its own (`python -m mws_hf.lm`); call the script again to go on where it stopped. What is
-finished is written to scripts/results/lm_PRESET.{md,csv,json,png} after every run; `--minutes 0` writes that alone.
+Each run is a process of its own (`python -m mws_hf.lm`); call the script again to go on where it stopped. What a run
+measured is one line of scripts/results/lm_PRESET.runs.jsonl, so that another machine goes on from there as well;
+checkpoints of a run that was interrupted stay under --work. scripts/results/lm_PRESET.{md,csv,json,png} are written
+after every run. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own sentences and without novels that are there
+twice (`NOT_FOR_MODELS`).
 """
 
 from __future__ import annotations
@@ -15,106 +19,32 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from compare_lm_plan import MWS, NOT_FOR_MODELS, PRESETS, REFERENCES, Preset, Run, plan
+from compare_lm_records import Records
 from compare_lm_report import write_report
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.lm.config import MultiToken, RunConfig
+from mws_hf.lm.config import RunConfig
 from mws_hf.lm.data import read_documents, split_documents
 
 ROOT = Path(__file__).resolve().parent.parent
-REFERENCES = ("bpe", "unigram")
-"""What all others are compared with; the first also sets the budget of FLOP-matched runs."""
-
-MWS: dict[str, dict[str, Any]] = {
-    "mws": {},
-    "mws-morphs": {"composition": 0},
-    "mws-c25": {"composition": 0.25},
-    "mws-c75": {"composition": 0.75},
-    "mws-burial0": {"burial_cost": 0.0},
-    "mws-burial03": {"burial_cost": 0.3},
-    "mws-c75-burial0": {"composition": 0.75, "burial_cost": 0.0},
-    "mws-classic": {"criterion": "classic"},
-}
-"""MwS systems by name: arguments of `MwSTrainer`. All other names are those of `mws_hf.baselines`."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """One model to train: a tokenizer, a seed, and what else differs from the plain byte-matched run."""
+def texts_of(data: Path, language: str) -> list[str]:
+    """The files of a language that models may be trained on.
 
-    system: str
-    seed: int
-    vocabulary: int
-    multi_token: bool = False
-    flop_matched: bool = False
-
-    @property
-    def name(self) -> str:
-        """Directory of the run."""
-        marks = ("-mtp" if self.multi_token else "") + ("-flops" if self.flop_matched else "")
-        return f"{self.system}{marks}-{self.vocabulary}-s{self.seed}"
-
-
-@dataclass(frozen=True)
-class Preset:
-    """Sizes of the comparison, and its runs in order of priority."""
-
-    settings: dict[str, Any]
-    runs: list[Run] = field(default_factory=list)
-    multi_token: MultiToken = field(default_factory=MultiToken)
-
-
-def cpu_preset() -> Preset:
-    """A model that one core trains in minutes."""
-    main = [Run(system, seed, 8000) for seed in (0, 1, 2) for system in ("bpe", "unigram", "mws", "mws-morphs")]
-    curve = ("mws-burial03", "mws-burial0", "mws-c25", "mws-c75", "mws-c75-burial0", "mws-classic")
-    pair = [Run("bpe", 0, 8000, multi_token=True), Run("mws", 0, 8000, multi_token=True)]
-    matched = [Run("mws-morphs", 0, 8000, flop_matched=True)]
-    others = [Run(system, 0, 8000) for system in ("bpe-byte", "sentencepiece-unigram", "wordpiece", "characters")]
-    settings = {
-        "train_bytes": 4_000_000,
-        "held_out_bytes": 600_000,
-        "context_bytes": 640,
-        "hidden_size": 160,
-        "layers": 4,
-        "heads": 4,
-        "batch_blocks": 8,
-        "learning_rate": 2e-3,
-        "precision": "bf16",
-        "save_every": 100,
-    }
-    runs = [*main, *(Run(system, 0, 8000) for system in curve[:2]), *pair]
-    runs += [*(Run(system, 0, 8000) for system in curve[2:]), *matched, *others]
-    return Preset(settings, runs, MultiToken(horizon=3))
-
-
-def gpu_preset() -> Preset:
-    """About 60M parameters on all of the text, in minutes a run on one large GPU."""
-    systems = [*MWS, "bpe", "unigram", "wordpiece", "characters", "bpe-byte", "sentencepiece-unigram"]
-    runs = [Run(system, seed, size) for size in (8000, 16000) for seed in (0, 1, 2) for system in systems]
-    runs += [Run(system, seed, 8000, multi_token=True) for seed in (0, 1, 2) for system in ("mws", "bpe")]
-    runs += [Run("mws-morphs", seed, 8000, flop_matched=True) for seed in (0, 1, 2)]
-    settings = {
-        "train_bytes": None,
-        "held_out_bytes": 2_000_000,
-        "context_bytes": 2048,
-        "hidden_size": 640,
-        "layers": 12,
-        "heads": 10,
-        "batch_blocks": 64,
-        "learning_rate": 1e-3,
-        "precision": "bf16",
-        "save_every": 500,
-    }
-    return Preset(settings, runs, MultiToken(horizon=4))
-
-
-PRESETS = {"cpu": cpu_preset, "gpu": gpu_preset}
+    Raises:
+        MwSError: there are none.
+    """
+    files = sorted((data / "text").glob(f"{language}.*.txt.gz"))
+    kept = [str(file) for file in files if file.name not in NOT_FOR_MODELS]
+    if not kept:
+        raise MwSError(f"{data / 'text'}: no {language}.*.txt.gz there; give the folder that holds text/ with --data")
+    return kept
 
 
 def train_tokenizer(run: Run, preset: Preset, text: list[str], work: Path) -> Path:
@@ -157,51 +87,85 @@ def revision() -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
-def run_config(run: Run, preset: Preset, text: list[str], tokenizer: Path, work: Path) -> RunConfig:
-    """The config of a run; one that is matched by operations needs the reference run of its seed to be finished."""
+def run_config(run: Run, preset: Preset, text: list[str], tokenizer: Path, records: Records) -> RunConfig:
+    """The config of a run.
+
+    Raises:
+        MwSError: one that is matched by operations comes before the reference run of its seed.
+    """
     budget = None
     if run.flop_matched:
-        report = work / "runs" / Run(REFERENCES[0], run.seed, run.vocabulary).name / "training.json"
-        if not report.is_file():
-            raise MwSError(f"{run.name}: needs {report}; train the reference first")
-        budget = json.loads(report.read_text(encoding="utf-8"))["flops"]
+        base = records.reference(REFERENCES[0], run)
+        if base is None:
+            raise MwSError(f"{run.name}: its budget is that of {REFERENCES[0]} with seed {run.seed}; train that first")
+        budget = base.training["flops"]
+    given = {"learning_rate": run.learning_rate, "train_bytes": run.train_bytes}
+    values = preset.settings | {key: value for key, value in given.items() if value is not None}
     return RunConfig(
-        tokenizer=str(tokenizer),
+        tokenizer=str(tokenizer.resolve()),
         text=tuple(text),
         seed=run.seed,
-        embedding_rows=run.vocabulary,
+        embedding_rows=preset.vocabulary if run.vocabulary < preset.vocabulary else run.vocabulary,
         flop_budget=budget,
         multi_token=preset.multi_token if run.multi_token else None,
-        **preset.settings,
+        **values,
     )
 
 
-def execute(run: Run, preset: Preset, text: list[str], work: Path, threads: int) -> None:
-    """Train and evaluate one run in processes of their own; what is finished is not repeated."""
+def execute(
+    run: Run, preset: Preset, text: list[str], work: Path, records: Records, threads: int, pairs: list[Path]
+) -> None:
+    """Train and evaluate one run in processes of their own, judge minimal pairs if there are any, and record it."""
     directory = work / "runs" / run.name
-    if (directory / "evaluation.json").is_file():
-        return
-    config = run_config(run, preset, text, train_tokenizer(run, preset, text, work), work)
+    tokenizer = train_tokenizer(run, preset, text, work)
+    config = run_config(run, preset, text, tokenizer, records)
     config.save(work / "configs" / f"{run.name}.json")
     # glibc gives large buffers back to the system after each step; keeping them saves a quarter of the time
     keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_TOP_PAD_": "200000000"}
-    environment = {**os.environ, **keep, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(ROOT)}
+    limits = dict.fromkeys(("OMP_NUM_THREADS", "RAYON_NUM_THREADS"), str(threads))
+    environment = {**os.environ, **keep, **limits, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "mws_hf.lm"]
     configured = ["pretrain", str(directory), "--config", str(work / "configs" / f"{run.name}.json")]
     subprocess.run([*command, *configured], env=environment, check=True, stdout=subprocess.DEVNULL)
-    scored = ["evaluate", str(directory), "--russian", "--prompt", "Он вышел из дома", "--prompt", "В старом саду"]
-    subprocess.run([*command, *scored], env=environment, check=True, stdout=subprocess.DEVNULL)
+    if not (directory / "evaluation.json").is_file():
+        subprocess.run([*command, "evaluate", str(directory)], env=environment, check=True, stdout=subprocess.DEVNULL)
+    training, evaluation, about = (
+        json.loads(file.read_text(encoding="utf-8"))
+        for file in (directory / "training.json", directory / "evaluation.json", tokenizer / "about.json")
+    )
+    if pairs:
+        judged = [*command, "judge", str(directory), *map(str, pairs)]
+        found = subprocess.run(judged, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        evaluation["pairs"] = json.loads(found)
+    records.add(run, training, evaluation, about)
+
+
+def due(preset: Preset, records: Records, only: list[str] | None) -> Run | None:
+    """The first run of the plan that is not finished and waits for nothing."""
+    done = records.bits()
+    wanted = [run for run in plan(preset, done) if run.learning_rate and run not in done]
+    return next((run for run in wanted if not only or run.name in only), None)
+
+
+def show_plan(preset: Preset, records: Records) -> None:
+    """One line a run: whether it is done, due, or waits for a learning rate."""
+    done = records.bits()
+    for run in plan(preset, done):
+        state = f"{done[run]:.4f}" if run in done else "due" if run.learning_rate else "waits"
+        print(f"{state:8} {run.name}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", choices=PRESETS, default="cpu")
-    parser.add_argument("--text", nargs="+", required=True, help="UTF-8 files, a document a line, .gz allowed")
+    parser.add_argument("--preset", choices=PRESETS, default="rus")
+    parser.add_argument("--data", type=Path, required=True, help="folder with text/LANGUAGE.*.txt.gz")
     parser.add_argument("--work", type=Path, default=Path("out/lm"), help="tokenizers, runs and checkpoints")
+    parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="minimal pairs to judge (minimal_pairs.py)")
     parser.add_argument("--results", type=Path, default=ROOT / "scripts" / "results")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no run after that many")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--only", nargs="*", help="names of runs, e.g. bpe-8000-s0; all of the preset by default")
+    parser.add_argument("--plan", action="store_true", help="print what is done and what is due, and train nothing")
+    parser.add_argument("--only", nargs="*", help="names of runs, as --plan prints them; all of the preset by default")
     parser.add_argument(
         "--set", nargs="*", default=[], metavar="KEY=JSON", help="settings that differ from the preset's"
     )
@@ -210,16 +174,20 @@ def main() -> None:
     preset = PRESETS[options.preset]()
     changed = {key: json.loads(value) for key, value in (item.split("=", 1) for item in options.set)}
     preset = dataclasses.replace(preset, settings=preset.settings | changed)
-    for run in preset.runs:
-        if options.only and run.name not in options.only:
-            continue
-        if time.monotonic() - started >= 60 * options.minutes:
-            break
-        execute(run, preset, options.text, options.work, options.threads)
+    records = Records.open(options.results / f"lm_{options.preset}.runs.jsonl", preset.settings)
+    if options.plan:
+        show_plan(preset, records)
+        return
+    text, work = texts_of(options.data, preset.language), options.work / preset.language
+    while time.monotonic() - started < 60 * options.minutes and (run := due(preset, records, options.only)):
+        execute(run, preset, text, work, records, options.threads, options.pairs)
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)
-        write_report(options.preset, preset, options.work, options.results, REFERENCES)
-    write_report(options.preset, preset, options.work, options.results, REFERENCES)
+        write_report(options.preset, preset, records, options.results)
+    write_report(options.preset, preset, records, options.results)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except MwSError as error:
+        sys.exit(f"error: {error}")

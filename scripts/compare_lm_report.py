@@ -4,117 +4,143 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from compare_lm_plan import MB, REFERENCES, Preset, plan, tuned_rates
+from compare_lm_records import Finished, Records
 
 from mws_hf.atomic import atomic_path, write_text
+from mws_hf.evaluate.report import json_text, markdown_table
 from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
-from mws_hf.lm.scoring import KNOWN_LEMMA, NEW_LEMMA, SEEN
+from mws_hf.lm.scoring import SEEN, UNSEEN
+
+SAME = 0.005
+"""Bits per byte within which BPE over characters and over bytes should be, for the set-up to be sound."""
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A run that has been trained and evaluated."""
+class Key(NamedTuple):
+    """What runs of one row share; they differ in the seed alone."""
 
-    run: Any
-    training: dict[str, Any]
-    evaluation: dict[str, Any]
-    tokenizer: dict[str, Any]
-
-    @property
-    def key(self) -> tuple[str, int, bool, bool]:
-        """Runs that differ in nothing but the seed share it."""
-        return self.run.system, self.run.vocabulary, self.run.multi_token, self.run.flop_matched
-
-    def array(self, name: str, kind: type) -> np.ndarray:
-        """Values by document."""
-        return np.array(self.evaluation[name], kind)
+    system: str
+    vocabulary: int
+    train_bytes: int | None
+    multi_token: bool
+    flop_matched: bool
 
 
-def write_report(name: str, preset: Any, work: Path, results: Path, references: Sequence[str]) -> None:
-    """Write lm_NAME.json, .csv, .md and .png of everything finished so far, compared with each of `references`."""
-    finished = [entry for run in preset.runs if (entry := _read(work, run)) is not None]
-    groups: dict[tuple[str, int, bool, bool], list[Finished]] = {}
-    for entry in finished:
-        groups.setdefault(entry.key, []).append(entry)
-    rows = [_row(key, runs, groups, references) for key, runs in groups.items()]
-    rows.sort(key=lambda row: (row["vocabulary"], row["multi_token"], row["bits_per_byte"] or math.inf))
-    document = {
-        "preset": name,
-        "settings": preset.settings,
-        "rows": rows,
-        "runs": [_plain(entry) for entry in finished],
-    }
-    write_text(results / f"lm_{name}.json", json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+def write_report(name: str, preset: Preset, records: Records, results: Path) -> None:
+    """Write lm_NAME.json, .csv, .md and .png of everything finished so far."""
+    groups = grouped(records)
+    rows = [_row(key, runs, groups, records.n_bytes) for key, runs in groups.items()]
+    rows.sort(key=lambda row: (row["multi_token"], row["train_bytes"], row["vocabulary"], row["bits_per_byte"]))
+    wanted = plan(preset, records.bits())
+    state = {"done": sum(run in records.runs for run in wanted), "wanted": len(wanted)}
+    sweep = {system: {f"{rate:g}": bits for rate, bits in rates.items()} for system, rates in _sweep(preset, records)}
+    document = {"preset": name, "settings": preset.settings, "runs": state, "sweep": sweep, "rows": rows}
+    write_text(results / f"lm_{name}.json", json_text(document))
     write_text(results / f"lm_{name}.csv", _csv(rows))
-    write_text(results / f"lm_{name}.md", _markdown(name, preset, rows, finished, references))
-    _plot(results / f"lm_{name}.png", groups.values())
+    write_text(results / f"lm_{name}.md", _markdown(name, preset, records, rows, state))
+    _plot(results / f"lm_{name}.png", rows, dict(_sweep(preset, records)))
 
 
-def _read(work: Path, run: Any) -> Finished | None:
-    directory = work / "runs" / run.name
-    if not (directory / "evaluation.json").is_file():
-        return None
-    about = work / "tokenizers" / f"{run.system}-{run.vocabulary}" / "about.json"
-    files = (directory / "training.json", directory / "evaluation.json", about)
-    return Finished(run, *(json.loads(file.read_text(encoding="utf-8")) for file in files))
+def grouped(records: Records) -> dict[Key, list[Finished]]:
+    """Runs by row, by seed, all at one learning rate.
+
+    In the main table that is the rate that is best on the first seed. Elsewhere it is the rate the main table uses if
+    there is a run at it, else the lowest, so that rows of a sweep that is not done are compared at equal rates.
+    """
+    found: dict[Key, list[Finished]] = {}
+    for entry in records.runs.values():
+        run = entry.run
+        key = Key(run.system, run.vocabulary, run.train_bytes, run.multi_token, run.flop_matched)
+        found.setdefault(key, []).append(entry)
+    result = {}
+    for key, entries in found.items():
+        main = found.get(Key(key.system, key.vocabulary, None, False, False), [])
+        rates = {entry.run.learning_rate for entry in entries}
+        best = _best(main) if main else None
+        rate = best if best in rates else min(rate for rate in rates if rate is not None)
+        kept = [entry for entry in entries if entry.run.learning_rate == rate]
+        result[key] = sorted(kept, key=lambda entry: entry.run.seed)
+    return result
 
 
-def _row(
-    key: Any, runs: list[Finished], groups: dict[Any, list[Finished]], references: Sequence[str]
-) -> dict[str, Any]:
-    system, vocabulary, multi_token, flop_matched = key
+def _best(entries: list[Finished]) -> float | None:
+    """The rate that is best on the first seed."""
+    first = min(entry.run.seed for entry in entries)
+    tried = [entry for entry in entries if entry.run.seed == first]
+    return min(tried, key=lambda entry: (math.isnan(entry.bits), entry.bits)).run.learning_rate
+
+
+def acceptance_per_byte(speculation: dict[str, Any]) -> float:
+    """The rate of bytes guessed right that would give the second token's acceptance: it to the power 1 / bytes a token.
+
+    >>> acceptance_per_byte({"acceptance": [0.25], "bytes": 200, "tokens": 100})
+    0.5
+    """
+    length = speculation["bytes"] / max(1, speculation["tokens"])
+    return float(speculation["acceptance"][0] ** (1 / length)) if length else math.nan
+
+
+def _sweep(preset: Preset, records: Records) -> Iterable[tuple[str, dict[float, float]]]:
+    return tuned_rates(preset, records.bits()).items()
+
+
+def _row(key: Key, runs: list[Finished], groups: dict[Key, list[Finished]], n_bytes: np.ndarray) -> dict[str, Any]:
     first = runs[0]
-    values = [entry.evaluation["bits_per_byte"] for entry in runs]
-    usable = None not in values
-    bases = {name: groups.get((name, vocabulary, multi_token, False)) for name in references}
-    compared = {name: base for name, base in bases.items() if base is not None and base is not runs and usable}
-    differences = {name: _difference(runs, base) for name, base in compared.items()}
-    first_base = bases[references[0]]
-    base_flops = first_base[0].training["flops"] if first_base else math.nan
+    values = [entry.bits for entry in runs]
+    weights = first.training["non_embedding_parameters"] + first.training["embedding_parameters"]
+    bases = {name: groups.get(key._replace(system=name, flop_matched=False)) for name in REFERENCES}
+    base = bases[REFERENCES[0]]
+    drafts = [entry.evaluation["speculation"] for entry in runs if entry.evaluation.get("speculation")]
     return {
-        "system": system,
-        "vocabulary": vocabulary,
-        "multi_token": multi_token,
-        "flop_matched": flop_matched,
+        **key._asdict(),
+        "main": key.train_bytes is None,
+        "train_bytes": first.training["train_bytes"],
+        "learning_rate": first.run.learning_rate,
         "seeds": len(runs),
         "bytes_per_token": first.training["bytes_per_token"],
-        "relative_flops": first.training["flops"] / base_flops,
-        "train_bytes": first.training["train_bytes"],
-        "bits_per_byte": float(np.mean(values)) if usable else None,
-        "sd": float(np.std(values, ddof=1)) if usable and len(values) > 1 else None,
-        "differences": {name: asdict(value) for name, value in differences.items() if value is not None},
-        "represented": first.evaluation["documents_represented"] / first.evaluation["documents"],
-        "groups": {name: _mean_group(runs, name) for name in (SEEN, KNOWN_LEMMA, NEW_LEMMA)},
-        "speculation": first.evaluation.get("speculation"),
+        "tokens_per_weight": first.training["train_tokens"] / weights,
+        "relative_flops": first.training["flops"] / base[0].training["flops"] if base else None,
+        "bits_per_byte": float(np.mean(values)),
+        "spread": max(values) - min(values) if len(values) > 1 else None,
+        "differences": {
+            name: asdict(found)
+            for name, other in bases.items()
+            if other is not None and other is not runs and (found := _difference(runs, other, n_bytes)) is not None
+        },
+        "represented": float(first.represented.mean()),
+        "seen": _of_group(runs, SEEN),
+        "unseen": _of_group(runs, UNSEEN),
+        "pairs": _mean(entry.evaluation.get("pairs", {}).get("all", {}).get("value") for entry in runs),
+        "second_token_acceptance": _mean(draft["acceptance"][0] for draft in drafts),
+        "acceptance_per_byte": _mean(map(acceptance_per_byte, drafts)),
+        "bytes_per_step": _mean(draft["bytes_per_step"] for draft in drafts),
     }
 
 
-def _difference(runs: list[Finished], base: list[Finished]) -> PairedDifference | None:
-    both = runs[0].array("represented", bool) & base[0].array("represented", bool)
-    if not both.any():
+def _difference(runs: list[Finished], base: list[Finished], n_bytes: np.ndarray) -> PairedDifference | None:
+    """Over the seeds that both have."""
+    seeds = {entry.run.seed for entry in runs} & {entry.run.seed for entry in base}
+    both = runs[0].represented & base[0].represented
+    if not both.any() or not seeds:
         return None
-    nats = [[entry.array("nats", float) for entry in side] for side in (runs, base)]
-    return paired_bootstrap(nats[0], nats[1], runs[0].array("n_bytes", int), represented=both)
+    nats = [[entry.nats for entry in side if entry.run.seed in seeds] for side in (runs, base)]
+    return paired_bootstrap(nats[0], nats[1], n_bytes, represented=both)
 
 
-def _mean_group(runs: list[Finished], name: str) -> float | None:
-    scores = [entry.evaluation["groups"].get(name, {}).get("bits_per_byte") for entry in runs]
-    known = [score for score in scores if score is not None and not math.isnan(score)]
+def _of_group(runs: list[Finished], name: str) -> float | None:
+    return _mean(entry.evaluation["groups"].get(name, {}).get("bits_per_byte") for entry in runs)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None and not math.isnan(value)]
     return float(np.mean(known)) if known else None
-
-
-def _plain(entry: Finished) -> dict[str, Any]:
-    """A run for JSON, without its values by document."""
-    by_document = ("nats", "n_bytes", "represented")
-    evaluation = {key: value for key, value in entry.evaluation.items() if key not in by_document}
-    return {**asdict(entry.run), "training": entry.training, "evaluation": evaluation, "tokenizer": entry.tokenizer}
 
 
 def _label(row: dict[str, Any]) -> str:
@@ -123,60 +149,146 @@ def _label(row: dict[str, Any]) -> str:
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
-    names = ("system", "vocabulary", "multi_token", "flop_matched", "seeds", "bytes_per_token", "relative_flops",
-             "train_bytes", "bits_per_byte", "sd", "represented")  # fmt: skip
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
-    references = sorted({name for row in rows for name in row["differences"]})
-    parts = ("value", "low", "high")
-    compared = [f"{part} against {name}" for name in references for part in parts]
-    writer.writerow([*names, *compared, SEEN, KNOWN_LEMMA, NEW_LEMMA])
+    names = [name for name in (rows[0] if rows else {}) if name != "differences"]
+    compared = [(name, part) for name in REFERENCES for part in ("value", "low", "high")]
+    writer.writerow([*names, *(f"{part} against {name}" for name, part in compared)])
     for row in rows:
-        figures = [row["differences"].get(name, {}).get(part) for name in references for part in parts]
-        writer.writerow([*(row[name] for name in names), *figures, *row["groups"].values()])
+        figures = [row["differences"].get(name, {}).get(part) for name, part in compared]
+        writer.writerow([*(row[name] for name in names), *figures])
     return output.getvalue()
 
 
-def _markdown(
-    name: str, preset: Any, rows: list[dict[str, Any]], finished: list[Finished], references: Sequence[str]
-) -> str:
+def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, Any]], state: dict[str, int]) -> str:
     settings = ", ".join(f"{key} {value}" for key, value in preset.settings.items())
-    revisions = sorted({entry.tokenizer["revision"] for entry in finished})
-    sizes = finished[0].training if finished else {}
-    lines = [
+    sizes = next(iter(records.runs.values())).training if records.runs else {}
+    revisions = sorted({entry.tokenizer["revision"] for entry in records.runs.values()})
+    parts = [
         f"# Language models over tokenizers, preset {name}",
-        "",
-        f"Settings: {settings}. Non-embedding parameters {sizes.get('non_embedding_parameters')}, embedding (tied) "
-        f"{sizes.get('embedding_parameters')}. Package revisions of the tokenizers: {', '.join(revisions)}.",
-        "",
-        "Bits per byte on held-out text, mean over seeds; differences in percent with the 95 % interval of the paired "
-        "bootstrap over documents (and seeds, where there are several). FLOPs of next-token training, relative to "
-        f"{references[0]}. The last columns: bits per byte over running words by novelty to the training text.",
-        "",
-        "| tokenizer | vocabulary | seeds | bytes/token | FLOPs | bits per byte | s.d. | "
-        f"{' | '.join('against ' + name for name in references)} | lossless | "
-        "seen forms | new form, seen lemma | new lemma |",
-        "|" + "---|" * (11 + len(references)),
-        *(_markdown_row(row, references) for row in rows),
-        *_speculation_lines(rows),
+        f"**{state['done']} of {state['wanted']} runs done.** Settings: {settings}. Weights besides the embedding "
+        f"{sizes.get('non_embedding_parameters')}, of the tied embedding {sizes.get('embedding_parameters')}. "
+        f"Revisions of the tokenizers: {', '.join(revisions)}. Written by scripts/compare_lm.py.",
+        _main_table(rows),
+        _sanity(records, preset),
+        _sweep_table(records),
+        _curve_table(preset, rows),
+        _speculation_table(rows),
     ]
-    return "\n".join(lines) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _markdown_row(row: dict[str, Any], references: Sequence[str]) -> str:
-    cells = [
+def _main_table(rows: list[dict[str, Any]]) -> str:
+    shown = [row for row in rows if not row["multi_token"] and row["main"]]
+    if not shown:
+        return "No run of the main table is done yet."
+    before = ("tokenizer", "vocabulary", "peak rate", "seeds", "bytes/token", "tokens/weight", "FLOPs")
+    against = (f"against {name}" for name in REFERENCES)
+    header = [*before, "bits per byte", "spread", *against, "lossless", "seen", "unseen", "minimal pairs"]
+    text = (
+        "Bits per byte on held-out text, mean over seeds; differences in percent with the 95 % interval of the paired "
+        "bootstrap over documents and the seeds that both have. *Peak rate*: the best of the sweep on seed 0 as far as "
+        "it has come. *Seen*, *unseen*: bits per byte over running words whose form training text held, or not. "
+        "*Minimal pairs*: accuracy on RuBLiMP's paradigms of word formation and inflection (more: lm_*.runs.jsonl)."
+    )
+    return text + "\n\n" + markdown_table(header, [_main_cells(row) for row in shown])
+
+
+def _main_cells(row: dict[str, Any]) -> list[str]:
+    return [
         _label(row),
         str(row["vocabulary"]),
+        f"{row['learning_rate']:g}",
         str(row["seeds"]),
         f"{row['bytes_per_token']:.2f}",
-        f"x{row['relative_flops']:.2f}",
+        f"{row['tokens_per_weight']:.1f}",
+        "" if row["relative_flops"] is None else f"x{row['relative_flops']:.2f}",
         _number(row["bits_per_byte"]),
-        _number(row["sd"]),
-        *(_interval(row["differences"].get(name)) for name in references),
+        _number(row["spread"]),
+        *(_interval(row["differences"].get(name)) for name in REFERENCES),
         f"{row['represented']:.1%}",
-        *(_number(value) for value in row["groups"].values()),
+        _number(row["seen"]),
+        _number(row["unseen"]),
+        "" if row["pairs"] is None else f"{row['pairs']:.1%}",
     ]
-    return f"| {' | '.join(cells)} |"
+
+
+def _sanity(records: Records, preset: Preset) -> str:
+    """Whether two systems that hardly differ come out alike, at equal rates, with the most text both have had."""
+    pairs = [
+        (entry.training["train_bytes"], other.bits - entry.bits, run.learning_rate)
+        for run, entry in records.runs.items()
+        if run.system == "bpe" and (other := records.runs.get(replace(run, system="bpe-byte"))) is not None
+    ]
+    if not pairs:
+        return "Sanity check: not yet (it needs `bpe` and `bpe-byte`)."
+    most = max(round(size / MB) for size, _, _ in pairs)
+    gaps = [(gap, rate) for size, gap, rate in pairs if round(size / MB) == most]
+    shown = ", ".join(f"{gap:+.4f} (rate {rate:g})" for gap, rate in gaps)
+    text = f"`bpe-byte` minus `bpe` at {most} MB: {shown} bits per byte"
+    if not preset.alike:
+        return f"{text}; no check of the set-up here, for the two cut this language differently (byte_cuts.md)."
+    holds = all(abs(gap) <= SAME for gap, _ in gaps)
+    return f"Sanity check, {text}; that they are within {SAME} {'holds' if holds else '**FAILS**'}."
+
+
+def _sweep_table(records: Records) -> str:
+    """Bits per byte by peak rate, wherever a system was trained at several, and of the main table in any case."""
+    found: dict[tuple[str, int], dict[float, float]] = {}
+    for run, entry in records.runs.items():
+        if run.seed == 0 and not run.multi_token and not run.flop_matched and run.learning_rate:
+            key = (run.system, round(entry.training["train_bytes"] / MB))
+            found.setdefault(key, {})[run.learning_rate] = entry.bits
+    rates = sorted({rate for measured in found.values() for rate in measured})
+    lines = [
+        [system, f"{size} MB", *(_number(measured.get(rate)) for rate in rates)]
+        for (system, size), measured in sorted(found.items(), key=lambda item: item[0][::-1])
+    ]
+    header = ["tokenizer", "text", *(f"{rate:g}" for rate in rates)]
+    return "Bits per byte by peak learning rate, seed 0:\n\n" + markdown_table(header, lines) if lines else ""
+
+
+def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
+    plain = [r for r in rows if not r["multi_token"] and not r["flop_matched"] and r["vocabulary"] == preset.vocabulary]
+    sizes = sorted({round(row["train_bytes"] / MB) for row in plain})
+    if all(row["main"] for row in plain):
+        return ""
+    cells = {(row["system"], round(row["train_bytes"] / MB)): row for row in plain}
+    lines = [
+        [system, *(_curve_cell(cells.get((system, size))) for size in sizes)]
+        for system in preset.tuned
+        if any((system, size) in cells for size in sizes)
+    ]
+    header = ["tokenizer", *(f"{size} MB" for size in sizes)]
+    return (
+        "Bits per byte by training text, and the difference to BPE; one seed besides the main table, at its rate, or "
+        "at the lowest tried as long as the main table is not begun:\n\n" + markdown_table(header, lines)
+    )
+
+
+def _curve_cell(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    return f"{row['bits_per_byte']:.4f} {_interval(row['differences'].get(REFERENCES[0]))}".strip()
+
+
+def _speculation_table(rows: list[dict[str, Any]]) -> str:
+    drafted = [row for row in rows if row["second_token_acceptance"] is not None]
+    if not drafted:
+        return ""
+    header = ["tokenizer", "vocabulary", "seeds", "bytes/token", "bits per byte", "second token accepted",
+              "acceptance per byte", "bytes/step"]  # fmt: skip
+    lines = [
+        [row["system"], str(row["vocabulary"]), str(row["seeds"]), f"{row['bytes_per_token']:.2f}",
+         _number(row["bits_per_byte"]), f"{row['second_token_acceptance']:.3f}", f"{row['acceptance_per_byte']:.3f}",
+         f"{row['bytes_per_step']:.2f}"]
+        for row in drafted
+    ]  # fmt: skip
+    return (
+        "Multi-token prediction, self-speculative decoding (greedy, equal to plain greedy). *Acceptance per byte*: the "
+        "acceptance of the second token to the power 1 / bytes a token made, so that shorter tokens have no advantage; "
+        "the small vocabulary is BPE with tokens as short as those of morphs:\n\n" + markdown_table(header, lines)
+    )
 
 
 def _number(value: float | None) -> str:
@@ -192,44 +304,23 @@ def _interval(difference: dict[str, float] | None) -> str:
     return f"{100 * difference['relative']:+.2f} % [{low:+.2f}, {high:+.2f}]"
 
 
-def _speculation_lines(rows: list[dict[str, Any]]) -> list[str]:
-    drafted = [row for row in rows if row["speculation"]]
-    if not drafted:
-        return []
-    lines = ["", "Self-speculative decoding (greedy, equal to plain greedy):", ""]
-    lines += ["| tokenizer | acceptance by head | tokens/step | bytes/step |", "|---|---|---|---|"]
-    for row in drafted:
-        figures = row["speculation"]
-        rates = ", ".join(f"{rate:.3f}" for rate in figures["acceptance"])
-        lines.append(
-            f"| {_label(row)} | {rates} | {figures['tokens_per_step']:.2f} | {figures['bytes_per_step']:.2f} |"
-        )
-    return lines
-
-
-def _plot(path: Path, groups: Iterable[list[Finished]]) -> None:
-    """Learning curves, and bits per byte against bytes per token."""
+def _plot(path: Path, rows: Sequence[dict[str, Any]], sweep: dict[str, dict[float, float]]) -> None:
+    """Bits per byte against bytes per token, and against the peak rate."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, (curves, scatter) = pyplot.subplots(1, 2, figsize=(13, 5))
-    for runs in groups:
-        first = runs[0]
-        training = first.training
-        label = _label(asdict(first.run))
-        points = training["curve"]
-        bits = [point["loss"] / math.log(2) / training["bytes_per_token"] for point in points]
-        if not first.run.multi_token:
-            curves.plot([point["bytes"] / 1e6 for point in points], bits, label=label, linewidth=1)
-        values = [entry.evaluation["bits_per_byte"] for entry in runs]
-        if None not in values:
-            scatter.scatter([training["bytes_per_token"]] * len(values), values, s=14)
-            scatter.annotate(label, (training["bytes_per_token"], float(np.mean(values))), fontsize=7)
-    curves.set(xlabel="MB of text read (seed 0)", ylabel="training loss, bits per byte", ylim=(None, 3.0))
-    curves.legend(fontsize=7)
-    scatter.set(xlabel="bytes per token", ylabel="held-out bits per byte, each seed")
+    figure, (scatter, rates) = pyplot.subplots(1, 2, figsize=(11, 4.5))
+    for row in rows:
+        scatter.scatter(row["bytes_per_token"], row["bits_per_byte"], s=14)
+        text = f"{_label(row)} {row['train_bytes'] / MB:.0f} MB"
+        scatter.annotate(text, (row["bytes_per_token"], row["bits_per_byte"]), fontsize=6)
+    for system, measured in sweep.items():
+        rates.plot(list(measured), list(measured.values()), marker="o", label=system, linewidth=1)
+    scatter.set(xlabel="bytes per token", ylabel="held-out bits per byte, mean over seeds")
+    rates.set(xlabel="peak learning rate, seed 0", ylabel="held-out bits per byte", xscale="log")
+    rates.legend(fontsize=7)
     figure.tight_layout()
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=110, format="png")

@@ -2,7 +2,9 @@
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 
+import gzip
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,23 +65,35 @@ def test_fine_tuning_with_trl_and_a_chat_template(model_dir, tmp_path):
 @pytest.mark.parametrize(
     ("preset", "only", "sizes"),
     [
-        ("cpu", ["bpe-8000-s0", "mws-8000-s0"], ["batch_blocks=2"]),
-        ("gpu", ["bpe-mtp-8000-s0"], ["batch_blocks=1", "hidden_size=64", "layers=2", "heads=2"]),
+        ("rus", ["bpe-8000-lr0.008-s0", "mws-8000-lr0.008-s0"], ["batch_blocks=2"]),
+        ("gpu", ["bpe-mtp-8000-lr0.001-s0"], ["batch_blocks=1", "hidden_size=64", "layers=2", "heads=2"]),
     ],
 )
 def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_path):
-    corpus, results = write_corpus(tmp_path, 400), tmp_path / "results"
-    arguments = ["--preset", preset, "--text", corpus, "--work", tmp_path / "work", "--results", results]
-    arguments += ["--only", *only, "--set", "train_bytes=2500", "held_out_bytes=500", *sizes]
-    output = script("compare_lm.py", *arguments)
+    (tmp_path / "text").mkdir()
+    text = write_corpus(tmp_path, 400).read_bytes()
+    (tmp_path / "text" / "rus.some.txt.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "text" / "rus.rublimp.txt.gz").write_bytes(gzip.compress("Этого никто не читает.\n".encode()))
+    pairs, results = tmp_path / "pairs.tsv", tmp_path / "results"
+    pairs.write_text("good_sentence\tbad_sentence\nДом.\tДомь.\n", encoding="utf-8")
+    arguments = ["--preset", preset, "--data", tmp_path, "--work", tmp_path / "work", "--results", results]
+    arguments += ["--pairs", pairs, "--set", "train_bytes=2500", "held_out_bytes=500", *sizes]
+    output = script("compare_lm.py", *arguments, "--only", *only)
     assert all(name in output for name in only)
     document = json.loads((results / f"lm_{preset}.json").read_text(encoding="utf-8"))
-    assert all(1 < run["training"]["steps"] <= 3 for run in document["runs"])
+    records = (results / f"lm_{preset}.runs.jsonl").read_text(encoding="utf-8").splitlines()
+    runs = [json.loads(line) for line in records[1:]]
+    assert all(1 < run["training"]["steps"] <= 3 and run["evaluation"]["pairs"]["all"]["pairs"] == 1 for run in runs)
+    configs = [json.loads(file.read_text(encoding="utf-8")) for file in (tmp_path / "work").rglob("configs/*.json")]
+    assert configs and not any("rublimp" in file for config in configs for file in config["text"])
     rows = {row["system"]: row for row in document["rows"]}
-    if preset == "cpu":
+    if preset == "rus":
         assert rows["mws"]["differences"]["bpe"]["documents"] > 5
-        assert "| mws | 8000 | 1 |" in (results / "lm_cpu.md").read_text(encoding="utf-8")
-        assert "mws,8000" in (results / "lm_cpu.csv").read_text(encoding="utf-8")
+        assert "| mws | 8000 | 0.008 | 1 |" in (results / "lm_rus.md").read_text(encoding="utf-8")
+        assert "mws,8000" in (results / "lm_rus.csv").read_text(encoding="utf-8")
     else:
-        assert rows["bpe"]["speculation"]["steps"] > 0
+        assert rows["bpe"]["bytes_per_step"] > 0
     assert (results / f"lm_{preset}.png").stat().st_size > 1000
+    assert "due      " in script("compare_lm.py", *arguments, "--plan")
+    shutil.rmtree(tmp_path / "work")  # another machine goes on from the records alone
+    assert script("compare_lm.py", *arguments, "--only", *only) == "" and not (tmp_path / "work").exists()

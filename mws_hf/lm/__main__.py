@@ -1,4 +1,4 @@
-"""`python -m mws_hf.lm`: pretrain, evaluate, generate, transplant; commands parse, call the library and print."""
+"""`python -m mws_hf.lm`: pretrain, evaluate, generate, judge, transplant; commands parse, call the library, print."""
 
 from __future__ import annotations
 
@@ -107,6 +107,33 @@ def transplant(
     changed.save_pretrained(output)
     new_tokenizer.save_pretrained(output)
     typer.echo(json.dumps(dataclasses.asdict(report), indent=1))
+
+
+@app.command()
+def judge(
+    model: Annotated[Path, typer.Argument(help="Run, or model directory; with --ngram a tokenizer directory.")],
+    pairs: Annotated[list[Path], typer.Argument(help="Files of minimal pairs: RuBLiMP's, TurBLiMP's or your own.")],
+    ngram: Annotated[list[Path] | None, typer.Option(help="Judge by n-grams over this text; repeatable.")] = None,
+    batch_size: Annotated[int, typer.Option(help="Sentences a pass.")] = 64,
+) -> None:
+    """Minimal pairs by summed log-probability: accuracy by paradigm, as JSON.
+
+    For example:
+
+        python -m mws_hf.lm judge runs/mws pairs/change_verb_conjugation.csv
+        python -m mws_hf.lm judge out/mws pairs/*.csv --ngram corpus.txt
+    """
+    from mws_hf.evaluate.minimal_pairs import accuracies, ngram_judge, read_pairs, to_dict
+    from mws_hf.lm.data import read_documents
+
+    chosen = read_pairs(pairs)
+    if ngram:
+        margins = ngram_judge(model, read_documents(ngram), chosen)
+    else:
+        from mws_hf.lm.pairs import judge as run
+
+        margins = run(model, chosen, batch_size=batch_size)
+    typer.echo(json.dumps(to_dict(accuracies(chosen, margins)), ensure_ascii=False, indent=1))
 
 
 def _assignments(pairs: list[str]) -> dict[str, Any]:

@@ -1,0 +1,277 @@
+"""What `compare_lm.py` trains: runs, presets, and which run is due next given those that are finished.
+
+A preset lists runs in order of priority. The peak learning rate of a system is found on seed 0: rates are doubled or
+halved until the best one has a worse neighbour on both sides; runs that need it wait for it. Systems whose three seeds
+spread by more than `SPREAD` bits per byte get two more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mws_hf.lm.config import MultiToken
+
+REFERENCES = ("bpe", "bpe-byte", "unigram")
+"""What all others are compared with; the first also sets the budget of FLOP-matched runs."""
+NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
+"""Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP, and novels some of which stand in
+rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words in their held-out lines, .05 % else."""
+TUNED = ("bpe", "bpe-byte", "mws", "mws-morphs", "unigram")
+"""Systems of the small presets; the first two are the check that the set-up is sound, where they cut alike."""
+FIRST_RATES = (8e-3, 4e-3)
+ALL_RATES = (5e-4, 1e-3, 2e-3, 4e-3)
+HIGHEST_RATE, LOWEST_RATE = 3.2e-2, 2.5e-4
+SPREAD = 0.005
+MB = 1_000_000
+
+MWS: dict[str, dict[str, Any]] = {
+    "mws": {},
+    "mws-morphs": {"composition": 0},
+    "mws-c75": {"composition": 0.75},
+    "mws-burial0": {"burial_cost": 0.0},
+    "mws-c75-burial0": {"composition": 0.75, "burial_cost": 0.0},
+    "mws-classic": {"criterion": "classic"},
+}
+"""MwS systems by name: arguments of `MwSTrainer`. All other names are those of `mws_hf.baselines`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One model to train.
+
+    Attributes:
+        system: name of the tokenizer.
+        seed: of weights and order of documents.
+        vocabulary: of the tokenizer.
+        learning_rate: the peak; None: the system's best, once it is known.
+        train_bytes: raw bytes of text; None: the preset's.
+        multi_token: whether it predicts several tokens.
+        flop_matched: whether it stops at the operations of the reference of its seed.
+    """
+
+    system: str
+    seed: int
+    vocabulary: int
+    learning_rate: float | None = None
+    train_bytes: int | None = None
+    multi_token: bool = False
+    flop_matched: bool = False
+
+    @property
+    def name(self) -> str:
+        """Directory of the run.
+
+        >>> Run(system="bpe", seed=1, vocabulary=8000, learning_rate=2e-3, train_bytes=4_000_000).name
+        'bpe-8000-4mb-lr0.002-s1'
+        """
+        marks = ("-mtp" if self.multi_token else "") + ("-flops" if self.flop_matched else "")
+        text = "" if self.train_bytes is None else f"-{self.train_bytes / MB:g}mb"
+        rate = "tuned" if self.learning_rate is None else f"lr{self.learning_rate:g}"
+        return f"{self.system}{marks}-{self.vocabulary}{text}-{rate}-s{self.seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """Sizes of a comparison and what it trains.
+
+    Attributes:
+        language: files of this language are read: LANGUAGE.*.txt.gz.
+        settings: of every run, as in `RunConfig`.
+        vocabulary: of the main table.
+        tuned: systems of the main table; with `rate`, at that rate and without a sweep.
+        rate: one peak rate for all; None: each system's best.
+        seeds: of the main table.
+        check: runs that come before all others: do the two that should be alike come out alike?
+        more: further runs, after the main table.
+        multi_token: of runs that predict several tokens.
+        alike: whether BPE over characters and over bytes cut alike. In Hungarian, Finnish and Turkish 99 % of their
+            cuts agree, in Russian 72 %: where a letter has two bytes, byte-level BPE first merges vowels and spaces
+            with the lead byte of the next letter, and gets pieces that begin with vowels, as Russian endings do.
+    """
+
+    language: str
+    settings: dict[str, Any]
+    vocabulary: int
+    tuned: tuple[str, ...]
+    rate: float | None = None
+    seeds: tuple[int, ...] = (0, 1, 2)
+    check: list[Run] = field(default_factory=list)
+    more: list[Run] = field(default_factory=list)
+    multi_token: MultiToken = field(default_factory=MultiToken)
+    alike: bool = False
+
+
+def small_preset(language: str, length: int, curve: Sequence[int], controls: tuple[int, int]) -> Preset:
+    """532,000 weights (148,000 besides the embedding) and five tokens a weight: minutes a run on one core.
+
+    Args:
+        language: to train on.
+        length: bytes of text of the main table.
+        curve: other lengths to train the references and the default on.
+        controls: the vocabularies at which BPE's tokens are as long as those of the default, and of morphs alone.
+    """
+    size = 8000
+    more = [
+        Run(system=system, seed=seed, vocabulary=size, flop_matched=True)
+        for seed in (0, 1, 2)
+        for system in ("mws", "mws-morphs", "unigram")
+    ]
+    more += [
+        Run(system=system, seed=0, vocabulary=size, train_bytes=other)
+        for other in curve
+        for system in ("bpe", "mws", "unigram")
+    ]
+    multi = [("mws", size), ("bpe", size), ("mws-morphs", size), ("unigram", size)]
+    multi += [("bpe", control) for control in controls]
+    more += [
+        Run(system=system, seed=seed, vocabulary=vocabulary, multi_token=True)
+        for seed in (0, 1, 2)
+        for system, vocabulary in multi
+    ]
+    more += [Run(system=system, seed=0, vocabulary=size, learning_rate=rate) for rate in ALL_RATES for system in TUNED]
+    settings = {
+        "train_bytes": length,
+        "held_out_bytes": 500_000,
+        "context_bytes": 640,
+        "hidden_size": 48,
+        "intermediate_size": 192,
+        "layers": 4,
+        "heads": 3,
+        "batch_blocks": 8,
+        "warmup": 0.1,
+        "precision": "bf16",
+        "save_every": 250,
+        "log_every": 100,
+    }
+    return Preset(
+        language=language,
+        settings=settings,
+        vocabulary=size,
+        tuned=TUNED,
+        check=[
+            Run(system=system, seed=0, vocabulary=size, learning_rate=rate, train_bytes=4 * MB)
+            for rate in (2e-3, 8e-3)
+            for system in TUNED[:2]
+        ],
+        more=more,
+        multi_token=MultiToken(horizon=3),
+        alike=language == "hun",
+    )
+
+
+def gpu_preset() -> Preset:
+    """About 60M parameters on all of the Russian text, in minutes a run on one large GPU."""
+    tuned = ("mws", "mws-morphs", "mws-c75-burial0", "bpe", "bpe-byte", "unigram")
+    rate = 1e-3
+    pairs = [
+        Run(system=system, seed=seed, vocabulary=8000, learning_rate=rate, multi_token=True)
+        for seed in (0, 1, 2)
+        for system in ("mws", "bpe", "mws-morphs", "unigram")
+    ]
+    larger = [
+        Run(system=system, seed=seed, vocabulary=16000, learning_rate=rate) for seed in (0, 1, 2) for system in tuned
+    ]
+    settings = {
+        "train_bytes": None,
+        "held_out_bytes": 2 * MB,
+        "context_bytes": 2048,
+        "hidden_size": 640,
+        "layers": 12,
+        "heads": 10,
+        "batch_blocks": 64,
+        "warmup": 0.1,
+        "precision": "bf16",
+        "save_every": 500,
+    }
+    return Preset(
+        language="rus",
+        settings=settings,
+        vocabulary=8000,
+        tuned=tuned,
+        rate=rate,
+        more=[*pairs, *larger],
+        multi_token=MultiToken(horizon=4),
+    )
+
+
+# Finnish and Turkish have too little text for five tokens a weight: 10 and 7 MB; Hungarian has 30
+PRESETS = {
+    "rus": lambda: small_preset("rus", 17 * MB, (4 * MB, 64 * MB), controls=(5700, 1300)),
+    "hun": lambda: small_preset("hun", 12 * MB, (4 * MB, 28 * MB), controls=(6700, 2350)),
+    "gpu": gpu_preset,
+}
+
+
+def due_rate(measured: Mapping[float, float]) -> float | None:
+    """The rate to measure next; None when the best has a worse neighbour on both sides, or lies at a limit.
+
+    Args:
+        measured: bits per byte by peak rate; not a number where training diverged.
+
+    >>> due_rate({8e-3: 1.5})
+    0.004
+    >>> due_rate({4e-3: 1.5, 8e-3: 1.4}), due_rate({2e-3: 1.6, 4e-3: 1.5, 8e-3: 1.6})
+    (0.016, None)
+    """
+    for rate in FIRST_RATES:
+        if rate not in measured:
+            return rate
+    best = best_rate(measured)
+    near = (2 * best, best / 2)
+    missing = (rate for rate in near if rate not in measured and LOWEST_RATE <= rate <= HIGHEST_RATE)
+    return next(missing, None)
+
+
+def best_rate(measured: Mapping[float, float]) -> float:
+    """The rate of the fewest bits per byte, the lowest of equals; what is not a number comes last.
+
+    >>> best_rate({1e-3: 1.5, 2e-3: float("nan")})
+    0.001
+    """
+    return min(measured, key=lambda rate: (measured[rate] != measured[rate], measured[rate], rate))
+
+
+def plan(preset: Preset, done: Mapping[Run, float]) -> list[Run]:
+    """Every run that is wanted, in order of priority; those that wait for a rate have `learning_rate` None.
+
+    Args:
+        preset: what to compare.
+        done: bits per byte of the runs that are finished.
+    """
+    rates = tuned_rates(preset, done)
+    wanted = list(preset.check)
+    settled: dict[str, float | None] = dict.fromkeys(preset.tuned, preset.rate)
+    if preset.rate is None:
+        wanted += [_plain(preset, system, 0, rate) for rate in FIRST_RATES for system in preset.tuned]
+        for system, measured in rates.items():
+            following = due_rate(measured)
+            settled[system] = None if following else best_rate(measured)
+            wanted += [_plain(preset, system, 0, rate) for rate in (*measured, following) if rate]
+    main = [_plain(preset, system, seed, settled[system]) for seed in preset.seeds for system in preset.tuned]
+    wanted += main
+    for system in preset.tuned:
+        bits = [done[run] for run in main if run.system == system and run in done]
+        if len(bits) == len(preset.seeds) and not max(bits) - min(bits) <= SPREAD:
+            wanted += [_plain(preset, system, seed, settled[system]) for seed in (3, 4)]
+    wanted += [run if run.learning_rate else replace(run, learning_rate=settled[run.system]) for run in preset.more]
+    return list(dict.fromkeys(wanted))
+
+
+def tuned_rates(preset: Preset, done: Mapping[Run, float]) -> dict[str, dict[float, float]]:
+    """Bits per byte by peak rate, of each system of the main table, seed 0."""
+    return {system: _rates(preset, system, done) for system in preset.tuned}
+
+
+def _rates(preset: Preset, system: str, done: Mapping[Run, float]) -> dict[float, float]:
+    """Bits per byte of a system's runs of the main table with seed 0, by ascending peak rate."""
+    found = {
+        run.learning_rate: bits for run, bits in done.items() if run == _plain(preset, system, 0, run.learning_rate)
+    }
+    return {rate: found[rate] for rate in sorted(found, key=lambda rate: rate or 0) if rate}
+
+
+def _plain(preset: Preset, system: str, seed: int, rate: float | None) -> Run:
+    """A byte-matched run of the main table."""
+    return Run(system=system, seed=seed, vocabulary=preset.vocabulary, learning_rate=rate)

@@ -53,7 +53,8 @@ def card(
     beside: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=DIR", help="A tokenizer to measure beside it, such as BPE of the same text; repeat."
+            metavar="NAME=DIR",
+            help="A tokenizer to measure beside it, such as BPE of the same text; repeat for more [default: none].",
         ),
     ] = None,
     print_only: Annotated[bool, typer.Option("--print", help="Print the card and write nothing.")] = False,

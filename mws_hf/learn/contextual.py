@@ -55,9 +55,8 @@ FORM_UNIT = 256
 NO_WORD = -2
 
 ALONE, MIXED = ((0.4, 3.0), (1.0, 0.875)), ((0.2, 3.0), (1.0, 1.0))
-"""Most merges, as a share, and what the crossing penalty is multiplied with, in turn; of one list and of a mixture. The
-commonest pairs, made early, are wrong in many words: caution lets longer pairs come before them. The mean F1 of six
-languages gains .008 at 8,000 entries and .010 at 32,000; in mixtures of 128,000 Finnish gains .022, Czech .033."""
+"""To which share of the merges which factor of the crossing penalty holds, in one list and in a mixture: the commonest
+pairs, made early, are wrong in many words. Mean F1 of six languages +.008 (8,000 entries) and +.010 (32,000)."""
 
 UNKNOWN = 0.5
 """Boundary probability inside words without evidence."""

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ngram_map import SLICES, first, parts_of, trained
+from ngram_map import SLICES, first, parts_of, percent_against, trained
 
 from mws_hf.atomic import write_text
 from mws_hf.byte_alphabet import BYTE_OF
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import read_gold, score, segment_words
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
+from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
 from mws_hf.evaluate.report import markdown_table
 from mws_hf.lm.codec import Codec
 
@@ -69,14 +69,12 @@ def differences(lines: list[str], held_out: list[str], folders: dict[str, Path])
     bits: dict[str, NgramBits] = {
         system: ngram_bits(load_encoder(folder), lines, held_out) for system, folder in folders.items()
     }
-    found = {}
-    for base in ("bpe", "bpe-byte"):
-        ordered = {base: bits[base], **{name: each for name, each in bits.items() if name != base}}
-        for name, difference in bits_differences(ordered).items():
-            if difference is not None and (name, base) != ("bpe", "bpe-byte"):
-                of = 100 / bits[base].value
-                found[f"{name} against {base}"] = [of * x for x in (difference.value, difference.low, difference.high)]
-    return found
+    return {
+        f"{name} against {base}": percent
+        for base in ("bpe", "bpe-byte")
+        for name, percent in percent_against(bits, base).items()
+        if (name, base) != ("bpe", "bpe-byte")
+    }
 
 
 def measure(data: Path, language: str, output: Path) -> dict[str, Any]:

@@ -22,9 +22,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from compare_lm_plan import MWS, NOT_FOR_MODELS, PRESETS, REFERENCES, Preset, Run, plan
+from compare_lm_plan import MWS, PRESETS, REFERENCES, Preset, Run, plan
 from compare_lm_records import Records
 from compare_lm_report import write_report
+from ngram_map import NOT_FOR_MODELS
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError

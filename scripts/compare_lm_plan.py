@@ -15,9 +15,6 @@ from mws_hf.lm.config import MultiToken
 
 REFERENCES = ("bpe", "bpe-byte", "unigram")
 """What all others are compared with; the first also sets the budget of FLOP-matched runs."""
-NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
-"""Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP, and novels some of which stand in
-rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words in their held-out lines, .05 % else."""
 TUNED = ("bpe", "bpe-byte", "mws", "mws-morphs", "unigram")
 """Systems of the small presets; the first two are the check that the set-up is sound, where they cut alike."""
 FIRST_RATES = (8e-3, 4e-3)

@@ -15,9 +15,10 @@ pytest.importorskip("torch")
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 try:
-    from compare_lm_plan import NOT_FOR_MODELS, PRESETS, Run, due_rate, plan
+    from compare_lm_plan import PRESETS, Run, due_rate, plan
     from compare_lm_records import Records
     from compare_lm_report import acceptance_per_byte, write_report
+    from ngram_map import NOT_FOR_MODELS
 finally:
     sys.path.remove(str(SCRIPTS))
 

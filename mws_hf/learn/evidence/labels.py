@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.arithmetic import column_sums, exp, log, moments, sigmoid
 from mws_hf.learn.evidence.context_view import raw_coefficients, standardise
@@ -136,9 +137,11 @@ def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: R
     fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
     if fitted is None:
         _logger.warning("labels not used: %d of %d are words of letters, and %d are needed", fit.used, fit.given, LEAST)
-        return {"": fit}
+        return {UNNAMED: fit}
     return {
-        "": replace(fit, f1=fitted.f1, f1_without=fitted.f1_without, granularity=fitted.granularity, ridge=fitted.ridge)
+        UNNAMED: replace(
+            fit, f1=fitted.f1, f1_without=fitted.f1_without, granularity=fitted.granularity, ridge=fitted.ridge
+        )
     }
 
 

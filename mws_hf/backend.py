@@ -254,6 +254,14 @@ def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str
     return model["vocab"], [(left, right) for left, right in pairs]
 
 
+def without_limits(tokenizer: Tokenizer) -> Tokenizer:
+    """A copy that neither pads nor truncates: a past call's settings stay in a tokenizer, and in its file."""
+    copy = Tokenizer.from_str(tokenizer.to_str())
+    copy.no_padding()
+    copy.no_truncation()
+    return copy
+
+
 def _splitters(tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """The pre-tokenizer's parts as tokenizer.json has them; an empty one for a pre-tokenizer written in Python."""
     try:

@@ -15,7 +15,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged, write_text
-from mws_hf.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
+from mws_hf.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of, without_limits
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
 from mws_hf.special import BYTE_TOKENS, check_special_tokens, special_roles
@@ -130,9 +130,7 @@ def _check_same(backend: Tokenizer, again: Tokenizer) -> None:
     Raises:
         MwSError: the first text that gives other ids, or another text when decoded.
     """
-    plain = Tokenizer.from_str(backend.to_str())
-    plain.no_padding()
-    plain.no_truncation()
+    plain = without_limits(backend)
     tokens = sorted(plain.get_vocab(with_added_tokens=True))
     texts = [*_SAMPLE, *tokens, *(f"a {token} b{token}" for token in tokens)]
     pairs = zip(texts, plain.encode_batch(texts), again.encode_batch(texts), strict=True)

@@ -1,23 +1,23 @@
-"""Opening a tokenizer: the one reader of `tokenizer.json` and of the files beside it. Nothing here executes their code.
-
-Names are those of a directory, a file or a repository of the Hub, by the rules of `mws_hf.hub`.
-"""
+"""Opening a tokenizer by the name of a directory, a file or a Hub repository. Nothing here executes their code."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.errors import MissingTokenizerError, MwSError
-from mws_hf.hub import absent_from_hub, refuse_unreachable
+from mws_hf.errors import MissingTokenizerError, MwSError, brief
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
 _FILES = (CONFIG_FILE, TOKENIZER_FILE, "vocabulary.json", "merges.json", "special_tokens_map.json")
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_PATIENCE = 5.0
+"""Seconds that the Hub has for its first answer; transformers itself tries six times for each of its files."""
 
 
 def load_json(path: Path) -> Any:
@@ -101,14 +101,10 @@ def open_tokenizer(source: str | os.PathLike[str], *, ask_hub: bool = True, by_c
     except Exception as error:  # it raises whatever its parts raise
         if unanswered:
             raise absent_from_hub(source) from error
-        reason = f"{source}: AutoTokenizer cannot open it ({type(error).__name__}: {_first_line(error)})"
+        reason = f"{source}: AutoTokenizer cannot open it ({brief(error)})"
         if file.is_file():
             raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
         raise MwSError(f"{reason}; it needs a tokenizer.json") from error
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
 
 
 def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
@@ -170,3 +166,58 @@ def refuse_empty(name: str | None) -> None:
             f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
             "vocabulary.json and merges.json: mws_hf.notebook.import_notebook)"
         )
+
+
+def is_repository(name: str) -> bool:
+    """Whether a name has the form ``user/repo`` and its first part is no local folder.
+
+    >>> is_repository("user/repo"), is_repository("./repo"), is_repository("my-tokenizer"), is_repository("a/b/c")
+    (True, False, False, False)
+    """
+    return _REPOSITORY.fullmatch(name) is not None and not Path(name).parent.exists()
+
+
+def refuse_unreachable(name: str | os.PathLike[str], *, ask_hub: bool = True) -> bool:
+    """Say at once that a tokenizer cannot be found, before transformers begins to try.
+
+    Args:
+        name: a path, or the name of a Hub repository.
+        ask_hub: False where only the local cache is to be used.
+
+    Returns:
+        Whether the Hub must be left alone, because it does not answer or is not to be asked.
+
+    Raises:
+        MissingTokenizerError: `name` is no local path and has not the form ``user/repo``.
+    """
+    if Path(name).exists():
+        return False
+    if not is_repository(str(name)):
+        raise MissingTokenizerError(
+            f"{name}: no such directory; give one written by save_pretrained, or a Hub name of the form user/repo"
+        )
+    return not ask_hub or not answers()
+
+
+def absent_from_hub(name: str | os.PathLike[str]) -> MissingTokenizerError:
+    """The error for a repository that is not in the cache while the Hub does not answer."""
+    from huggingface_hub import constants
+
+    return MissingTokenizerError(
+        f"{name}: no such directory, and as a Hub name it is not in the cache while {constants.ENDPOINT} does not "
+        "answer; check the path or the network"
+    )
+
+
+def answers() -> bool:
+    """Whether the Hub answers at all, asked once; never while HF_HUB_OFFLINE is set."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils import get_session
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_PATIENCE)
+    except Exception:  # requests or httpx, by version; whatever it is, there is no answer
+        return False
+    return True

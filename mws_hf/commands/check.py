@@ -49,7 +49,7 @@ def repair(directory: Directory) -> None:
 
         mws repair checkpoints/last
     """
-    from mws_hf.repair import repair as mend
+    from mws_hf.check import repair as mend
 
     done = mend(directory)
     for line in done or ["nothing to repair"]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.atomic import check_output
+from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands.figures import counted
 from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.process import return_freed_memory
@@ -28,7 +28,6 @@ from mws_hf.commands.sources import (
     check_present,
 )
 from mws_hf.errors import MwSError
-from mws_hf.lock import output_lock
 from mws_hf.pattern import DEFAULT_PATTERN
 
 Results = Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")]

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mws_hf.atomic import check_output, write_text
+from mws_hf.atomic import check_output, output_lock, write_text
 from mws_hf.commands import sources as options
 from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.process import return_freed_memory
 from mws_hf.commands.sources import Reading
 from mws_hf.errors import MwSError
-from mws_hf.lock import output_lock
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts

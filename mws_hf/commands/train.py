@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mws_hf.atomic import check_output
+from mws_hf.atomic import check_output, output_lock
 from mws_hf.byte_alphabet import DEFAULT_ALPHABET, readable
 from mws_hf.commands import sources as options
 from mws_hf.commands.figures import counted
@@ -22,7 +22,6 @@ from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
 from mws_hf.commands.process import return_freed_memory
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
-from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ def _train_and_save(
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     from mws_hf.model_card import model_card, write_model_card
-    from mws_hf.saving import save_backend
+    from mws_hf.portable import save_backend
 
     started = time.perf_counter()
     counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)

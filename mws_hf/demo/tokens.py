@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,12 +11,12 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, processors
 
+from mws_hf.backend import without_limits
 from mws_hf.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
+from mws_hf.special import byte_of
 from mws_hf.tokenizer_file import load_backend, open_tokenizer
-
-_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,8 @@ class Opened:
         >>> opened.readable("<0xD0>"), opened.readable("▁он"), opened.readable("он")
         ('D0', ' он', 'он')
         """
-        if found := _BYTE.fullmatch(token):
-            return found[1].upper()
+        if (byte := byte_of(token)) is not None:
+            return f"{byte:02X}"
         if not self.byte_level or not all(character in BYTE_OF for character in token):
             return token.replace("▁", " ")
         data = bytes_of(token)
@@ -98,9 +97,7 @@ def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Op
         MwSError: no tokenizer there, a damaged one, or one without a `tokenizers` backend.
     """
     backend, _ = load_backend(open_tokenizer(source, by_class=True))
-    plain = Tokenizer.from_str(backend.to_str())
-    plain.no_truncation()
-    plain.no_padding()
+    plain = without_limits(backend)
     # offsets that a byte-level post-processor trims would take the spaces off their tokens
     plain.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")
     return Opened(name or Path(source).resolve().name, plain)
@@ -159,7 +156,7 @@ def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: 
 
 def _shares(strings: Sequence[str], characters: str) -> list[str]:
     """The bytes of each of the tokens that share some characters; empty where these do not add up."""
-    sizes = [1 if _BYTE.fullmatch(string) else len(string) for string in strings]
+    sizes = [len(string) if byte_of(string) is None else 1 for string in strings]
     data = characters.encode()
     if sum(sizes) != len(data):
         return []

@@ -32,7 +32,7 @@ from mws_hf.distributed.partitions import (
 )
 from mws_hf.encode.bulk import SHARD_BYTES
 from mws_hf.encode.corpus import EncodedCorpus
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, first_line
 from mws_hf.pattern import DEFAULT_PATTERN
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def session() -> SparkSession:
     try:
         return SparkSession.builder.appName("mws-hf").getOrCreate()
     except PySparkException as error:
-        raise MwSError(f"Spark does not start ({_first_line(error)}); it needs Java 17 or newer") from error
+        raise MwSError(f"Spark does not start ({first_line(error)}); it needs Java 17 or newer") from error
 
 
 def java() -> str | None:
@@ -222,8 +222,4 @@ def _told(what: str) -> Iterator[None]:
         yield
     except PySparkException as error:
         said = re.search(r"mws_hf\.errors\.MwSError: (.*)", str(error))
-        raise MwSError(said.group(1) if said else f"Spark: {what} failed ({_first_line(error)})") from error
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise MwSError(said.group(1) if said else f"Spark: {what} failed ({first_line(error)})") from error

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import Advance, Block, document_blocks, file_blocks, padded, whole_files
 from mws_hf.corpus.files import file_kind
 from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
@@ -22,7 +23,6 @@ from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manif
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
-from mws_hf.lock import output_lock
 from mws_hf.tokenizer_file import load_backend
 
 SHARD_BYTES = 64 << 20

@@ -13,8 +13,7 @@ from typing import Any
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError
-from mws_hf.hub import absent_from_hub, refuse_unreachable
-from mws_hf.tokenizer_file import TOKENIZER_FILE
+from mws_hf.tokenizer_file import TOKENIZER_FILE, absent_from_hub, refuse_unreachable
 
 KEPT = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
 """Copied byte for byte."""

@@ -17,7 +17,7 @@ from mws_hf.backend import alphabet_of, pattern_of, tables_of, without_limits
 from mws_hf.client_facts import ClientFact, client_facts
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.leading_space import has_leading_space, settle_leading_space
-from mws_hf.pattern import DIGIT_PARTS, NAMED_PATTERNS, with_digits
+from mws_hf.pattern import named
 from mws_hf.portable import (
     STOCK_CLASS,
     STOCK_MODULE,
@@ -106,8 +106,7 @@ def _facts(backend: Tokenizer, settings: dict[str, Any]) -> dict[str, Any]:
     shape = _shape(backend)
     if shape is not None:
         kind, pattern = shape
-        names = {with_digits(each, way): (each, way) for each in NAMED_PATTERNS for way in DIGIT_PARTS}
-        known, way = names.get(pattern, (pattern, "threes"))
+        known, way = named(pattern) or (pattern, "threes")
         facts |= {"alphabet": kind, "pattern": known if way == "threes" else f"{known}, digits {way}"}
     facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
     facts["add_prefix_space"] = has_leading_space(backend.pre_tokenizer)

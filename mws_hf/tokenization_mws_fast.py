@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,20 +109,18 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return tokenizer
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        with_names = (*args, *kwargs.values())
-        try:
-            with leading_space(self._tokenizer, kwargs.get("is_split_into_words", False)):
-                return super()._encode_plus(*args, **kwargs)
-        except TypeError as error:
-            raise (surrogate_error(with_names) or error) from None
+        return self._checked(super()._encode_plus, *args, **kwargs)
 
     def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        with_names = (*args, *kwargs.values())
+        return self._checked(super()._batch_encode_plus, *args, **kwargs)
+
+    def _checked(self, encode: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Encode, words given one by one as behind a space, and name the place of a lone surrogate."""
         try:
             with leading_space(self._tokenizer, kwargs.get("is_split_into_words", False)):
-                return super()._batch_encode_plus(*args, **kwargs)
+                return encode(*args, **kwargs)
         except TypeError as error:
-            raise (surrogate_error(with_names) or error) from None
+            raise (surrogate_error((*args, *kwargs.values())) or error) from None
 
     def train_new_from_iterator(
         self,

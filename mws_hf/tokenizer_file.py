@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,32 @@ _FILES = (CONFIG_FILE, TOKENIZER_FILE, "vocabulary.json", "merges.json", "specia
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _PATIENCE = 5.0
 """Seconds that the Hub has for its first answer; transformers itself tries six times for each of its files."""
+
+
+def named_sources(given: Iterable[str | os.PathLike[str]], *, local: bool = False) -> dict[str, str]:
+    """Places of tokenizers by name: ``NAME=PLACE``, or a place named by its last part.
+
+    Args:
+        given: what the user wrote.
+        local: whether each must be there on disk.
+
+    Raises:
+        MwSError: a local one is not there, or two have one name.
+
+    >>> named_sources(["a=out/one", "out/two"])
+    {'a': 'out/one', 'two': 'out/two'}
+    """
+    named: dict[str, str] = {}
+    for each in map(str, given):
+        name, equals, place = each.partition("=")
+        if not equals or Path(each).exists():
+            name, place = Path(each).resolve().name, each
+        if local and not Path(place).exists():
+            raise MwSError(f"{place}: no such directory; fetch a Hub model first: hf download NAME --local-dir DIR")
+        if name in named:
+            raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
+        named[name] = place
+    return named
 
 
 def load_json(path: Path) -> Any:

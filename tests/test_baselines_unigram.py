@@ -1,4 +1,4 @@
-"""Unigram rivals: the published initial model, the library's piece set from counts, SentencePiece rewritten exactly."""
+"""Unigram rivals: the library's piece set from counts, SentencePiece rewritten exactly."""
 
 import re
 from collections import Counter
@@ -8,29 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from mws_hf.baselines.unigram import build_unigram, initial_costs, settled, viterbi
+from mws_hf.baselines.unigram import build_unigram, settled
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split
 from tests.small_corpus import running_text, small_counts
-from tests.test_baselines_word_piece import COURSE
-
-
-def test_published_initial_model():
-    words = Counter("▁" + word for text in COURSE for word in text.split())
-    costs = initial_costs(words, 300)
-    assert len(costs) == 300
-    for word, pieces, printed in (
-        ("Hopefully", ["H", "o", "p", "e", "f", "u", "ll", "y"], 41.5157494601402),
-        ("This", ["This"], 6.288267030694535),
-    ):
-        found, cost = viterbi(word, costs)
-        assert found == pieces
-        assert cost == pytest.approx(printed - 1)
-
-
-def test_viterbi_says_when_it_cannot():
-    assert viterbi("x", {"a": 1.0}) == (["<unk>"], float("inf"))
 
 
 def test_unigram_has_the_library_pieces_and_loses_nothing():

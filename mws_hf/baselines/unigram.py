@@ -1,15 +1,9 @@
-"""Unigram language model tokenizer by the library's trainer (EM and pruning, Viterbi), with byte fallback added.
-
-`initial_costs` and `viterbi` are the model before any EM, to read and to check published numbers with: all characters
-and the most frequent substrings, each with its share of the counts; a word is cut to be most probable.
-"""
+"""Unigram language model tokenizer by the library's trainer (EM and pruning, Viterbi), with byte fallback added."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, trainers
@@ -81,53 +75,3 @@ def _byte_fallback_model(reserved: Sequence[str], pieces: Pieces) -> models.Unig
     worst = min((score for _, score in pieces), default=0.0) - 100.0
     vocab = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
     return models.Unigram(vocab, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True)
-
-
-def initial_costs(words: Mapping[str, int], n_tokens: int) -> dict[str, float]:
-    """Cost -log(frequency / total) of all characters and the most frequent longer substrings.
-
-    Args:
-        words: word -> count; among equally frequent substrings the one seen first is taken.
-        n_tokens: number of tokens, characters included.
-
-    >>> sorted(initial_costs({"hug": 10, "pug": 5}, 5))
-    ['g', 'h', 'p', 'u', 'ug']
-    """
-    characters: Counter[str] = Counter()
-    substrings: Counter[str] = Counter()
-    for word, count in words.items():
-        for start, character in enumerate(word):
-            characters[character] += count
-            for end in range(start + 2, len(word) + 1):
-                substrings[word[start:end]] += count
-    # the sort is stable; `Counter.most_common` with a number is not
-    longer = sorted(substrings.items(), key=lambda item: -item[1])[: max(0, n_tokens - len(characters))]
-    frequency = {**characters, **dict(longer)}
-    total = sum(frequency.values())
-    return {token: -math.log(count / total) for token, count in frequency.items()}
-
-
-def viterbi(word: str, costs: Mapping[str, float]) -> tuple[list[str], float]:
-    """The cheapest way to cut a word, and what it costs; of equally cheap ways the one with the longer last piece.
-
-    Returns:
-        Pieces and their summed cost; ``["<unk>"]`` and infinity when the pieces cannot spell the word.
-
-    >>> viterbi("hug", {"h": 3.0, "u": 3.0, "g": 3.0, "ug": 4.0})
-    (['h', 'ug'], 7.0)
-    """
-    best = [0.0] + [math.inf] * len(word)
-    begin = [0] * (len(word) + 1)
-    for end in range(1, len(word) + 1):
-        for start in range(end):
-            cost = best[start] + costs.get(word[start:end], math.inf)
-            if cost < best[end]:
-                best[end], begin[end] = cost, start
-    if math.isinf(best[-1]):
-        return ["<unk>"], math.inf
-    pieces: list[str] = []
-    end = len(word)
-    while end:
-        pieces.append(word[begin[end] : end])
-        end = begin[end]
-    return pieces[::-1], best[-1]

@@ -11,7 +11,7 @@ can be searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -89,47 +89,6 @@ def join(left: str, right: str) -> str:
     ('##ugs', 'hu')
     """
     return left + right.removeprefix(PREFIX)
-
-
-def longest_match(word: str, vocab: Iterable[str]) -> list[str]:
-    """Greedy longest match from the left, the readable twin of what tokenizer.json does.
-
-    >>> longest_match("undeniable", {"un", "##deni", "##able", "##ndeni", "##iable"})
-    ['un', '##deni', '##able']
-    >>> longest_match("undo", {"un", "##d"})
-    ['[UNK]']
-    """
-    known = vocab if isinstance(vocab, set | frozenset | dict) else set(vocab)
-    pieces: list[str] = []
-    start = 0
-    while start < len(word):
-        mark = PREFIX if start else ""
-        end = next((e for e in range(len(word), start, -1) if mark + word[start:e] in known), None)
-        if end is None:
-            return [UNKNOWN]
-        pieces.append(mark + word[start:end])
-        start = end
-    return pieces
-
-
-def detokenize(tokens: Iterable[str], reserved: Iterable[str] = ()) -> str:
-    """Text of tokens: reserved ones other than ``[UNK]`` are dropped, pieces joined to words, words joined by a space.
-
-    Decoding with a saved directory and ``skip_special_tokens=True`` gives the same.
-
-    >>> detokenize(["[START]", "un", "##do", "[UNK]", "it", "[END]"], ["[UNK]", "[START]", "[END]"])
-    'undo [UNK] it'
-    """
-    dropped = set(reserved) - {UNKNOWN}
-    words: list[str] = []
-    for token in tokens:
-        if token in dropped:
-            continue
-        if token.startswith(PREFIX) and words:
-            words[-1] += token.removeprefix(PREFIX)
-        else:
-            words.append(token)
-    return " ".join(words)
 
 
 def bert_words(counts: WordCounts) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.commands.sources import Json
+from mws_hf.commands.options import Json
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")]
 

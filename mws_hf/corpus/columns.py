@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mws_hf.corpus.files import PathLike, file_kind, open_binary
-from mws_hf.corpus.readers import decoding_error, read_lines, text_stream
+from mws_hf.corpus.readers import decoding_error, no_place, read_lines, text_stream
 from mws_hf.errors import MwSError
 
 _ROWS = 4096
@@ -114,10 +114,10 @@ def check_column(name: PathLike, column: str | None, *, encoding: str = "utf-8",
         raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({error})") from error
     if column is None and b"mws_hf.word_counts" in (schema.metadata or {}):
         raise MwSError(f"{name}: saved word counts, not text; they are for `mws train` and train_from_counts(path)")
-    if column is None or names.count(column) != 1:
-        wanted = "which column holds the text?" if column is None else f"no column {column!r};"
-        wanted = wanted if names.count(column) < 2 else f"more than one column {column!r};"
-        raise MwSError(f"{name}: {wanted} columns here: {', '.join(names) or 'none'} (choose with --column)")
+    if column is None or column not in names:
+        raise no_place(str(name), "column", column, names, "--column")
+    if names.count(column) > 1:
+        raise MwSError(f"{name}: more than one column {column!r}; columns here: {', '.join(names)}; rename one")
     if not is_text(schema.field(column).type):
         raise MwSError(f"{name}: column {column!r} holds {schema.field(column).type}, not text")
 

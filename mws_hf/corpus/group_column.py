@@ -12,7 +12,7 @@ from mws_hf.corpus.columns import arrow_strings, read_columns
 from mws_hf.corpus.files import PathLike, expand_paths, file_kind
 from mws_hf.corpus.groups import check_group_name
 from mws_hf.corpus.inputs import load_folder
-from mws_hf.corpus.readers import check_unicode
+from mws_hf.corpus.readers import check_unicode, no_place
 from mws_hf.errors import MwSError
 
 GroupBatch = tuple[str, pa.LargeStringArray]
@@ -31,15 +31,9 @@ def file_group_batches(
     """The documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group within each batch of rows.
 
     Raises:
-        MwSError: another kind of file, an absent column, a row without a group, a bad name of one.
+        MwSError: an absent column, a row without a group, a bad name of one.
     """
-    kind = file_kind(name)
-    if kind in ("text", "jsonl"):
-        raise MwSError(
-            f"{name}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other files "
-            "by group (group=FILE)"
-        )
-    if kind == "dataset":
+    if file_kind(name) == "dataset":
         yield from group_batches(load_folder(name), column, group_column, where=name)
         return
     first = 1
@@ -64,8 +58,7 @@ def group_batches(source: Any, column: str | None, group_column: str, where: str
     for batch in _record_batches(source, column, group_column):
         for name in (column, group_column):
             if name not in batch:
-                wanted = "which column holds the text?" if name is None else f"no column {name!r};"
-                raise MwSError(f"{where}: {wanted} columns here: {', '.join(map(str, batch))} (choose with column=)")
+                raise no_place(where, "column", name, batch, "column=")
         rows = [_checked(*pair, where, row) for row, pair in enumerate(_rows(batch, column, group_column), start=first)]
         first += len(rows)
         kept = [pair for pair in rows if pair is not None]

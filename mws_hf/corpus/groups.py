@@ -252,13 +252,3 @@ def _with_counts(counts: WordCounts, times: Any) -> WordCounts:
     return WordCounts.from_arrays(
         counts.strings, times, pattern=counts.pattern, normalization=counts.normalization, checked=True
     )
-
-
-def load_counts(path: str | os.PathLike[str]) -> WordCounts | GroupedCounts:
-    """Saved counts: a `WordCounts` where nobody named groups, else a `GroupedCounts`.
-
-    Raises:
-        MwSError: as `GroupedCounts.load`.
-    """
-    found = GroupedCounts.load(path)
-    return found if found.is_named else found.union

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from mws_hf.corpus.columns import arrow_strings, check_column, checked_strings, is_text, read_column
 from mws_hf.corpus.files import COMPRESSED, KINDS, STDIN, PathLike, expand_paths, file_kind, names_file
-from mws_hf.corpus.readers import check_codec, check_unicode, read_jsonl, read_lines
+from mws_hf.corpus.readers import check_codec, check_unicode, no_place, read_jsonl, read_lines
 from mws_hf.errors import MwSError
 
 BATCH = 1 << 19
@@ -201,8 +201,7 @@ def stream_shards(documents: Any, most: int) -> list[Any]:
 def _column_of(table: Any, column: str | None) -> str:
     names = [str(name) for name in getattr(table, "column_names", table.columns)]
     if column is None or column not in names:
-        wanted = "which column holds the text?" if column is None else f"no column {column!r};"
-        raise MwSError(f"{type(table).__name__}: {wanted} columns here: {', '.join(names)} (choose with column=)")
+        raise no_place(type(table).__name__, "column", column, names, "column=")
     return column
 
 
@@ -241,10 +240,7 @@ def _guarded(documents: Iterator[str]) -> Iterator[str]:
 def _dataset_documents(dataset: Any, column: str | None) -> Iterator[str]:
     names = getattr(dataset, "column_names", None)  # None too for a stream whose features are not known yet
     if column is None or (names is not None and column not in names):
-        wanted = "which column holds the text?" if column is None else f"no column {column!r};"
-        raise MwSError(
-            f"dataset: {wanted} columns here: {', '.join(names or ['not known before reading'])} (choose with column=)"
-        )
+        raise no_place("dataset", "column", column, names or ["not known before reading"], "column=")
     if names is not None and hasattr(dataset, "select_columns"):
         dataset = dataset.select_columns([column])  # leaves the other columns undecoded
     batches = dataset.iter(batch_size=1000) if hasattr(dataset, "iter") else _records(dataset, column)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -182,10 +182,7 @@ def read_jsonl(
             continue
         record = _record(line, f"{name}:{number}")
         if field is None or field not in record:
-            wanted = "which field holds the text?" if field is None else f"no field {field!r};"
-            raise MwSError(
-                f"{name}:{number}: {wanted} fields here: {', '.join(record) or 'none'} (choose with --field)"
-            )
+            raise no_place(f"{name}:{number}", "field", field, record, "--field")
         text = record[field]
         if text is None:
             continue
@@ -209,6 +206,13 @@ def _record(line: str, where: str) -> dict[str, object]:
     if not isinstance(record, dict):
         raise MwSError(f"{where}: a JSON {type(record).__name__}, not an object with a text field")
     return record
+
+
+def no_place(where: str, kind: str, name: str | None, names: Iterable[object], option: str) -> MwSError:
+    """The error where the text is asked for under a name that is not there, or under none; `kind`: column or field."""
+    wanted = f"which {kind} holds the text?" if name is None else f"no {kind} {name!r};"
+    here = ", ".join(map(str, names)) or "none"
+    return MwSError(f"{where}: {wanted} {kind}s here: {here} (choose with {option})")
 
 
 def check_unicode(text: str, where: str) -> None:

@@ -13,10 +13,9 @@ from tokenizers import Tokenizer, processors
 
 from mws_hf.backend import without_limits
 from mws_hf.byte_alphabet import BYTE_OF, bytes_of
-from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.special import byte_of
-from mws_hf.tokenizer_file import load_backend, open_tokenizer
+from mws_hf.tokenizer_file import load_backend, named_sources, open_tokenizer
 
 
 @dataclass(frozen=True)
@@ -109,14 +108,7 @@ def open_all(sources: Sequence[str]) -> list[Opened]:
     Raises:
         MwSError: two share a name, or as `open_for_page`.
     """
-    opened: list[Opened] = []
-    for given in sources:
-        name, equals, place = given.partition("=")
-        found = open_for_page(place, name) if equals and not Path(given).exists() else open_for_page(given)
-        if any(found.name == other.name for other in opened):
-            raise MwSError(f"two tokenizers are called {found.name!r}; write NAME=DIR to tell them apart")
-        opened.append(found)
-    return opened
+    return [open_for_page(place, name) for name, place in named_sources(sources).items()]
 
 
 def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: int | None = None) -> list[Token]:

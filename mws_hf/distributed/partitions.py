@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, checked_strings, is_text, valid_strings
+from mws_hf.corpus.columns import arrow_integers, checked_strings, valid_strings
 from mws_hf.corpus.counting import block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.group_column import by_group
@@ -160,11 +160,6 @@ def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) ->
             raise MwSError(f"{source}: no column {name!r}; columns here: {', '.join(found) or 'none'}")
         if not found[name]:
             raise MwSError(f"{source}: column {name!r} holds no text; cast it to a string")
-
-
-def arrow_columns(schema: pa.Schema) -> dict[str, bool]:
-    """The columns of an Arrow schema, and whether each is text."""
-    return {field.name: is_text(field.type) for field in schema}
 
 
 def summed(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:

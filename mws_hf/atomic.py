@@ -22,8 +22,7 @@ from mws_hf.errors import MwSError
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it replaces `path` in one step, on any error it is removed.
 
-    Args:
-        path: the file to write; its folder is made if absent.
+    The folder of `path` is made if absent.
 
     Raises:
         MwSError: `path` is a folder, or it cannot be written (no permission, disk full).
@@ -87,14 +86,11 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 @contextlib.contextmanager
 def output_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold `directory`, made already or not, against every other run that writes it; never waits.
+    """Hold `directory`, made already or not, against every other run that writes it; never waits. Links share the lock.
 
     The lock is the operating system's (the `filelock` library), so that a killed run holds nothing. Its file lies
-    beside the directory, not in it, and is removed at the end; a killed run leaves it behind, empty and harmless. The
-    same thread may take the lock again.
-
-    Args:
-        directory: what will be written; links to it share the lock.
+    beside the directory and is removed at the end; a killed run leaves it behind, empty and harmless. The same thread
+    may take the lock again.
 
     Raises:
         MwSError: another run is writing there, or nothing can be written there.
@@ -136,12 +132,9 @@ def output_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
 def staged(directory: Path, stale: Collection[str] = ()) -> Iterator[Path]:
     """Yield an empty folder; on success its files replace those of `directory`, on any error nothing changes.
 
-    A new directory appears in one step. In an existing one each changed file is replaced in one step, all at the end.
-    The directory is locked against other writers meanwhile.
-
-    Args:
-        directory: what to write.
-        stale: globs of files in it that would contradict the new ones; they go, unless they are written anew.
+    A new directory appears in one step. In an existing one each changed file is replaced in one step, all at the end;
+    files that the globs of `stale` name would contradict the new ones, and go unless written anew. The directory is
+    locked against other writers meanwhile.
 
     Raises:
         MwSError: `directory` is a file, cannot be written, or another run is writing it.

@@ -50,13 +50,7 @@ def base_vocab(
 def tokenizer_tables(
     special_tokens: Sequence[str], alphabet: Iterable[str], merges: Sequence[tuple[str, str]], kind: Alphabet
 ) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
-    """Vocabulary and merges of a tokenizer from what was learnt in characters.
-
-    Args:
-        special_tokens: get the first ids.
-        alphabet: the characters learnt with.
-        merges: (left, right) in rank order.
-        kind: "characters", or "bytes" for the same merges in the byte alphabet.
+    """Vocabulary and merges of a tokenizer from what was learnt in characters: of these, or told in bytes.
 
     Raises:
         MwSError: as `base_vocab`.

@@ -78,11 +78,7 @@ class Report(NamedTuple):
 
 
 def check(directory: Path) -> Report:
-    """Look at a tokenizer directory.
-
-    Raises:
-        MwSError: there is none, or tokenizer.json is damaged.
-    """
+    """Look at a tokenizer directory; raises MwSError where there is none, or a damaged one."""
     if not directory.is_dir():
         raise MissingTokenizerError(f"{directory}: no such directory; give one written by save_pretrained")
     if not (directory / TOKENIZER_FILE).is_file():
@@ -224,17 +220,11 @@ def as_json(report: Report) -> str:
 
 
 def repair(directory: Path) -> list[str]:
-    """Make a directory load alike in every supported version of transformers, or change nothing.
+    """Make a directory load alike in every supported version of transformers, or change nothing; returns what changed.
 
     tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it (or made, with the customary
     roles of its special tokens), the module that its auto_map names is put back, a past call's truncation and padding
     are taken out of tokenizer.json, and an added_tokens.json that contradicts it is removed.
-
-    Args:
-        directory: with tokenizer.json.
-
-    Returns:
-        What was changed, a line each; none where all was well.
 
     Raises:
         MwSError: it holds no tokenizer.json, a damaged one, one of a class that may cut otherwise than tokenizer.json

@@ -38,13 +38,7 @@ class GroupFacts:
 
 
 def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, GroupFacts]:
-    """Facts of every named group; none where nobody named any.
-
-    Args:
-        backend: the trained tokenizer.
-        groups: what it was trained on.
-        weights: of the groups; 1 for one that is not named.
-    """
+    """Facts of every named group that a tokenizer was trained on, with its weight (or 1); none if nobody named any."""
     if not groups.is_named:
         return {}
     encoder = BlockEncoder(backend)

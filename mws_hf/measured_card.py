@@ -68,12 +68,9 @@ class Measured:
 
 
 def kept_head(card: str, name: str, data: str | None = None) -> str:
-    """What a generated card says before its first section, without its words.
+    """What a generated card says before its first section, without its words, with `name` and, if given, `data` put in.
 
-    Args:
-        card: of `mws train` or `mws card`, not edited.
-        name: put in the place of its own.
-        data: put in the place of what it was trained on; None leaves that.
+    `data` is what the tokenizer was trained on.
     """
     body = card.split("\n---\n", 1)[-1].split("\n## ", 1)[0].split("\n<!-- ", 1)[0]
     body = re.sub(r"\A# .*", lambda _: f"# {name}", _WORDS.sub("", body))
@@ -83,14 +80,7 @@ def kept_head(card: str, name: str, data: str | None = None) -> str:
 
 
 def plain_head(name: str, vocabulary: int, data: str | None = None, settings: Mapping[str, Any] | None = None) -> str:
-    """The head of a tokenizer without an earlier card.
-
-    Args:
-        name: of the tokenizer.
-        vocabulary: its entries.
-        data: what it was trained on; None is not said.
-        settings: of its training, as `mws_hf.training_record` keeps them.
-    """
+    """The head of a tokenizer without an earlier card, from what is known of its training."""
     parts = [_PLAIN.format(name=name, vocabulary=vocabulary)]
     if settings:
         written = [f"{key}={value}" for key, value in settings.items() if isinstance(value, str | int | float)]

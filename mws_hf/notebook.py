@@ -67,15 +67,9 @@ def import_notebook(
 def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[Path, Path]:
     """Write vocabulary.json and merges.json as the notebook does; `import_notebook` gives the same ids back.
 
-    A split pattern other than GPT-4's is written into merges.json too; the notebook's own program does not read it and
-    splits by GPT-4's.
-
-    Args:
-        tokenizer: an MwS tokenizer of either class, or a stock fast tokenizer with a BPE model.
-        directory: made if absent.
-
-    Returns:
-        The two paths.
+    A split pattern other than GPT-4's is written into merges.json too; the notebook's own program does not read it
+    and splits by GPT-4's. The tokenizer is an MwS one of either class, or a stock fast tokenizer with a BPE model.
+    Returns the two paths.
 
     Raises:
         MwSError: the two files cannot carry the tokenizer exactly (byte-level, a normalizer, tokens added around a
@@ -127,8 +121,7 @@ def _backend_of(
 def _check_same(backend: Tokenizer, again: Tokenizer) -> None:
     """Compare two backends on every token of the first, alone and within a text, and on what has no token of its own.
 
-    Raises:
-        MwSError: the first text that gives other ids, or another text when decoded.
+    Raises MwSError for the first text that gives other ids, or another text when decoded.
     """
     plain = without_limits(backend)
     tokens = sorted(plain.get_vocab(with_added_tokens=True))

@@ -105,10 +105,8 @@ def save_backend(
 ) -> None:
     """Write the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers, or change nothing.
 
-    Files of an older tokenizer that loaders would read as well (`STALE_FILES`) are removed, as there.
-
     Args:
-        directory: made if absent.
+        directory: made if absent; files of an older tokenizer in it that loaders would read go (`STALE_FILES`).
         backend: from `MwSTrainer.backend`.
         roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
         settings: of the training (`MwSTrainer.record`); None leaves no record.

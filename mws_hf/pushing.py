@@ -26,16 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def push(directory: Path, repository: str, *, private: bool = False, message: str = "Upload tokenizer") -> str:
-    """Upload the files of a tokenizer; the repository is made if it is absent.
-
-    Args:
-        directory: of the tokenizer.
-        repository: ``user/repo``.
-        private: make the repository private; one that is there already must be so.
-        message: of the commit.
-
-    Returns:
-        The address of the repository.
+    """Upload the files of a tokenizer; the repository, ``user/repo``, is made if it is absent. Returns its address.
 
     Raises:
         MwSError: no tokenizer there, no such name, no token or a wrong one, no right to write, no network, or the

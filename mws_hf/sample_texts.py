@@ -64,14 +64,7 @@ ADVERSARIAL = (
 
 
 def sample_texts(file: Path | None = None, lines: int = 1000) -> list[str]:
-    """The texts to compare on: the built-in ones and random Unicode, or the lines of a file and the built-in ones.
-
-    Args:
-        file: of text, read as the command line reads corpora; its first `lines` lines are taken.
-        lines: how many at most.
-
-    Raises:
-        MwSError: the file cannot be read.
+    """The texts to compare on: the first `lines` lines of a file, the built-in ones, random Unicode; none is empty.
 
     >>> len(sample_texts()) > 200, all(sample_texts())
     (True, True)

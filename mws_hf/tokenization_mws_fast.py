@@ -216,11 +216,7 @@ def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) 
 
 
 def read_vocab(vocab: dict[str, int] | str | os.PathLike[str] | None) -> dict[str, int]:
-    """A vocabulary given as a mapping, as the path of a JSON file, or not at all (then empty).
-
-    Raises:
-        MwSError: the file cannot be read or does not hold a mapping from tokens to ids.
-    """
+    """A vocabulary given as a mapping or as the path of a JSON file, or an empty one; MwSError for anything else."""
     table = load_json(Path(vocab)) if isinstance(vocab, str | os.PathLike) else vocab or {}
     if not isinstance(table, dict):
         raise MwSError(f"{vocab}: not a JSON object of token -> id; give the vocabulary as written by save_pretrained")
@@ -228,11 +224,7 @@ def read_vocab(vocab: dict[str, int] | str | os.PathLike[str] | None) -> dict[st
 
 
 def read_merges(merges: Iterable[tuple[str, str]] | str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Merges given as pairs or as the path of a JSON file: a list of pairs, or ``{"merges": [...]}``.
-
-    Raises:
-        MwSError: the file cannot be read or does not hold a list.
-    """
+    """Merges given as pairs or as the path of a JSON file: a list of pairs, or ``{"merges": [...]}``; else MwSError."""
     table = load_json(Path(merges)) if isinstance(merges, str | os.PathLike) else merges
     if isinstance(table, dict):
         table = table.get("merges")

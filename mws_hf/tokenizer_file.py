@@ -68,11 +68,7 @@ def load_json(path: Path) -> Any:
 
 
 def load_settings(path: Path) -> dict[str, Any]:
-    """Read a tokenizer_config.json; empty when there is none.
-
-    Raises:
-        MwSError: as `load_json`, or it holds no JSON object.
-    """
+    """Read a tokenizer_config.json; empty when there is none. Raises MwSError if it is damaged or no JSON object."""
     settings = load_json(path) if path.is_file() else {}
     if not isinstance(settings, dict):
         raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
@@ -80,11 +76,7 @@ def load_settings(path: Path) -> dict[str, Any]:
 
 
 def read_tokenizer(file: str | os.PathLike[str]) -> Tokenizer:
-    """Read a tokenizer.json.
-
-    Raises:
-        MwSError: it is missing or damaged, or made for another version of `tokenizers`.
-    """
+    """Read a tokenizer.json; raises MwSError if it is missing, damaged, or made for another version of `tokenizers`."""
     try:
         return Tokenizer.from_file(os.fspath(file))
     except Exception as error:  # the bindings raise nothing narrower
@@ -207,12 +199,7 @@ def is_repository(name: str) -> bool:
 def refuse_unreachable(name: str | os.PathLike[str], *, ask_hub: bool = True) -> bool:
     """Say at once that a tokenizer cannot be found, before transformers begins to try.
 
-    Args:
-        name: a path, or the name of a Hub repository.
-        ask_hub: False where only the local cache is to be used.
-
-    Returns:
-        Whether the Hub must be left alone, because it does not answer or is not to be asked.
+    Returns whether the Hub must be left alone, because it does not answer or is not to be asked (`ask_hub`).
 
     Raises:
         MissingTokenizerError: `name` is no local path and has not the form ``user/repo``.

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from mws_hf.baselines import BASELINES, load, train
-from mws_hf.baselines.morph_bpe import build_morph_bpe
+from mws_hf.baselines.morfessor_baseline import build_morph_bpe
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split

@@ -85,11 +85,7 @@ def learn_end_of_word(
 ) -> list[tuple[str, str]]:
     """Merge the most frequent pair `n_merges` times (Sennrich et al. 2016); ties: the earliest in the order of `words`.
 
-    Args:
-        words: word -> count, without marks.
-        n_merges: how many merges; fewer when no pair is left.
-        mark: the symbol after the last character of each word.
-        show_progress: a progress bar.
+    `mark` is the symbol behind the last character of each word. Fewer merges come out when no pair is left.
 
     >>> learn_end_of_word({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 4)
     [('e', 's'), ('es', 't'), ('est', '</w>'), ('l', 'o')]

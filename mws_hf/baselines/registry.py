@@ -22,8 +22,7 @@ from mws_hf.baselines.bpe import (
     build_words,
 )
 from mws_hf.baselines.feed import UNKNOWN
-from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor
-from mws_hf.baselines.morph_bpe import build_morph_bpe
+from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor, build_morph_bpe
 from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
 from mws_hf.baselines.unigram import build_unigram
 from mws_hf.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
@@ -78,13 +77,9 @@ BASELINES: dict[str, System] = {
 
 @dataclass(frozen=True)
 class Baseline:
-    """A trained rival.
+    """A trained rival: its name in `BASELINES`, entries of its vocabulary, and where it was saved, if it was.
 
-    Attributes:
-        name: its name in `BASELINES`.
-        source: what `mws_hf.evaluate.segment_words` takes: an encoder, or a function where there is no tokenizer.json.
-        n_tokens: entries of its vocabulary, special tokens included.
-        directory: where it was saved; None when it was not.
+    `source` is what `mws_hf.evaluate.segment_words` takes: an encoder, or a function where there is no tokenizer.json.
     """
 
     name: str
@@ -150,11 +145,7 @@ def train(
 
 
 def load(directory: str | os.PathLike[str]) -> Baseline:
-    """Read a directory that `train` wrote.
-
-    Raises:
-        MwSError: it was not, or a file is damaged.
-    """
+    """Read a directory that `train` wrote; raises MwSError if it was not, or if a file is damaged."""
     path = Path(directory)
     file = path / DESCRIPTION_FILE
     if not file.is_file():

@@ -104,7 +104,7 @@ def _to_notebook(directory: Path, output: Path) -> None:
 
 def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
     from mws_hf.export.byte_level import to_byte_level_backend
-    from mws_hf.export.comparison import compare
+    from mws_hf.export.exactness import compare
     from mws_hf.sample_texts import sample_texts
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 

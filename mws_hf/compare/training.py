@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Training:
-    """The training of one run, from one word list.
-
-    Args:
-        counts: running-text counts; systems marked "types" see each form once.
-        cache: where trained tokenizers go.
-        fallback_size: vocabulary size given to systems on which it has no effect.
-    """
+    """The training of one run from one word list; systems without a size are given `fallback_size`."""
 
     counts: WordCounts
     cache: Cache

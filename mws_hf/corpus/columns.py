@@ -30,19 +30,7 @@ def read_column(
     errors: str = "strict",
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[pa.LargeStringArray]:
-    """The text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time.
-
-    Args:
-        name: the file; its kind goes by its name.
-        column: which column.
-        encoding: of a CSV file.
-        errors: "strict", "replace" or "ignore" for bytes that are not text.
-        advance: called with the number of bytes taken from the file as stored.
-
-    Raises:
-        MwSError: not such a file, no column named, an absent column, one that holds no text, or bytes in it that are
-            not UTF-8 (the row is named, the first being 1).
-    """
+    """The text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time: `read_columns`."""
     for (array,) in read_columns(name, [column], encoding=encoding, errors=errors, advance=advance):
         yield array.drop_null()
 
@@ -55,7 +43,12 @@ def read_columns(
     errors: str = "strict",
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
-    """Several text columns row by row, nulls included; otherwise as `read_column`."""
+    """Text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
+
+    Raises:
+        MwSError: not such a file, no column named, an absent column, one that holds no text, or bytes in it that are
+            not UTF-8 (the row is named, the first being 1).
+    """
     for column in columns:
         check_column(name, column, encoding=encoding, errors=errors)
     kind, first, names = file_kind(name), 1, [str(column) for column in columns]
@@ -132,11 +125,8 @@ def is_text(kind: pa.DataType) -> bool:
 def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
     """An array of text, whatever its bytes and offsets are, as valid large strings without nulls.
 
-    Args:
-        array: of a type for which `is_text` holds.
-        where: names the array in errors.
-        first: the number of its first row.
-        errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
+    `where` and `first`, the number of its first row, name places in errors; `errors` says what to do with bytes that
+    are not UTF-8.
 
     Raises:
         MwSError: a row is not UTF-8, or the array is damaged.

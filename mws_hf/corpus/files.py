@@ -126,9 +126,7 @@ class _Metered(io.FileIO):
 def open_binary(name: PathLike, advance: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
     """Open a file or standard input ("-") for reading bytes, unpacked where the name ends in .gz, .bz2, .xz or .zst.
 
-    Args:
-        name: what to open.
-        advance: called with the number of bytes taken from the file as stored (compressed ones of a .gz).
+    `advance` is called with the number of bytes taken from the file as stored (compressed ones of a .gz).
 
     Raises:
         MwSError: the file cannot be opened, or nothing here can unpack it.
@@ -173,11 +171,7 @@ def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
 
 
 def fill(stream: Any, name: PathLike, buffer: bytearray, start: int, stop: int) -> int:
-    """Read into ``buffer[start:stop]`` until it is full or the file ends; returns the place behind what was read.
-
-    Raises:
-        MwSError: as `read_blocks`.
-    """
+    """Read into ``buffer[start:stop]`` until it is full or the file ends; returns the place behind what was read."""
     with _readable(name), memoryview(buffer) as view:
         while start < stop and (size := stream.readinto(view[start:stop])):
             start += size

@@ -140,11 +140,7 @@ def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str
 
 
 def check_group_files(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    """The names of tables and datasets.
-
-    Raises:
-        MwSError: a file of another kind.
-    """
+    """The names of tables and datasets; raises MwSError for a file of another kind."""
     names = expand_paths(paths)
     for name in names:
         if name == "-" or file_kind(name) in ("text", "jsonl"):

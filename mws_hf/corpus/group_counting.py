@@ -71,9 +71,6 @@ def count_source(
 def as_grouped_counts(counts: Any, *, pattern: str = WORD_PATTERN, normalization: str | None = None) -> GroupedCounts:
     """What a Python user has for counts, or a dict from group to that; see `word_list.as_word_counts`.
 
-    Raises:
-        MwSError: as there; a bad name of a group.
-
     >>> list(as_grouped_counts({"fin": {"talo": 2}, "eng": {"house": 3}}))
     ['eng', 'fin']
     """

@@ -113,14 +113,8 @@ def read_strings(
 ) -> Iterator[pa.LargeStringArray]:
     """The documents of a file of any kind but plain text: JSON-lines records, rows of tables and datasets.
 
-    Args:
-        name: the file, or the folder of a dataset.
-        field: the field of JSON-lines records that holds the text.
-        column: the text column of tables and datasets.
-        encoding: of JSON-lines and CSV files.
-        errors: "strict", "replace" or "ignore" for bytes that are not text.
-        advance: called with the number of bytes taken from the file as stored.
-        size: characters an array has at least, where the documents come one by one.
+    Arguments as `counting.count_files`; `advance` is called with the number of bytes taken from the file as stored, and
+    where documents come one by one an array has `size` characters at least.
 
     Raises:
         MwSError: anything unreadable or of the wrong kind, by file and line or row.

@@ -122,11 +122,7 @@ def read_lines(
 ) -> Iterator[str]:
     r"""Lines of a text file, each with its line end (``\n``, ``\r\n`` or ``\r`` only as it stands; cut after ``\n``).
 
-    Args:
-        name: a file, compressed or not (see `files.open_binary`), or "-".
-        encoding: any codec of Python.
-        errors: "strict", "replace" (U+FFFD) or "ignore".
-        advance: called with the number of bytes taken from the file as stored.
+    Any codec of Python will do; `advance` is called with the number of bytes taken from the file as stored.
 
     Raises:
         MwSError: the file cannot be read, or a byte is not of `encoding` (file, line and byte are named).

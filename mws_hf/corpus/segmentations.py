@@ -81,13 +81,13 @@ class _BadLine(Exception):
 
 @dataclass(frozen=True)
 class SegmentedLines:
-    """The usable lines of a file of segmentations, and why the others are not.
+    """The usable lines of a file of segmentations, and why the others are not; fields as in `Gold`.
 
     Attributes:
         format: one of `FORMATS`.
         rows: (line number, word, its segmentations) in file order; the morphs of each spell the word exactly.
         problems: ``file:line: reason`` for each line left out.
-        lines: lines that hold data (not empty, no comment, no header).
+        lines: lines that hold data.
         partial: see `Gold`.
     """
 
@@ -99,13 +99,9 @@ class SegmentedLines:
 
 
 def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None) -> SegmentedLines:
-    """Read a file of segmentations (UTF-8, gzip allowed) line by line.
+    """Read a file of segmentations (UTF-8, gzip allowed) line by line; its format, of `FORMATS`, is found if not given.
 
     Morphs that differ from the word in letter case only are accepted and take the word's letters.
-
-    Args:
-        path: the file.
-        format: one of `FORMATS`; None finds it from the content.
 
     Raises:
         MwSError: unreadable file, unknown format, or no usable line at all.

@@ -31,16 +31,9 @@ def read_word_list(
     r"""Read files of `word<TAB>count` lines, plain or compressed; the counts of equal words add up.
 
     A list of bare words stands for words inside sentences, so each form is cut into pre-tokens as ``" " + form``
-    (unless it starts with a space already). A form that the pattern splits, such as ``кое-кто`` -> ``" кое"``,
-    ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word counted once.
-
-    Args:
-        paths: names, globs or "-".
-        pattern: the split pattern.
-        normalization: Unicode normalization done first, or None.
-        leading_space: False keeps the forms exactly as they are.
-        encoding: of the files.
-        errors: what to do with bytes that are not of `encoding`.
+    (unless it starts with a space already, or `leading_space` is False). A form that the pattern splits, such as
+    ``кое-кто`` -> ``" кое"``, ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word
+    counted once.
 
     Raises:
         MwSError: a count that is no positive integer or follows a space, more than one tab, an unreadable file

@@ -86,11 +86,7 @@ class Opened:
 
 
 def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Opened:
-    """Open a directory with a tokenizer.json, such a file, or a Hub name.
-
-    Args:
-        source: where the tokenizer is.
-        name: on the page; by default the last part of the path.
+    """Open a directory with a tokenizer.json, such a file, or a Hub name; by default it is named by its last part.
 
     Raises:
         MwSError: no tokenizer there, a damaged one, or one without a `tokenizers` backend.
@@ -103,22 +99,12 @@ def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Op
 
 
 def open_all(sources: Sequence[str]) -> list[Opened]:
-    """Open several, each a place or NAME=place.
-
-    Raises:
-        MwSError: two share a name, or as `open_for_page`.
-    """
+    """Open several, each a place or NAME=place; raises MwSError where two share a name, or as `open_for_page`."""
     return [open_for_page(place, name) for name, place in named_sources(sources).items()]
 
 
 def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: int | None = None) -> list[Token]:
-    """The tokens of a text.
-
-    Args:
-        opened: the tokenizer.
-        text: what to cut.
-        encoded: the text as `opened.encoder` gives it, where that was made already.
-        limit: how many tokens to give at most; None gives all.
+    """The tokens of a text, all or so many; `encoded` is the text as `opened.encoder` gives it, if that is known.
 
     >>> from mws_hf.backend import base_vocab, build_backend
     >>> opened = Opened("toy", build_backend(base_vocab((), "он", [("о", "н")]), [("о", "н")]))

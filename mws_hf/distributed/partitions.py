@@ -6,6 +6,7 @@ files get names of their own, of which the driver takes those that the engine re
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from mws_hf.corpus.blocks import Block, arrow_block, padded
 from mws_hf.corpus.columns import arrow_integers, checked_strings, valid_strings
 from mws_hf.corpus.counting import block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
+from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.group_column import by_group
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.token_table import TokenTable
@@ -94,9 +96,7 @@ class Counting:
 def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     """Count the documents of a partition; a word may come again in a later batch, so the batches are to be summed.
 
-    Args:
-        batches: the columns `how.inputs`, in that order, by whatever names.
-        how: what to do.
+    The batches hold the columns `how.inputs`, in that order, by whatever names.
 
     Raises:
         MwSError: text that is not UTF-8, a row with a text and no group.
@@ -147,14 +147,13 @@ def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iter
         yield pa.RecordBatch.from_arrays(columns, schema=how.schema)
 
 
-def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) -> None:
-    """Raise MwSError unless all columns are there and hold text.
+def names_of(source: PathLike | Sequence[PathLike]) -> list[str]:
+    """The names of one file or several."""
+    return [os.fspath(name) for name in ([source] if isinstance(source, (str, os.PathLike)) else source)]
 
-    Args:
-        found: whether it is text, by name of column.
-        wanted: the columns needed.
-        source: what has the columns, for the error.
-    """
+
+def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) -> None:
+    """Raise MwSError unless all columns wanted are among those found, with True for text; `source` is what has them."""
     for name in wanted:
         if name not in found:
             raise MwSError(f"{source}: no column {name!r}; columns here: {', '.join(found) or 'none'}")
@@ -234,6 +233,31 @@ class Encoding:
     ids_column: str = "input_ids"
     shard_size: int = SHARD_BYTES
 
+    @classmethod
+    def of(
+        cls,
+        columns: dict[str, bool],
+        source: str,
+        tokenizer: Any,
+        column: str,
+        separator: str | None,
+        *,
+        ids_column: str | None = None,
+        shard_size: int = SHARD_BYTES,
+    ) -> Encoding:
+        """Check what an engine was asked for: with `ids_column` rows are to get it, else shards are written.
+
+        Raises:
+            MwSError: no such tokenizer, separator or column, or `ids_column` is there already.
+        """
+        check_columns(columns, [column], source)
+        if ids_column in columns:
+            raise MwSError(f"{source}: has a column {ids_column!r} already; give another ids_column")
+        shared = SharedTokenizer.of(tokenizer, separator)
+        if ids_column is None:
+            return cls(shared, column, shard_size=shard_size)
+        return cls(shared, column, list(columns).index(column), ids_column)
+
 
 def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
     """The same rows with a column of token ids, list<int32>; null where the text is null.
@@ -309,10 +333,8 @@ def _fresh_name(ending: str) -> str:
 def assembled(output: Path, how: Encoding, write: Callable[[str], pa.Table]) -> EncodedCorpus:
     """Let the workers write shards and make an encoded corpus of them, the shards in the order of the partitions.
 
-    Args:
-        output: the directory of the corpus, which all workers see; it must not exist, or be empty.
-        how: what the workers do.
-        write: runs `write_shards` on all partitions into a folder and returns the rows it yields, in order.
+    The output is seen by all workers and must not exist, or be empty; `write` runs `write_shards` on all partitions
+    into a folder and returns the rows it yields, in order.
 
     Raises:
         MwSError: the directory holds something, or cannot be written; there are no documents.

@@ -22,10 +22,10 @@ from mws_hf.distributed.partitions import (
     SHARD,
     Counting,
     Encoding,
-    SharedTokenizer,
     assembled,
     check_columns,
     encoded_batches,
+    names_of,
     partial_counts,
     summed,
     write_shards,
@@ -97,12 +97,9 @@ def encode(
     """
     from pyspark.sql import types
 
-    check_columns(_columns(df), [column], "DataFrame")
-    if ids_column in df.columns:
-        raise MwSError(f"DataFrame: has a column {ids_column!r} already; give another ids_column")
+    how = Encoding.of(_columns(df), "DataFrame", tokenizer, column, separator, ids_column=ids_column)
     if dotted := [name for name in df.columns if "." in name or "`" in name]:
         raise MwSError(f"DataFrame: mapInArrow cannot hand on a column named {dotted[0]!r}; rename it")
-    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, df.columns.index(column), ids_column)
     ids = types.StructField(ids_column, types.ArrayType(types.IntegerType(), containsNull=True))
     return df.mapInArrow(partial(encoded_batches, how=how), types.StructType([*df.schema.fields, ids]))
 
@@ -133,8 +130,7 @@ def write_corpus(
     Raises:
         MwSError: as `encode`; no documents, an output that holds something or that the workers do not share.
     """
-    check_columns(_columns(df), [column], "DataFrame")
-    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, shard_size=shard_size)
+    how = Encoding.of(_columns(df), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
 
     def write(folder: str) -> pa.Table:
         rows = _plain(df, [column]).mapInArrow(partial(write_shards, how=how, folder=folder), _ddl(SHARD))
@@ -178,10 +174,9 @@ def java() -> str | None:
 def _frame(source: Any) -> DataFrame:
     if hasattr(source, "mapInArrow"):
         return source
-    names = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     reader = session().read
     with _told("reading Parquet"):
-        return reader.parquet(*[os.fspath(name) for name in names])
+        return reader.parquet(*names_of(source))
 
 
 def _columns(df: DataFrame) -> dict[str, bool]:

@@ -87,11 +87,7 @@ class _Tally:
 
 
 def score_text(source: Any, lines: Iterable[str]) -> TextScores:
-    """Measure a tokenizer on lines of text, each encoded on its own.
-
-    Args:
-        source: anything `mws_hf.evaluate.encoder.load_encoder` opens; a plain function has no ids and will not do.
-        lines: the text, e.g. `read_lines(path)`.
+    """Measure a tokenizer, anything `load_encoder` opens, on lines of text, each encoded on its own.
 
     Raises:
         MwSError: there is no token at all in the text.

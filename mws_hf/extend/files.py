@@ -28,8 +28,7 @@ LEFT_BEHIND = ("vocab.json", "merges.txt", "tokenizer.model", "added_tokens.json
 def fetch(source: str | os.PathLike[str]) -> Iterator[Path]:
     """A local folder with the tokenizer's files: `source` itself, the folder of a file, or a copy from the Hub.
 
-    Raises:
-        MissingTokenizerError: there is no such tokenizer, or it has no tokenizer.json.
+    Raises MissingTokenizerError if there is no such tokenizer, or it has no tokenizer.json.
     """
     path = Path(source)
     if path.exists():
@@ -63,16 +62,7 @@ def _download(name: str, folder: Path, local_only: bool) -> None:
 
 
 def write_directory(directory: Path, source: Path | None, spec: dict[str, Any]) -> list[str]:
-    """Write tokenizer.json and copy what stands beside the old one; returns the names of what is left behind.
-
-    Args:
-        directory: where to; made if absent, replaced file by file.
-        source: the folder of the base; None writes tokenizer.json alone.
-        spec: the new tokenizer.json.
-
-    Raises:
-        MwSError: the directory cannot be written.
-    """
+    """Write tokenizer.json and copy what stands beside the old one in `source`; returns the names of what is left."""
     with staged(directory, (*KEPT, *LEFT_BEHIND, f"{TEMPLATES}/*.jinja")) as stage:
         text = json.dumps(spec, ensure_ascii=False, indent=2)
         (stage / TOKENIZER_FILE).write_text(text, encoding="utf-8", newline="\n")

@@ -130,7 +130,7 @@ def judge(
     if ngram:
         margins = ngram_judge(model, read_documents(ngram), chosen)
     else:
-        from mws_hf.lm.pairs import judge as run
+        from mws_hf.lm.evaluation import judge as run
 
         margins = run(model, chosen, batch_size=batch_size)
     typer.echo(json.dumps(to_dict(accuracies(chosen, margins)), ensure_ascii=False, indent=1))

@@ -78,11 +78,7 @@ def transplant_directory(
 
 
 def shard_of_tensors(directory: Path) -> dict[str, str]:
-    """Tensor name -> file name of a model's weights.
-
-    Raises:
-        MwSError: there are no .safetensors weights.
-    """
+    """Tensor name -> file name of a model's weights; raises MwSError where there are no .safetensors weights."""
     if (directory / INDEX).is_file():
         return dict(load_json(directory / INDEX)["weight_map"])
     if not (directory / SINGLE).is_file():
@@ -93,8 +89,7 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
 def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
     """Names, among a checkpoint's tensors, of the input embeddings, then of output embeddings and bias if stored.
 
-    Raises:
-        MwSError: the model is unknown to transformers, or its checkpoint lacks them.
+    Raises MwSError if the model is unknown to transformers, or its checkpoint lacks them.
     """
     try:
         config = transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)

@@ -49,11 +49,7 @@ class Codec:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Codec:
-        """Read a directory with tokenizer.json.
-
-        Raises:
-            MwSError: no such tokenizer, or it has no end-of-sequence token.
-        """
+        """Read a directory with tokenizer.json; raises MwSError where there is none, or no end-of-sequence token."""
         path = Path(directory)
         if not (path / "tokenizer.json").is_file():
             raise MwSError(f"{path}: no tokenizer.json there; train one with: mws train --output {path}")

@@ -79,11 +79,7 @@ def transplant(
 def mix_rows(
     old_tokenizer: Any, new_tokenizer: Any, method: str, matrix: torch.Tensor | None, multiple_of: int
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Which old rows make each new one; arguments as `transplant`, of the model its input embeddings alone.
-
-    Raises:
-        MwSError: unknown method, or a slow tokenizer.
-    """
+    """Which old rows make each new one; as `transplant`, but of the model its input embeddings alone."""
     if method not in METHODS:
         raise MwSError(f"method={method!r}; choose one of {', '.join(METHODS)}")
     if multiple_of < 1:

@@ -168,7 +168,7 @@ def evidence_lines(letters: str, boundaries: Sequence[float], tokens: Sequence[s
 def plot_evidence(
     path: Path, words: Sequence[str], boundaries: Sequence[Sequence[float]], cuts: Sequence[Sequence[str]]
 ) -> None:
-    """Draw the evidence of words, one panel a word: bars at junctions, a line where the tokenizer cuts.
+    """Draw the evidence of words, one panel a word: bars between letters, a line where the tokenizer cuts.
 
     Raises:
         MwSError: matplotlib is not installed.

@@ -107,7 +107,7 @@ def words_of(card: str) -> list[str]:
 
 def measured_card(measured: Measured) -> str:
     """The card's text."""
-    sections = [section(measured) for section in _sections]
+    sections = [measured.head, *(section(measured) for section in _sections)]
     return f"---\n{metadata(measured)}\n---\n" + "\n".join(section for section in sections if section)
 
 
@@ -165,10 +165,6 @@ def _results(measured: Measured) -> list[Any]:
             {"bits_per_byte": ("Bits per byte", entry.value)},
         )
     return results
-
-
-def _head(measured: Measured) -> str:
-    return measured.head
 
 
 def _examples(measured: Measured) -> str:
@@ -291,6 +287,4 @@ def _limits(measured: Measured) -> str:
     return "## Limits\n\n" + "".join(f"* {line}\n" for line in said)
 
 
-_sections: tuple[Callable[[Measured], str], ...] = (
-    *(_head, _examples, _boundaries, _length, _beside, _groups, _limits),
-)
+_sections: tuple[Callable[[Measured], str], ...] = (*(_examples, _boundaries, _length, _beside, _groups, _limits),)

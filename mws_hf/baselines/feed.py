@@ -8,6 +8,7 @@ the running text, since nothing is matched by a regular expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -16,6 +17,23 @@ from mws_hf.corpus.counts import WordCounts
 
 UNKNOWN = "[UNK]"
 _CHUNK = 20_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a rival is trained on, and to.
+
+    Attributes:
+        counts: pre-tokens and how often each counts.
+        vocab_size: entries of the vocabulary, special tokens included.
+        special_tokens: get the first ids.
+        show_progress: progress on stderr.
+    """
+
+    counts: WordCounts
+    vocab_size: int
+    special_tokens: Sequence[str] = ()
+    show_progress: bool = False
 
 
 def separator(words: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.baselines.bpe import build_character_bpe
+from mws_hf.baselines.feed import Task
 from mws_hf.baselines.word_piece import bert_words
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
@@ -70,15 +72,8 @@ class MorfessorModel:
         return len({piece for _, pieces in self._segmentations for piece in pieces})
 
 
-def build_morfessor(
-    counts: WordCounts,
-    vocab_size: int,
-    *,
-    special_tokens: Sequence[str] = (),
-    show_progress: bool = False,
-    max_types: int = MAX_TYPES,
-) -> MorfessorModel:
-    """Morfessor Baseline with its default settings; it finds its own lexicon size, so `vocab_size` does not matter.
+def build_morfessor(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
+    """Morfessor Baseline with its default settings; it finds its own lexicon size, whatever is asked for.
 
     Pre-tokens are cut into words as for WordPiece; those of more than `MAX_LENGTH` characters are left out, and of
     longer lists than `max_types` a `sample` is learnt from.
@@ -86,20 +81,13 @@ def build_morfessor(
     Raises:
         MwSError: the library is absent, or there are no words.
     """
-    words = _words(counts)
+    words = _words(task.counts)
     return _learnt({word: words[word] for word in sample(words, max_types)})
 
 
-def build_frequent(
-    counts: WordCounts,
-    vocab_size: int,
-    *,
-    special_tokens: Sequence[str] = (),
-    show_progress: bool = False,
-    max_types: int = MAX_TYPES,
-) -> MorfessorModel:
+def build_frequent(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
     """The same on the `max_types` most frequent words, each once; where counts are equal, a `sample`."""
-    words = _words(counts)
+    words = _words(task.counts)
     chosen = nsmallest(max_types, words, key=lambda word: (-words[word], _hash(word), word))
     return _learnt(dict.fromkeys(chosen, 1))
 
@@ -154,26 +142,19 @@ def _library() -> Any:
     return morfessor
 
 
-def build_morph_bpe(
-    counts: WordCounts,
-    vocab_size: int,
-    *,
-    special_tokens: Sequence[str] = (),
-    show_progress: bool = False,
-    max_types: int = MAX_TYPES,
-) -> Tokenizer:
+def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:
     """Character-level BPE inside the segments of Morfessor, which learns from the `max_types` most frequent words.
 
     Raises:
         MwSError: Morfessor is absent, or there are no words.
     """
-    model = build_frequent(counts, vocab_size, max_types=max_types)
+    model, counts = build_frequent(task, max_types), task.counts
     segments: Counter[str] = Counter()
     for word, count in counts.items():
         for segment in _segments(word, model):
             segments[segment] += count
     inside = WordCounts.from_mapping(segments, pattern=counts.pattern, normalization=counts.normalization)
-    return build_character_bpe(inside, vocab_size, special_tokens=special_tokens, show_progress=show_progress)
+    return build_character_bpe(replace(task, counts=inside))
 
 
 def _segments(pre_token: str, model: MorfessorModel) -> list[str]:

@@ -21,7 +21,7 @@ from mws_hf.baselines.bpe import (
     build_final_low_line,
     build_words,
 )
-from mws_hf.baselines.feed import UNKNOWN
+from mws_hf.baselines.feed import UNKNOWN, Task
 from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor, build_morph_bpe
 from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
 from mws_hf.baselines.unigram import build_unigram
@@ -44,8 +44,7 @@ class System:
 
     Attributes:
         description: one line.
-        build: (counts, vocab_size, *, special_tokens, show_progress, **options) -> a trained model. `counts` are
-            pre-tokens and how often each counts; `vocab_size` includes special tokens, which get the first ids.
+        build: (task, **options) -> a trained model.
         reserved: special tokens it adds to those asked for.
         sized: False when the vocabulary size has no effect.
     """
@@ -133,7 +132,7 @@ def train(
     if len(counts) == 0:
         raise MwSError(f"{name}: no words to learn from; give counts with at least one word")
     tokens = check_special_tokens(special_tokens)
-    model = system.build(counts, vocab_size, special_tokens=tokens, show_progress=show_progress, **options)
+    model = system.build(Task(counts, vocab_size, tokens, show_progress), **options)
     directory = None if output_dir is None else Path(output_dir)
     if directory is not None:
         about = {"system": name, "mws_hf": mws_hf.__version__, "vocab_size": vocab_size}

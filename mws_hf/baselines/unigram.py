@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, trainers
 
-from mws_hf.baselines.feed import tokenizer_like, train_on_counts
-from mws_hf.corpus.counts import WordCounts
+from mws_hf.baselines.feed import Task, tokenizer_like, train_on_counts
 from mws_hf.special import BYTE_TOKENS
 
 UNKNOWN_PIECE = "<unk>"
@@ -18,31 +17,30 @@ _STEP = 1e-4
 Pieces: TypeAlias = list[tuple[str, float]]
 
 
-def build_unigram(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_unigram(task: Task) -> Tokenizer:
     """Unigram (Kudo 2018) on the pre-tokens of the counts; the leading space belongs to pieces as a literal space.
 
     The library adds floats in an order that changes from run to run: pieces agree between runs but for near ties, and
     scores to about 1e-10. `settled` removes what of this can be removed.
     Entries: special tokens, ``<unk>``, 256 byte tokens, pieces (all characters among them).
     """
-    reserved = list(dict.fromkeys((*special_tokens, UNKNOWN_PIECE)))
+    reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN_PIECE)))
     # the trainer refuses sizes below the number of characters, and counts an <unk> of its own
-    room = max(vocab_size - len(reserved) - len(BYTE_TOKENS), len(set().union(*counts.words)))
+    room = max(task.vocab_size - len(reserved) - len(BYTE_TOKENS), len(set().union(*task.counts.words)))
     learner = Tokenizer(models.Unigram())
     trainer = trainers.UnigramTrainer(
         vocab_size=room + 1,
         unk_token=UNKNOWN_PIECE,
         special_tokens=[],
-        show_progress=show_progress,
+        show_progress=task.show_progress,
     )
-    train_on_counts(learner, trainer, dict(counts.items()))
+    train_on_counts(learner, trainer, dict(task.counts.items()))
     taken = {*reserved, *BYTE_TOKENS}
     vocab = json.loads(learner.to_str())["model"]["vocab"]
     model = _byte_fallback_model(reserved, settled([(piece, score) for piece, score in vocab if piece not in taken]))
     decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
-    return tokenizer_like(counts, model, decoder, [token for token in special_tokens if token != UNKNOWN_PIECE])
+    special = [token for token in task.special_tokens if token != UNKNOWN_PIECE]
+    return tokenizer_like(task.counts, model, decoder, special)
 
 
 def settled(pieces: Pieces) -> Pieces:

@@ -82,14 +82,11 @@ def extend(
         texts = _changes(extension, held_out, also, reading)
         result = {"directory": str(output), **facts(extension, texts)}
         if replace:
-            write_text(output / "retired.json", json.dumps(_retired(result), ensure_ascii=False, indent=1) + "\n")
+            retired = {name: result[name] for name in ("retired_tokens", "dropped_merges")}
+            write_text(output / "retired.json", json.dumps(retired, ensure_ascii=False, indent=1) + "\n")
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{output}: {told(result)}")
-
-
-def _retired(result: dict[str, Any]) -> dict[str, Any]:
-    return {name: result[name] for name in ("retired_tokens", "dropped_merges")}
 
 
 def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:

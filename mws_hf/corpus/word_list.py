@@ -78,7 +78,6 @@ def count_mapping(
     *,
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
-    leading_space: bool = True,
 ) -> WordCounts:
     """Counts from a dict or Counter of word -> count, exactly as `read_word_list` takes the same words from a file.
 
@@ -88,7 +87,7 @@ def count_mapping(
     >>> list(count_mapping({"кот": 3, "кое-кто": 2}).items())
     [(' кот', 3), (' кое', 2), ('-кто', 2)]
     """
-    return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space)
+    return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space=True)
 
 
 def _checked(item: tuple[object, object]) -> tuple[str, int]:

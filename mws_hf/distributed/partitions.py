@@ -311,7 +311,8 @@ def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.Re
     parts, size, check = list[Encoded](), 0, 0
 
     def written() -> pa.RecordBatch:
-        shard = write_shard(Path(folder) / _fresh_name("arrow"), parts, f"{check:016x}")
+        name = f"part-{secrets.token_hex(8)}.arrow"  # which no other attempt at this partition uses
+        shard = write_shard(Path(folder) / name, parts, f"{check:016x}")
         return pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
 
     for rows in _pieces(batches, how):
@@ -323,11 +324,6 @@ def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.Re
             parts, size, check = [], 0, 0
     if parts:
         yield written()
-
-
-def _fresh_name(ending: str) -> str:
-    """A name that no other attempt at this partition uses."""
-    return f"part-{secrets.token_hex(8)}.{ending}"
 
 
 def assembled(output: Path, how: Encoding, write: Callable[[str], pa.Table]) -> EncodedCorpus:

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -174,21 +174,13 @@ def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
     advice = "--force replaces the finished corpus" if plan.finished else "--no-resume starts anew"
     for shard in plan.shards:
         check = 0
-        for block in _first(blocks, shard.blocks):
+        for block in islice(blocks, shard.blocks):
             check = checksum(block, check)
         if f"{check:016x}" != shard.checksum:
             what = f"{shard.file} comes from another corpus, field or column"
             raise MwSError(f"{plan.work}: {what}; choose another output, or {advice}")
     if plan.finished and next(blocks, None) is not None:
         raise MwSError(f"{plan.work}: comes from another corpus, a shorter one; choose another output, or {advice}")
-
-
-def _first(blocks: Iterator[Block], count: int) -> Iterator[Block]:
-    for _ in range(count):
-        block = next(blocks, None)
-        if block is None:
-            return
-        yield block
 
 
 def _encode_in_order(encoder: BlockEncoder, blocks: Iterator[Block], workers: int) -> Iterator[tuple[Encoded, Block]]:

@@ -68,7 +68,7 @@ def compare(
     """
     files, further = _sizes_apart(corpus or [])
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(files, lexicon, word_list, reading=reading, quiet=quiet)
+    sources = Sources(files, lexicon, word_list or (), reading=reading, show_progress=not quiet)
     check_present([*gold, *([text] if text else [])])
     refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, word_list)
     check_output(output, folder=True)

@@ -64,10 +64,7 @@ def count(
     check_output(output, folder=False)
     cap = options.parse_bytes(memory_cap, "--memory-cap")
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(
-        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=cap,
-        group_column=group_column,
-    )  # fmt: skip
+    sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, cap, not quiet, group_column)
     chosen = GPT4_PATTERN if classic else pattern
     if digits:
         chosen = with_digits(chosen or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there

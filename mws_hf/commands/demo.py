@@ -9,7 +9,7 @@ import typer
 
 from mws_hf.commands import options
 from mws_hf.commands.explain import From
-from mws_hf.commands.sources import Reading, Sources
+from mws_hf.commands.sources import Sources
 
 if TYPE_CHECKING:
     from mws_hf.demo.tokens import Opened
@@ -46,7 +46,7 @@ def demo(
     from mws_hf.tokenizer_file import named_sources
 
     places = [Path(place) for place in named_sources(directories, local=True).values()]
-    sources = Sources.from_options(source, lexicon, word_list, reading=Reading(), quiet=quiet)
+    sources = Sources(source or (), lexicon, word_list or (), show_progress=not quiet)
     if not sources.is_empty:
         sources.check(None, None)
     from mws_hf.demo.app import load_gradio, page, serve, wait

@@ -78,7 +78,7 @@ def explain(
     if plot is not None:
         refuse_overwriting([plot], source, word_list, lemmas)
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(source, lexicon, word_list, lemmas, reading=reading, quiet=quiet)
+    sources = Sources(source or (), lexicon, word_list or (), lemmas, reading, show_progress=not quiet)
     if model is not None and not model.exists():
         raise no_tokenizer(model)
     classic = pair is not None or merges is not None

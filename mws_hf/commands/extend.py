@@ -96,7 +96,7 @@ def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:
 
     files = expand_paths(names)
     texts = [name for name in files if not is_counts_file(name)]
-    check_files(texts, **asdict(reading))
+    check_files(texts, reading)
     if replace and (len(texts) < len(files) or STDIN in files):
         raise MwSError(
             "--replace reads the texts twice to see which tokens they use; give files of text, not counts or '-'"
@@ -123,7 +123,7 @@ def _count(corpus: list[str], reading: Reading, workers: int | None, quiet: bool
 def _documents(names: list[str], reading: Reading) -> Iterator[str]:
     from mws_hf.corpus.inputs import read_documents
 
-    return read_documents(names, **asdict(reading))
+    return read_documents(names, reading)
 
 
 def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.commands.options import group_of
+from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, compiled
 
@@ -17,46 +19,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How text files are read: the options of the same names."""
-
-    field: str | None = None
-    column: str | None = None
-    encoding: str = "utf-8"
-    errors: str = "strict"
-
-
-@dataclass(frozen=True)
 class Sources:
     """Where words come from; `gather` counts them all together."""
 
-    files: list[str] = field(default_factory=list)
+    files: Sequence[str] = ()
     lexicon: str | None = None
-    word_lists: list[Path] = field(default_factory=list)
+    word_lists: Sequence[Path] = ()
     lemmas: Path | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading = PLAIN
     workers: int | None = None
     memory_cap: int | None = None
     show_progress: bool = True
     group_column: str | None = None
-
-    @classmethod
-    def from_options(
-        cls,
-        files: list[str] | None,
-        lexicon: str | None,
-        word_list: list[Path] | None,
-        lemmas: Path | None = None,
-        *,
-        reading: Reading,
-        quiet: bool,
-        workers: int | None = None,
-        memory_cap: int | None = None,
-        group_column: str | None = None,
-    ) -> Sources:
-        """Build from the options of a command as typer gives them, None where one was not given."""
-        rest = (reading, workers, memory_cap, not quiet, group_column)
-        return cls(files or [], lexicon, word_list or [], lemmas, *rest)
 
     @property
     def by_group(self) -> dict[str, list[str]]:
@@ -108,7 +82,7 @@ class Sources:
             texts = _apart(files)[1]
             if self.group_column is not None:
                 check_group_files(texts)
-            check_files(texts, **asdict(self.reading))
+            check_files(texts, self.reading)
         for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
             expand_paths(path)
         if self.lexicon is not None or self.lemmas is not None:
@@ -178,7 +152,7 @@ class Sources:
             "pattern": pattern, "normalization": normalization, "show_progress": self.show_progress,
         }  # fmt: skip
         if self.lemmas is not None:
-            lines = [line.strip() for line in read_lines(self.lemmas, **coding)]
+            lines = [line.strip() for line in read_lines(self.lemmas, self.reading)]
             parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
         elif self.lexicon is not None:
             parts.append(lexicon_counts(self.lexicon, **forms))

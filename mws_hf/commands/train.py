@@ -175,9 +175,10 @@ def train(
         weights=options.parse_weights(weight), labels=options.parse_labels(labels),
     )  # fmt: skip
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(
-        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, group_column=group_column
-    )
+    sources = Sources(
+        files or (), lexicon, word_list or (), lemmas, reading, workers, show_progress=not quiet,
+        group_column=group_column,
+    )  # fmt: skip
     _check_groups(trainer, sources)
     with output_lock(output):
         asked = trainer.split_pattern if digits else pattern

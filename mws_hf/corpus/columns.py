@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.files import PathLike, file_kind, open_binary
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, file_kind, open_binary
 from mws_hf.corpus.readers import decoding_error, no_place, read_lines, text_stream
 from mws_hf.errors import MwSError
 
@@ -23,24 +23,17 @@ _CSV_BLOCK = 16 << 20  # bytes, also the longest row of a CSV file
 
 
 def read_column(
-    name: PathLike,
-    column: str | None,
-    *,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
+    name: PathLike, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[pa.LargeStringArray]:
     """The text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time: `read_columns`."""
-    for (array,) in read_columns(name, [column], encoding=encoding, errors=errors, advance=advance):
+    for (array,) in read_columns(name, [how.column], how, advance):
         yield array.drop_null()
 
 
 def read_columns(
     name: PathLike,
     columns: Sequence[str | None],
-    *,
-    encoding: str = "utf-8",
-    errors: str = "strict",
+    how: Reading,
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
     """Text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
@@ -50,11 +43,11 @@ def read_columns(
             not UTF-8 (the row is named, the first being 1).
     """
     for column in columns:
-        check_column(name, column, encoding=encoding, errors=errors)
+        check_column(name, column, how)
     kind, first, names = file_kind(name), 1, [str(column) for column in columns]
     reach = _reacher(advance)
     if kind == "csv":
-        batches = _csv_arrays(name, names, encoding, errors, advance)
+        batches = _csv_arrays(name, names, how, advance)
     else:
         batches = (_parquet_arrays if kind == "parquet" else _ipc_arrays)(name, names, reach)
     try:
@@ -62,7 +55,7 @@ def read_columns(
             for start in range(0, len(arrays[0]), _ROWS):
                 parts = [array.slice(start, _ROWS) for array in arrays]
                 yield tuple(
-                    valid_strings(part, f"{name}, column {column!r}", first, errors)
+                    valid_strings(part, f"{name}, column {column!r}", first, how.errors)
                     for part, column in zip(parts, names, strict=True)
                 )
                 first += len(parts[0])
@@ -88,12 +81,12 @@ def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
     return reach
 
 
-def check_column(name: PathLike, column: str | None, *, encoding: str = "utf-8", errors: str = "strict") -> None:
+def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> None:
     """Raise MwSError unless a Parquet, Arrow or CSV file has that column and its type is text; reads no rows."""
     kind = file_kind(name)
     try:
         if kind == "csv":
-            lines = csv.reader(read_lines(name, encoding=encoding, errors=errors), delimiter=_delimiter(name))
+            lines = csv.reader(read_lines(name, how), delimiter=_delimiter(name))
             schema = pa.schema([(title, pa.string()) for title in next(lines, [])])
         elif kind == "parquet":
             from pyarrow import parquet as pq  # here, because few need it
@@ -238,14 +231,14 @@ def _delimiter(name: PathLike) -> str:
 
 
 def _csv_arrays(
-    name: PathLike, columns: list[str], encoding: str, errors: str, advance: Callable[[int], None] | None
+    name: PathLike, columns: list[str], how: Reading, advance: Callable[[int], None] | None
 ) -> Iterator[tuple[pa.Array, ...]]:
     """By Arrow's reader: a field may be as long as a block, where the csv module's limit is 128 KiB."""
     from pyarrow import csv as arrow_csv  # here, because few need it
 
     with open_binary(name, advance) as stream:
         reader = arrow_csv.open_csv(
-            text_stream(stream, name, encoding, errors),
+            text_stream(stream, name, how),
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK),
             parse_options=arrow_csv.ParseOptions(delimiter=_delimiter(name), newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.corpus.columns import arrow_strings, read_columns
-from mws_hf.corpus.files import PathLike, expand_paths, file_kind
+from mws_hf.corpus.files import PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.groups import check_group_name
 from mws_hf.corpus.inputs import load_folder
 from mws_hf.corpus.readers import check_unicode, no_place
@@ -20,13 +20,7 @@ _BATCH = 1000
 
 
 def file_group_batches(
-    name: str,
-    column: str | None,
-    group_column: str,
-    *,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
+    name: str, group_column: str, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[GroupBatch]:
     """The documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group within each batch of rows.
 
@@ -34,11 +28,10 @@ def file_group_batches(
         MwSError: an absent column, a row without a group, a bad name of one.
     """
     if file_kind(name) == "dataset":
-        yield from group_batches(load_folder(name), column, group_column, where=name)
+        yield from group_batches(load_folder(name), how.column, group_column, where=name)
         return
     first = 1
-    pairs = read_columns(name, [column, group_column], encoding=encoding, errors=errors, advance=advance)
-    for texts, groups in pairs:
+    for texts, groups in read_columns(name, [how.column, group_column], how, advance):
         where = f"{name}, column {group_column!r}"
         yield from by_group(texts, groups, where, first)
         first += len(texts)

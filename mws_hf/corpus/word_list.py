@@ -11,7 +11,7 @@ from typing import Any
 
 from mws_hf.corpus.counting import normalizer
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import PathLike, expand_paths
+from mws_hf.corpus.files import PathLike, Reading, expand_paths
 from mws_hf.corpus.readers import check_unicode, read_lines
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, split
@@ -45,10 +45,11 @@ def read_word_list(
     >>> list(read_word_list(path).items())
     [(' кот', 3), (' кое', 2), ('-кто', 2)]
     """
+    how = Reading(encoding=encoding, errors=errors)
     forms = (
         _parse(line.rstrip("\r\n"), f"{name}:{number}")
         for name in expand_paths(paths)
-        for number, line in enumerate(read_lines(name, encoding=encoding, errors=errors), start=1)
+        for number, line in enumerate(read_lines(name, how), start=1)
     )
     return _counted(forms, pattern, normalization, leading_space)
 

@@ -69,7 +69,7 @@ def model_card(
     """The card's text: what `report` says of the training, the source and the command in words, (word, morphs) to show.
 
     A normalization makes the round trip hold for normalized text only; `groups` are the fields of
-    `group_facts.GroupFacts` by group, of a mixture.
+    `group_facts.group_facts` by group, of a mixture.
     """
     rows = "".join(f"| {word} | {'·'.join(morphs)} |\n" for word, morphs in examples)
     fits = report.label_fits

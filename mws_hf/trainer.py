@@ -291,11 +291,12 @@ class MwSTrainer:
     def facts(self, backend: Tokenizer, counts: WordCounts | Mapping[str, WordCounts]) -> dict[str, Any]:
         """What the record of a mixture holds beside the settings: ``{"groups": {name: facts}}``, or nothing.
 
-        See `group_facts.GroupFacts`: types, tokens per word, bytes per token and own share of the vocabulary.
+        See `group_facts.group_facts`: types, tokens per word, bytes per token and own share of the vocabulary.
         """
-        from mws_hf.group_facts import facts_record, group_facts
+        from mws_hf.group_facts import group_facts
 
-        return facts_record(group_facts(backend, GroupedCounts.of(counts), self.vocabulary.weights))
+        facts = group_facts(backend, GroupedCounts.of(counts), self.vocabulary.weights)
+        return {"groups": facts} if facts else {}
 
     @property
     def record(self) -> dict[str, Any]:

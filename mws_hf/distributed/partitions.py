@@ -235,28 +235,19 @@ class Encoding:
 
     @classmethod
     def of(
-        cls,
-        columns: dict[str, bool],
-        source: str,
-        tokenizer: Any,
-        column: str,
-        separator: str | None,
-        *,
-        ids_column: str | None = None,
-        shard_size: int = SHARD_BYTES,
+        cls, columns: dict[str, bool], source: str, tokenizer: Any, column: str, separator: str | None, **more: Any
     ) -> Encoding:
-        """Check what an engine was asked for: with `ids_column` rows are to get it, else shards are written.
+        """Check what an engine was asked for; `more`: the `ids_column` that rows are to get, or a `shard_size`.
 
         Raises:
             MwSError: no such tokenizer, separator or column, or `ids_column` is there already.
         """
+        new = more.get("ids_column")
         check_columns(columns, [column], source)
-        if ids_column in columns:
-            raise MwSError(f"{source}: has a column {ids_column!r} already; give another ids_column")
-        shared = SharedTokenizer.of(tokenizer, separator)
-        if ids_column is None:
-            return cls(shared, column, shard_size=shard_size)
-        return cls(shared, column, list(columns).index(column), ids_column)
+        if new in columns:
+            raise MwSError(f"{source}: has a column {new!r} already; give another ids_column")
+        place = 0 if new is None else list(columns).index(column)
+        return cls(SharedTokenizer.of(tokenizer, separator), column, place, **more)
 
 
 def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:

@@ -102,12 +102,6 @@ def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) ->
     return [np.array(random.Random(seed).sample(order, size), dtype=np.int64) for seed in range(samples)]
 
 
-def compare(first: WordTable, second: WordTable, resamples: int = 1000, seed: int = 0) -> Difference:
-    """`difference` with a resampling of its own."""
-    rows = bootstrap_f1([first, second], resamples, seed)
-    return difference(first, second, rows[0], rows[1])
-
-
 def difference(first: WordTable, second: WordTable, first_f1: Floats, second_f1: Floats) -> Difference:
     """How much a first segmentation beats a second of the same gold words, from their rows of `bootstrap_f1`."""
     low, high = interval(first_f1 - second_f1)

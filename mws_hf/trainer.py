@@ -176,15 +176,7 @@ class MwSTrainer:
         """
         from mws_hf.corpus.group_counting import count_source
 
-        counts = count_source(
-            source,
-            pattern=self.split_pattern,
-            normalization=self.normalization,
-            show_progress=self.show_progress,
-            column=column,
-            group_column=group_column,
-            **reader_options,
-        )
+        counts = count_source(source, column=column, group_column=group_column, **self._counting, **reader_options)
         return self.train_from_counts(counts)
 
     def train_from_iterator(
@@ -200,16 +192,9 @@ class MwSTrainer:
         """
         from mws_hf.corpus.counting import count_documents
 
-        counts = count_documents(
-            iterator,
-            pattern=self.split_pattern,
-            normalization=self.normalization,
-            show_progress=self.show_progress,
-            length=length,
-            column=column,
-            **options,
+        return self.train_from_counts(
+            count_documents(iterator, **self._counting, length=length, column=column, **options)
         )
-        return self.train_from_counts(counts)
 
     def train_from_counts(
         self, counts: WordCounts | Mapping[str, int] | Mapping[str, WordCounts] | str | Path
@@ -282,6 +267,11 @@ class MwSTrainer:
     def record_of(self, learned: LearnedVocabulary) -> dict[str, Any]:
         """`record`, and what came of labels."""
         return self.record | learned.label_record
+
+    @property
+    def _counting(self) -> dict[str, Any]:
+        """How text is counted for this training."""
+        return {name: getattr(self, name) for name in ("pattern", "normalization", "show_progress")}
 
     @property
     def split_pattern(self) -> str:

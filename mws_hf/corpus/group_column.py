@@ -52,15 +52,12 @@ def group_batches(source: Any, column: str | None, group_column: str, where: str
         for name in (column, group_column):
             if name not in batch:
                 raise no_place(where, "column", name, batch, "column=")
-        rows = [_checked(*pair, where, row) for row, pair in enumerate(_rows(batch, column, group_column), start=first)]
+        pairs = zip(batch[column], batch[group_column], strict=True)
+        rows = [_checked(*pair, where, row) for row, pair in enumerate(pairs, start=first)]
         first += len(rows)
         kept = [pair for pair in rows if pair is not None]
         names = arrow_strings([group for _, group in kept])
         yield from by_group(arrow_strings([text for text, _ in kept]), names, where, first)
-
-
-def _rows(batch: Mapping[Any, Sequence[Any]], column: Any, group_column: str) -> Iterator[tuple[Any, Any]]:
-    return zip(batch[column], batch[group_column], strict=True)
 
 
 def _checked(text: Any, group: Any, where: str, row: int) -> tuple[str, str] | None:

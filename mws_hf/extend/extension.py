@@ -76,10 +76,7 @@ class Extension:
 
         Returns the names of files that are left behind, since they hold the old vocabulary in another form.
         """
-        if source is None:
-            return write_directory(Path(directory), None, self.spec)
-        with fetch(source) as folder:
-            return write_directory(Path(directory), folder, self.spec)
+        return write_directory(Path(directory), None if source is None else fetch(source), self.spec)
 
 
 def extend(
@@ -128,10 +125,10 @@ def extend(
 
 def read_base(source: str | os.PathLike[str]) -> Base:
     """The base in a directory, a tokenizer.json or a Hub repository; errors as `extend`."""
-    with fetch(source) as folder:
-        file = Path(source) if Path(source).is_file() else folder / TOKENIZER_FILE
-        spec = load_json(file)
-        return Base.of(read_tokenizer(file), str(source), spec)
+    folder = fetch(source)
+    file = Path(source) if Path(source).is_file() else folder / TOKENIZER_FILE
+    spec = load_json(file)
+    return Base.of(read_tokenizer(file), str(source), spec)
 
 
 def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError
+from mws_hf.errors import MissingTokenizerError, first_line
 from mws_hf.tokenizer_file import TOKENIZER_FILE, absent_from_hub, refuse_unreachable
 
 KEPT = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
@@ -24,41 +21,31 @@ LEFT_BEHIND = ("vocab.json", "merges.txt", "tokenizer.model", "added_tokens.json
 """Older forms of the vocabulary, which would contradict the new tokenizer.json."""
 
 
-@contextmanager
-def fetch(source: str | os.PathLike[str]) -> Iterator[Path]:
-    """A local folder with the tokenizer's files: `source` itself, the folder of a file, or a copy from the Hub.
+def fetch(source: str | os.PathLike[str]) -> Path:
+    """The local folder of a tokenizer: `source` itself, the folder of a file, or the Hub's copy in the cache.
 
     Raises MissingTokenizerError if there is no such tokenizer, or it has no tokenizer.json.
     """
     path = Path(source)
-    if path.exists():
-        folder = path if path.is_dir() else path.parent
-        if not (folder / TOKENIZER_FILE if path.is_dir() else path).is_file():
-            raise MissingTokenizerError(f"{path}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
-        yield folder
-        return
-    unanswered = refuse_unreachable(source)
-    with TemporaryDirectory() as folder_name:
-        folder = Path(folder_name)
-        _download(os.fspath(source), folder, unanswered)
-        yield folder
+    file = path / TOKENIZER_FILE if path.is_dir() else path
+    if not path.exists():
+        file = _from_hub(os.fspath(source)) / TOKENIZER_FILE
+    if not file.is_file():
+        raise MissingTokenizerError(f"{source}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
+    return file.parent
 
 
-def _download(name: str, folder: Path, local_only: bool) -> None:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+def _from_hub(name: str) -> Path:
+    unanswered = refuse_unreachable(name)
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
-    for file in (TOKENIZER_FILE, *KEPT):
-        try:
-            shutil.copyfile(hf_hub_download(name, file, local_files_only=local_only), folder / file)
-        except LocalEntryNotFoundError as error:
-            if file == TOKENIZER_FILE:
-                raise absent_from_hub(name) from error
-        except EntryNotFoundError as error:
-            if file == TOKENIZER_FILE:
-                raise MissingTokenizerError(f"{name}: that repository holds no {TOKENIZER_FILE}") from error
-        except Exception as error:  # requests, httpx or the Hub's own, by version
-            raise MissingTokenizerError(f"{name}: the Hub gives no {file} ({str(error).splitlines()[0]})") from error
+    try:
+        return Path(snapshot_download(name, allow_patterns=[TOKENIZER_FILE, *KEPT], local_files_only=unanswered))
+    except LocalEntryNotFoundError as error:
+        raise absent_from_hub(name) from error
+    except Exception as error:  # requests, httpx or the Hub's own, by version
+        raise MissingTokenizerError(f"{name}: the Hub does not give it ({first_line(error)})") from error
 
 
 def write_directory(directory: Path, source: Path | None, spec: dict[str, Any]) -> list[str]:

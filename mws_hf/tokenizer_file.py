@@ -223,6 +223,24 @@ def absent_from_hub(name: str | os.PathLike[str]) -> MissingTokenizerError:
     )
 
 
+def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
+    """The local copy of a Hub repository, or of the files that patterns of `snapshot_download` name.
+
+    Raises:
+        MwSError: there is no such repository, neither in the cache nor on the Hub.
+    """
+    unanswered = refuse_unreachable(name)
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(os.fspath(name), local_files_only=unanswered, **patterns))
+    except LocalEntryNotFoundError as error:
+        raise absent_from_hub(name) from error
+    except Exception as error:  # requests, httpx or the Hub's own, by version
+        raise MwSError(f"{name}: cannot be downloaded ({brief(error)}); check the name or the network") from error
+
+
 def answers() -> bool:
     """Whether the Hub answers at all, asked once; never while HF_HUB_OFFLINE is set."""
     from huggingface_hub import constants

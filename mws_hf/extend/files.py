@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, first_line
-from mws_hf.tokenizer_file import TOKENIZER_FILE, absent_from_hub, refuse_unreachable
+from mws_hf.errors import MissingTokenizerError
+from mws_hf.tokenizer_file import TOKENIZER_FILE, snapshot
 
 KEPT = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
 """Copied byte for byte."""
@@ -24,28 +24,15 @@ LEFT_BEHIND = ("vocab.json", "merges.txt", "tokenizer.model", "added_tokens.json
 def fetch(source: str | os.PathLike[str]) -> Path:
     """The local folder of a tokenizer: `source` itself, the folder of a file, or the Hub's copy in the cache.
 
-    Raises MissingTokenizerError if there is no such tokenizer, or it has no tokenizer.json.
+    Raises MwSError if there is no such tokenizer, or it has no tokenizer.json.
     """
     path = Path(source)
     file = path / TOKENIZER_FILE if path.is_dir() else path
     if not path.exists():
-        file = _from_hub(os.fspath(source)) / TOKENIZER_FILE
+        file = snapshot(source, allow_patterns=[TOKENIZER_FILE, *KEPT]) / TOKENIZER_FILE
     if not file.is_file():
         raise MissingTokenizerError(f"{source}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
     return file.parent
-
-
-def _from_hub(name: str) -> Path:
-    unanswered = refuse_unreachable(name)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(name, allow_patterns=[TOKENIZER_FILE, *KEPT], local_files_only=unanswered))
-    except LocalEntryNotFoundError as error:
-        raise absent_from_hub(name) from error
-    except Exception as error:  # requests, httpx or the Hub's own, by version
-        raise MissingTokenizerError(f"{name}: the Hub does not give it ({first_line(error)})") from error
 
 
 def write_directory(directory: Path, source: Path | None, spec: dict[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ from safetensors import SafetensorError, safe_open
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError, brief
 from mws_hf.lm.embeddings import SPECIAL_IDS, TransplantReport, mix_rows, mixed_rows, special_id
-from mws_hf.tokenizer_file import load_json, refuse_unreachable
+from mws_hf.tokenizer_file import load_json, snapshot
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 _PIECE = 16 << 20
@@ -219,17 +219,8 @@ def _write_json(file: Path, content: dict[str, Any]) -> None:
 
 def _local(name: str | os.PathLike[str]) -> Path:
     """A directory itself, or the Hub's copy of it in the cache."""
-    path = Path(name)
-    if path.is_dir():
-        return path
-    local_only = refuse_unreachable(name)
-    from huggingface_hub import snapshot_download
-
     ignored = [f"*{suffix}" for suffix in _WEIGHTS if suffix != ".safetensors"]
-    try:
-        return Path(snapshot_download(os.fspath(name), ignore_patterns=ignored, local_files_only=local_only))
-    except Exception as error:  # requests, httpx or the Hub's own, by version
-        raise MwSError(f"{name}: cannot be downloaded ({brief(error)}); check the name or the network") from error
+    return Path(name) if Path(name).is_dir() else snapshot(name, ignore_patterns=ignored)
 
 
 def _open_tokenizer(directory: Path) -> Any:

@@ -130,41 +130,34 @@ def _results(measured: Measured) -> list[Any]:
     """Every figure of the tables as a `huggingface_hub.EvalResult`."""
     from huggingface_hub import EvalResult
 
-    results: list[Any] = []
-
-    def add(task: tuple[str, str], dataset: str, metrics: Mapping[str, tuple[str, float]]) -> None:
-        for kind, (title, value) in metrics.items():
-            results.append(
-                EvalResult(
-                    task_type=task[0],
-                    task_name=task[1],
-                    dataset_type=dataset,
-                    dataset_name=dataset,
-                    metric_type=kind,
-                    metric_name=title,
-                    metric_value=round(value, 4),
-                )
-            )
-
     report = measured.report
     if report is None:
-        return results
+        return []
+    found: list[tuple[str, str, str, str, str, float]] = []
     for row in report.rows:
-        scores = {"f1": ("Boundary F1", row.scores.f1), "precision": ("Boundary precision", row.scores.precision)}
-        recall = {"recall": ("Boundary recall", row.scores.recall)}
-        add(("token-classification", "Morpheme segmentation"), row.gold, scores | recall)
+        task = ("token-classification", "Morpheme segmentation", row.gold)
+        for kind, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall")):
+            found.append((*task, kind, f"Boundary {title}", getattr(row.scores, kind)))
     for text in report.text.values():
-        lengths = {"bytes_per_token": ("Bytes per token", text.bytes_per_token)}
+        task = ("text-generation", "Tokenization", measured.text)
+        found.append((*task, "bytes_per_token", "Bytes per token", text.bytes_per_token))
         if text.words:
-            lengths["tokens_per_word"] = ("Tokens per word", text.fertility)
-        add(("text-generation", "Tokenization"), measured.text, lengths)
+            found.append((*task, "tokens_per_word", "Tokens per word", text.fertility))
     for entry in report.bits.values():
-        add(
-            ("text-generation", "n-gram language model of the tokens"),
-            measured.text,
-            {"bits_per_byte": ("Bits per byte", entry.value)},
+        task = ("text-generation", "n-gram language model of the tokens", measured.text)
+        found.append((*task, "bits_per_byte", "Bits per byte", entry.value))
+    return [
+        EvalResult(
+            task_type=task,
+            task_name=task_title,
+            dataset_type=dataset,
+            dataset_name=dataset,
+            metric_type=kind,
+            metric_name=title,
+            metric_value=round(value, 4),
         )
-    return results
+        for task, task_title, dataset, kind, title, value in found
+    ]
 
 
 def _examples(measured: Measured) -> str:

@@ -73,13 +73,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         vocab_file: vocabulary.json (token -> id); not used when there is a tokenizer file.
         merges_file: merges.json (``{"merges": [[left, right], ...]}``); as above.
         tokenizer_file: tokenizer.json; pattern, normalizer and added tokens come from it as well.
-        unk_token: never produced, thanks to byte fallback.
-        bos_token: added to the vocabulary when it is not in it, like every special token.
-        eos_token: as above.
-        pad_token: as above.
-        clean_up_tokenization_spaces: True would drop spaces before punctuation when decoding.
         **kwargs: those of `transformers.PreTrainedTokenizer`; `vocab` and `merges` (the tables themselves), `pattern`
-            and `normalization` as in `build_backend`.
+            and `normalization` as in `build_backend`. The others are as in `MwSTokenizerFast`.
 
     Raises:
         MwSError: the vocabulary and merges are inconsistent.

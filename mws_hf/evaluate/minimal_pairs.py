@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.evaluate.boundaries import Floats
 from mws_hf.evaluate.ngram_bits import ORDERS, ngram_bits
-
-Floats = npt.NDArray[np.float64]
 
 _GOOD, _BAD = ("good_sentence", "source_sentence"), ("bad_sentence", "target_sentence")
 _PARADIGM = ("paradigm", "PID", "phenomenon")

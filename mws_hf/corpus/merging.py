@@ -51,7 +51,7 @@ def merge_files(
 ) -> Merged:
     """Add up saved counts into another such file: the same, to the byte, as by `merge` and `save` in memory.
 
-    Counts that take more than `memory_cap` bytes, about, are spilled to a temporary folder. Words rarer than `min_count`,
+    Counts above some `memory_cap` bytes are spilled to a temporary folder. Words rarer than `min_count`,
     in all groups together, are left out after everything is added up.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Atomic writing of files and of directories: an interrupted or failed run leaves what was there before, or nothing."""
+"""Writing files and directories: whole or not at all, and by one run at a time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from mws_hf.errors import MwSError
-from mws_hf.lock import output_lock
 
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it replaces `path` in one step, on any error it is removed.
 
-    Args:
-        path: the file to write; its folder is made if absent.
+    The folder of `path` is made if absent.
 
     Raises:
         MwSError: `path` is a folder, or it cannot be written (no permission, disk full).
@@ -85,15 +85,56 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 @contextlib.contextmanager
+def output_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold `directory`, made already or not, against every other run that writes it; never waits. Links share the lock.
+
+    The lock is the operating system's (the `filelock` library), so that a killed run holds nothing. Its file lies
+    beside the directory and is removed at the end; a killed run leaves it behind, empty and harmless. The same thread
+    may take the lock again.
+
+    Raises:
+        MwSError: another run is writing there, or nothing can be written there.
+
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> with output_lock(home / "out"), output_lock(home / "out"):
+    ...     print(*(path.name for path in home.iterdir()))
+    .out.lock
+    >>> list(home.iterdir())
+    []
+    """
+    target = Path(directory).resolve()
+    if target.is_dir() and not os.access(target.parent, os.W_OK):
+        target = target / "directory"  # such as a mounted volume: the lock's file can only lie inside
+    file = target.parent / f".{target.name}.lock"
+    absent = [parent for parent in target.parents if not parent.exists()]
+    lock = FileLock(file, timeout=0, is_singleton=True)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise MwSError(f"{directory}: another run is writing there; wait for it, or name another output") from error
+    except OSError as error:
+        raise MwSError(f"{directory}: cannot be written ({error.strerror or error}); name another output") from error
+    try:
+        yield
+    finally:
+        if lock.lock_counter == 1:
+            with contextlib.suppress(OSError):  # while still held, or a third run could lock a file of the same name
+                file.unlink()
+        lock.release()
+        for parent in absent:
+            with contextlib.suppress(OSError):  # a run that failed leaves no folders; full ones cannot be removed
+                parent.rmdir()
+
+
+@contextlib.contextmanager
 def staged(directory: Path, stale: Collection[str] = ()) -> Iterator[Path]:
     """Yield an empty folder; on success its files replace those of `directory`, on any error nothing changes.
 
-    A new directory appears in one step. In an existing one each changed file is replaced in one step, all at the end.
-    The directory is locked against other writers meanwhile.
-
-    Args:
-        directory: what to write.
-        stale: globs of files in it that would contradict the new ones; they go, unless they are written anew.
+    A new directory appears in one step. In an existing one each changed file is replaced in one step, all at the end;
+    files that the globs of `stale` name would contradict the new ones, and go unless written anew. The directory is
+    locked against other writers meanwhile.
 
     Raises:
         MwSError: `directory` is a file, cannot be written, or another run is writing it.

@@ -50,13 +50,7 @@ def base_vocab(
 def tokenizer_tables(
     special_tokens: Sequence[str], alphabet: Iterable[str], merges: Sequence[tuple[str, str]], kind: Alphabet
 ) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
-    """Vocabulary and merges of a tokenizer from what was learnt in characters.
-
-    Args:
-        special_tokens: get the first ids.
-        alphabet: the characters learnt with.
-        merges: (left, right) in rank order.
-        kind: "characters", or "bytes" for the same merges in the byte alphabet.
+    """Vocabulary and merges of a tokenizer from what was learnt in characters: of these, or told in bytes.
 
     Raises:
         MwSError: as `base_vocab`.
@@ -252,6 +246,14 @@ def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str
         raise MwSError(f"the tokenizer's model is {model.get('type')}, not BPE; MwS reads BPE tables only")
     pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"])
     return model["vocab"], [(left, right) for left, right in pairs]
+
+
+def without_limits(tokenizer: Tokenizer) -> Tokenizer:
+    """A copy that neither pads nor truncates: a past call's settings stay in a tokenizer, and in its file."""
+    copy = Tokenizer.from_str(tokenizer.to_str())
+    copy.no_padding()
+    copy.no_truncation()
+    return copy
 
 
 def _splitters(tokenizer: Tokenizer) -> list[dict[str, Any]]:

@@ -103,11 +103,7 @@ def character_merges(alphabet: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def byte_level_merges(alphabet: Iterable[str], merges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Merges of characters told in the byte alphabet, behind those that build the characters.
-
-    Args:
-        alphabet: the characters of the merges.
-        merges: (left, right) in rank order, parts before wholes and one derivation a token.
+    """Merges of characters, in rank order, told in the byte alphabet behind those that build the characters.
 
     >>> byte_level_merges("он", [("о", "н")])
     [('Ð', '½'), ('Ð', '¾'), ('Ð¾', 'Ð½')]

@@ -1,6 +1,6 @@
-"""Where a tokenizer directory can go: what is wrong with it, what would go wrong elsewhere, and which clients read it.
+"""Where a tokenizer directory can go: what is wrong, what would go wrong elsewhere, who reads it; and mending one.
 
-Nothing is changed here (`mws_hf.repair` does that), and no code that lies in the directory is executed.
+No code that lies in the directory is executed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,22 @@ from typing import Any, Literal, NamedTuple
 
 from tokenizers import Tokenizer
 
-from mws_hf.backend import alphabet_of, pattern_of, tables_of
+from mws_hf.atomic import staged
+from mws_hf.backend import alphabet_of, pattern_of, tables_of, without_limits
 from mws_hf.client_facts import ClientFact, client_facts
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.leading_space import has_leading_space, settle_leading_space
-from mws_hf.pattern import DIGIT_PARTS, NAMED_PATTERNS, with_digits
-from mws_hf.portable import STOCK_CLASS, STOCK_MODULE, uses_stock_module
+from mws_hf.pattern import named
+from mws_hf.portable import (
+    STOCK_CLASS,
+    STOCK_MODULE,
+    STOCK_SOURCE,
+    portable_config,
+    uses_stock_module,
+    write_config,
+)
 from mws_hf.sample_texts import sample_texts
+from mws_hf.special import special_roles
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, read_tokenizer
 
 REPLACING_TYPES = {
@@ -69,11 +78,7 @@ class Report(NamedTuple):
 
 
 def check(directory: Path) -> Report:
-    """Look at a tokenizer directory.
-
-    Raises:
-        MwSError: there is none, or tokenizer.json is damaged.
-    """
+    """Look at a tokenizer directory; raises MwSError where there is none, or a damaged one."""
     if not directory.is_dir():
         raise MissingTokenizerError(f"{directory}: no such directory; give one written by save_pretrained")
     if not (directory / TOKENIZER_FILE).is_file():
@@ -97,8 +102,7 @@ def _facts(backend: Tokenizer, settings: dict[str, Any]) -> dict[str, Any]:
     shape = _shape(backend)
     if shape is not None:
         kind, pattern = shape
-        names = {with_digits(each, way): (each, way) for each in NAMED_PATTERNS for way in DIGIT_PARTS}
-        known, way = names.get(pattern, (pattern, "threes"))
+        known, way = named(pattern) or (pattern, "threes")
         facts |= {"alphabet": kind, "pattern": known if way == "threes" else f"{known}, digits {way}"}
     facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
     facts["add_prefix_space"] = has_leading_space(backend.pre_tokenizer)
@@ -130,9 +134,7 @@ def _clients(backend: Tokenizer) -> list[ClientFact]:
 def _lossless(backend: Tokenizer) -> Iterator[Finding]:
     """Decode the sample."""
     spaced = has_leading_space(backend.pre_tokenizer)
-    bare = Tokenizer.from_str(backend.to_str())
-    bare.no_truncation()
-    bare.no_padding()
+    bare = without_limits(backend)
     lost = []
     for text in sample_texts():
         wanted = text if backend.normalizer is None else backend.normalizer.normalize_str(text)
@@ -215,3 +217,46 @@ def as_json(report: Report) -> str:
         "clients": [fact._asdict() for fact in report.clients],
     }
     return json.dumps(parts, ensure_ascii=False)
+
+
+def repair(directory: Path) -> list[str]:
+    """Make a directory load alike in every supported version of transformers, or change nothing; returns what changed.
+
+    tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it (or made, with the customary
+    roles of its special tokens), the module that its auto_map names is put back, a past call's truncation and padding
+    are taken out of tokenizer.json, and an added_tokens.json that contradicts it is removed.
+
+    Raises:
+        MwSError: it holds no tokenizer.json, a damaged one, one of a class that may cut otherwise than tokenizer.json
+            says, or it cannot be written.
+    """
+    before = check(directory)
+    settings = load_settings(directory / CONFIG_FILE)
+    name = settings.get("tokenizer_class")
+    if (name is not None and name not in NEUTRAL_CLASSES) or "alphabet" not in before.facts:
+        what = f"its tokenizer_class is {name}" if name not in NEUTRAL_CLASSES else "its pre-tokenizer is of other form"
+        raise MwSError(f"{directory}: no MwS tokenizer, for {what}; naming another class might change its ids")
+    backend = read_tokenizer(directory / TOKENIZER_FILE)
+    added = [token.content for token in backend.get_added_tokens_decoder().values() if token.special]
+    mended = portable_config(
+        settings or {"unk_token": None, "bos_token": None, "eos_token": None, **special_roles(added)}
+    )
+    mended |= {"add_prefix_space": True} if before.facts["add_prefix_space"] else {}
+    done: list[str] = []
+    stale = ["added_tokens.json"] if any(each.trap == "stale-added-tokens" for each in before.findings) else []
+    with staged(directory, stale) as stage:
+        if backend.truncation is not None or backend.padding is not None:
+            (stage / TOKENIZER_FILE).write_text(
+                without_limits(backend).to_str(pretty=True), encoding="utf-8", newline="\n"
+            )
+            done.append(f"{TOKENIZER_FILE}: truncation and padding of a past call taken out")
+        if mended != settings:
+            write_config(stage / CONFIG_FILE, mended)
+            changed = sorted(key for key in {*mended, *settings} if mended.get(key) != settings.get(key))
+            done.append(f"{CONFIG_FILE}: {', '.join(changed)}" if settings else f"{CONFIG_FILE}: written")
+        module = directory / f"{STOCK_MODULE}.py"
+        if uses_stock_module(mended) and not module.is_file():
+            (stage / module.name).write_text(STOCK_SOURCE, encoding="utf-8", newline="\n")
+            done.append(f"{module.name}: written")
+        done += [f"{name}: removed, it contradicted {TOKENIZER_FILE}" for name in stale]
+    return done

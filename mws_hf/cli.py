@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 from mws_hf.errors import INTERRUPTED, MwSError
@@ -18,14 +19,20 @@ def main() -> None:
         signal.signal(signal.SIGINT, _leave)  # while libraries are loaded; `commands.app` sets the usual one back
     from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
 
+    run(app, "mws")
+
+
+def run(app: Callable[..., None], name: str) -> None:
+    """Run an application of that name; a user's error is one line, and exit code 2."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 rather than a traceback
             stream.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name="mws")
+        app(prog_name=name)
     except MwSError as error:
-        _fail(str(error))
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
@@ -35,8 +42,3 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
     """End at once: nothing has begun, and an exception inside another library's import may be swallowed or wrapped."""
     os.write(2, b"\ninterrupted\n")
     os._exit(INTERRUPTED)
-
-
-def _fail(message: str) -> None:
-    sys.stderr.write(f"error: {message}\n")
-    sys.exit(2)

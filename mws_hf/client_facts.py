@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from mws_hf.byte_alphabet import Alphabet
-from mws_hf.pattern import NAMED_PATTERNS, Digits, digits_of, with_digits
+from mws_hf.pattern import Digits, named
 
 Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
 
@@ -52,7 +52,8 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
         keeps_bom: whether U+FEFF is in the vocabulary as a character; of no account in a byte-level one.
         in_rank_order: whether ids grow with the ranks of the merges.
 
-    >>> facts = client_facts("bytes", NAMED_PATTERNS["llama3"], keeps_bom=False, in_rank_order=True)
+    >>> from mws_hf.pattern import literal_pattern
+    >>> facts = client_facts("bytes", literal_pattern("llama3"), keeps_bom=False, in_rank_order=True)
     >>> sorted({fact.verdict for fact in facts})
     ['export', 'right']
     """
@@ -72,17 +73,7 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
         if in_rank_order
         else ClientFact("tiktoken", "refuses", "takes ids for ranks, and here they are in another order")
     )
-    return [*facts, *_by_pattern(_named(pattern))]
-
-
-def _named(pattern: str) -> _Shape | None:
-    """The name of a pattern and how it cuts numbers; None where it is none of ours."""
-    digits = digits_of(pattern)
-    if digits is None:
-        return None
-    names = {literal: name for name, literal in NAMED_PATTERNS.items()}
-    name = names.get(with_digits(pattern, "threes"))
-    return None if name is None else (name, digits)
+    return [*facts, *_by_pattern(named(pattern))]
 
 
 def _by_pattern(shape: _Shape | None) -> list[ClientFact]:

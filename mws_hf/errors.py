@@ -1,4 +1,4 @@
-"""The one exception type for mistakes a user can make and mend, and the exit code of an interrupted command."""
+"""The one exception type for mistakes a user can make and mend, other libraries' errors in a line, an exit code."""
 
 from __future__ import annotations
 
@@ -20,3 +20,14 @@ class MwSError(ValueError):
 
 class MissingTokenizerError(MwSError, OSError):
     """There is no tokenizer at the place named; an OSError too, as transformers documents for `from_pretrained`."""
+
+
+def first_line(error: Exception) -> str:
+    """What another library's error says in its first line, or its name where it says nothing."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return next((line for line in lines if line), type(error).__name__)
+
+
+def brief(error: Exception) -> str:
+    """Kind and `first_line` of another library's error."""
+    return f"{type(error).__name__}: {first_line(error)}"

@@ -21,14 +21,7 @@ _BYTES = frozenset(BYTE_TOKENS)
 
 @dataclass(frozen=True)
 class Step:
-    """One merge while a pre-token is encoded.
-
-    Attributes:
-        rank: the merge's rank, 0 first.
-        left: left part.
-        right: right part.
-        tokens: the whole pre-token after this merge.
-    """
+    """One merge while a pre-token is encoded: its rank (0 first), its parts, and the whole pre-token after it."""
 
     rank: int
     left: str
@@ -58,9 +51,6 @@ class Tracer:
 
     A byte-level tokenizer is told in text: tokens as people read them (`byte_alphabet.readable`), without the merges
     that build a character from its bytes.
-
-    Args:
-        backend: the tokenizer.
 
     Raises:
         MwSError: its model is no BPE.
@@ -156,12 +146,7 @@ def spell(text: bytes, lengths: Iterable[int]) -> tuple[str, ...]:
 
 
 def evidence_lines(letters: str, boundaries: Sequence[float], tokens: Sequence[str]) -> str:
-    """Two aligned lines: the tokens with their cuts, and the boundary probability in percent under each junction.
-
-    Args:
-        letters: the word.
-        boundaries: probability of a boundary after each letter.
-        tokens: how the word is cut; joined they are `letters`.
+    """Two aligned lines: the tokens of a word with their cuts, and under each letter P(boundary after it) in per cent.
 
     >>> print(evidence_lines("читал", [0.01, 0.2, 0.93, 0.4, 0.0], ["чит", "ал"]))
     ч   и   т | а   л
@@ -183,7 +168,7 @@ def evidence_lines(letters: str, boundaries: Sequence[float], tokens: Sequence[s
 def plot_evidence(
     path: Path, words: Sequence[str], boundaries: Sequence[Sequence[float]], cuts: Sequence[Sequence[str]]
 ) -> None:
-    """Draw the evidence of words, one panel a word: bars at junctions, a line where the tokenizer cuts.
+    """Draw the evidence of words, one panel a word: bars between letters, a line where the tokenizer cuts.
 
     Raises:
         MwSError: matplotlib is not installed.

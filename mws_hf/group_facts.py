@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -16,40 +14,24 @@ from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.words import CodePoints
 
 
-@dataclass(frozen=True)
-class GroupFacts:
-    """One group of the training text, as the tokenizer cuts it.
-
-    Attributes:
-        weight: of the group in training.
-        types: distinct pre-tokens.
-        words: running words (pre-tokens of letters).
-        tokens_per_word: tokens of those, the space before each included, per word; 0 without words.
-        bytes_per_token: UTF-8 bytes of the group's text per token.
-        own_vocabulary: share of the vocabulary that no other group uses, in the training text.
-    """
-
-    weight: float
-    types: int
-    words: int
-    tokens_per_word: float
-    bytes_per_token: float
-    own_vocabulary: float
-
-
-def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, GroupFacts]:
-    """Facts of every named group; none where nobody named any.
+def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Facts of every named group that a tokenizer was trained on; none if nobody named any.
 
     Args:
         backend: the trained tokenizer.
         groups: what it was trained on.
         weights: of the groups; 1 for one that is not named.
+
+    Returns:
+        By group ``weight`` in training, ``types`` (distinct pre-tokens), ``words`` (running ones, of letters),
+        ``tokens_per_word`` (of those, the space before each included; 0 without words), ``bytes_per_token`` (UTF-8
+        bytes of the group's text) and ``own_vocabulary`` (share of the vocabulary that no other group's text uses).
     """
     if not groups.is_named:
         return {}
     encoder = BlockEncoder(backend)
     size = backend.get_vocab_size()
-    used, facts = np.zeros((len(groups), size), bool), dict[str, dict[str, Any]]()
+    used, facts = np.zeros((len(groups), size), bool), dict[str, dict[str, float]]()
     for k, (name, counts) in enumerate(groups.items()):
         encoded = encoder.encode(padded(arrow_block(counts.strings)))
         used[k, encoded.ids] = True
@@ -65,10 +47,6 @@ def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str,
             "bytes_per_token": round(n_bytes / max(1, int(tokens.sum())), 4),
         }
     alone = used.sum(axis=0) == 1
-    shares = {name: round(int((used[k] & alone).sum()) / size, 4) for k, name in enumerate(groups)}
-    return {name: GroupFacts(**found, own_vocabulary=shares[name]) for name, found in facts.items()}
-
-
-def facts_record(facts: Mapping[str, GroupFacts]) -> dict[str, Any]:
-    """The facts as a training record keeps them; empty where there are none."""
-    return {"groups": {name: asdict(each) for name, each in facts.items()}} if facts else {}
+    for k, own in enumerate(facts.values()):
+        own["own_vocabulary"] = round(int((used[k] & alone).sum()) / size, 4)
+    return facts

@@ -68,12 +68,9 @@ class Measured:
 
 
 def kept_head(card: str, name: str, data: str | None = None) -> str:
-    """What a generated card says before its first section, without its words.
+    """What a generated card says before its first section, without its words, with `name` and, if given, `data` put in.
 
-    Args:
-        card: of `mws train` or `mws card`, not edited.
-        name: put in the place of its own.
-        data: put in the place of what it was trained on; None leaves that.
+    `data` is what the tokenizer was trained on.
     """
     body = card.split("\n---\n", 1)[-1].split("\n## ", 1)[0].split("\n<!-- ", 1)[0]
     body = re.sub(r"\A# .*", lambda _: f"# {name}", _WORDS.sub("", body))
@@ -83,14 +80,7 @@ def kept_head(card: str, name: str, data: str | None = None) -> str:
 
 
 def plain_head(name: str, vocabulary: int, data: str | None = None, settings: Mapping[str, Any] | None = None) -> str:
-    """The head of a tokenizer without an earlier card.
-
-    Args:
-        name: of the tokenizer.
-        vocabulary: its entries.
-        data: what it was trained on; None is not said.
-        settings: of its training, as `mws_hf.training_record` keeps them.
-    """
+    """The head of a tokenizer without an earlier card, from what is known of its training."""
     parts = [_PLAIN.format(name=name, vocabulary=vocabulary)]
     if settings:
         written = [f"{key}={value}" for key, value in settings.items() if isinstance(value, str | int | float)]
@@ -117,7 +107,7 @@ def words_of(card: str) -> list[str]:
 
 def measured_card(measured: Measured) -> str:
     """The card's text."""
-    sections = [section(measured) for section in _sections]
+    sections = [measured.head, *(section(measured) for section in _sections)]
     return f"---\n{metadata(measured)}\n---\n" + "\n".join(section for section in sections if section)
 
 
@@ -140,45 +130,34 @@ def _results(measured: Measured) -> list[Any]:
     """Every figure of the tables as a `huggingface_hub.EvalResult`."""
     from huggingface_hub import EvalResult
 
-    results: list[Any] = []
-
-    def add(task: tuple[str, str], dataset: str, metrics: Mapping[str, tuple[str, float]]) -> None:
-        for kind, (title, value) in metrics.items():
-            results.append(
-                EvalResult(
-                    task_type=task[0],
-                    task_name=task[1],
-                    dataset_type=dataset,
-                    dataset_name=dataset,
-                    metric_type=kind,
-                    metric_name=title,
-                    metric_value=round(value, 4),
-                )
-            )
-
     report = measured.report
     if report is None:
-        return results
+        return []
+    found: list[tuple[str, str, str, str, str, float]] = []
     for row in report.rows:
-        scores = {"f1": ("Boundary F1", row.scores.f1), "precision": ("Boundary precision", row.scores.precision)}
-        recall = {"recall": ("Boundary recall", row.scores.recall)}
-        add(("token-classification", "Morpheme segmentation"), row.gold, scores | recall)
+        task = ("token-classification", "Morpheme segmentation", row.gold)
+        for kind, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall")):
+            found.append((*task, kind, f"Boundary {title}", getattr(row.scores, kind)))
     for text in report.text.values():
-        lengths = {"bytes_per_token": ("Bytes per token", text.bytes_per_token)}
+        task = ("text-generation", "Tokenization", measured.text)
+        found.append((*task, "bytes_per_token", "Bytes per token", text.bytes_per_token))
         if text.words:
-            lengths["tokens_per_word"] = ("Tokens per word", text.fertility)
-        add(("text-generation", "Tokenization"), measured.text, lengths)
+            found.append((*task, "tokens_per_word", "Tokens per word", text.fertility))
     for entry in report.bits.values():
-        add(
-            ("text-generation", "n-gram language model of the tokens"),
-            measured.text,
-            {"bits_per_byte": ("Bits per byte", entry.value)},
+        task = ("text-generation", "n-gram language model of the tokens", measured.text)
+        found.append((*task, "bits_per_byte", "Bits per byte", entry.value))
+    return [
+        EvalResult(
+            task_type=task,
+            task_name=task_title,
+            dataset_type=dataset,
+            dataset_name=dataset,
+            metric_type=kind,
+            metric_name=title,
+            metric_value=round(value, 4),
         )
-    return results
-
-
-def _head(measured: Measured) -> str:
-    return measured.head
+        for task, task_title, dataset, kind, title, value in found
+    ]
 
 
 def _examples(measured: Measured) -> str:
@@ -301,6 +280,4 @@ def _limits(measured: Measured) -> str:
     return "## Limits\n\n" + "".join(f"* {line}\n" for line in said)
 
 
-_sections: tuple[Callable[[Measured], str], ...] = (
-    *(_head, _examples, _boundaries, _length, _beside, _groups, _limits),
-)
+_sections: tuple[Callable[[Measured], str], ...] = (*(_examples, _boundaries, _length, _beside, _groups, _limits),)

@@ -26,12 +26,7 @@ def ranked(merges: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int
 def merge_steps(symbols: list[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> Iterator[tuple[int, int]]:
     """Merge the symbols of one pre-token in place: the adjacent pair of lowest rank, the leftmost first, until none is.
 
-    Args:
-        symbols: tokens or ids.
-        merges: pair -> (rank, product).
-
-    Yields:
-        The rank of each merge and the index of its product, after it was done.
+    `merges`: pair -> (rank, product). Yields the rank of each merge and the index of its product, after it was done.
     """
     never = 1 << 62
     ranks = [merges[pair][0] if pair in merges else never for pair in pairwise(symbols)]
@@ -83,13 +78,9 @@ def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]
 def encode(
     text: str, vocab: Mapping[str, int], merges: Mapping[tuple[int, int], tuple[int, int]], pattern: str
 ) -> list[int]:
-    """The ids of a document: split, characters (or bytes) to ids, merge each pre-token.
+    """The ids of a document: split by the tables of the `regex` module, characters or bytes to ids, merge each piece.
 
-    Args:
-        text: a document.
-        vocab: token -> id, with all 256 byte tokens, or a byte-level one.
-        merges: pair of ids -> (rank, id of the product).
-        pattern: the split pattern, by the Unicode tables of the `regex` module.
+    `merges`: pair of ids -> (rank, id of the product).
 
     >>> vocab = {f"<0x{b:02X}>": b for b in range(256)} | {"a": 256, "b": 257, "ab": 258}
     >>> encode("abяa", vocab, {(256, 257): (0, 258)}, r".+")

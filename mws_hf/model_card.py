@@ -66,19 +66,10 @@ def model_card(
     byte_level: bool = False,
     groups: Mapping[str, Mapping[str, float]] | None = None,
 ) -> str:
-    """The card's text.
+    """The card's text: what `report` says of the training, the source and the command in words, (word, morphs) to show.
 
-    Args:
-        name: directory or Hub name of the tokenizer.
-        vocab_size: its entries.
-        report: what training found.
-        criterion: "contextual" or "classic".
-        source: the training words, in words.
-        command: the command that made it.
-        examples: (word, morphs) pairs to show.
-        normalization: the normalization, which makes the round trip hold for normalized text only.
-        byte_level: whether the tokenizer starts from bytes, not from characters.
-        groups: the fields of `group_facts.GroupFacts` by group, of a mixture.
+    A normalization makes the round trip hold for normalized text only; `groups` are the fields of
+    `group_facts.group_facts` by group, of a mixture.
     """
     rows = "".join(f"| {word} | {'·'.join(morphs)} |\n" for word, morphs in examples)
     fits = report.label_fits
@@ -119,17 +110,9 @@ def _group_table(groups: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def write_model_card(directory: str | Path, text: str) -> bool:
-    """Write the card as README.md of `directory`, unless what is there was not generated or was edited since.
+    """Write the card, and a line with its hash, as README.md of `directory`; returns whether that was done.
 
-    Args:
-        directory: of the tokenizer.
-        text: the card; a line with its hash is added.
-
-    Returns:
-        Whether it was written; if not, a warning says so.
-
-    Raises:
-        MwSError: the file cannot be written.
+    What was not generated, or edited since, is left as it is, with a warning.
     """
     path = Path(directory) / "README.md"
     if (path.exists() or path.is_symlink()) and not is_untouched(path):

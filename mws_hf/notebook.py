@@ -15,7 +15,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged, write_text
-from mws_hf.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
+from mws_hf.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of, without_limits
 from mws_hf.errors import MwSError
 from mws_hf.pattern import GPT4_PATTERN
 from mws_hf.special import BYTE_TOKENS, check_special_tokens, special_roles
@@ -67,15 +67,9 @@ def import_notebook(
 def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[Path, Path]:
     """Write vocabulary.json and merges.json as the notebook does; `import_notebook` gives the same ids back.
 
-    A split pattern other than GPT-4's is written into merges.json too; the notebook's own program does not read it and
-    splits by GPT-4's.
-
-    Args:
-        tokenizer: an MwS tokenizer of either class, or a stock fast tokenizer with a BPE model.
-        directory: made if absent.
-
-    Returns:
-        The two paths.
+    A split pattern other than GPT-4's is written into merges.json too; the notebook's own program does not read it
+    and splits by GPT-4's. The tokenizer is an MwS one of either class, or a stock fast tokenizer with a BPE model.
+    Returns the two paths.
 
     Raises:
         MwSError: the two files cannot carry the tokenizer exactly (byte-level, a normalizer, tokens added around a
@@ -127,12 +121,9 @@ def _backend_of(
 def _check_same(backend: Tokenizer, again: Tokenizer) -> None:
     """Compare two backends on every token of the first, alone and within a text, and on what has no token of its own.
 
-    Raises:
-        MwSError: the first text that gives other ids, or another text when decoded.
+    Raises MwSError for the first text that gives other ids, or another text when decoded.
     """
-    plain = Tokenizer.from_str(backend.to_str())
-    plain.no_padding()
-    plain.no_truncation()
+    plain = without_limits(backend)
     tokens = sorted(plain.get_vocab(with_added_tokens=True))
     texts = [*_SAMPLE, *tokens, *(f"a {token} b{token}" for token in tokens)]
     pairs = zip(texts, plain.encode_batch(texts), again.encode_batch(texts), strict=True)

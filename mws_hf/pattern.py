@@ -90,6 +90,17 @@ def digits_of(pattern: str) -> Digits | None:
     return next((digits for digits, part in DIGIT_PARTS.items() if literal.count(part) == 1), None)
 
 
+def named(pattern: str) -> tuple[str, Digits] | None:
+    """The name of a pattern and how it cuts numbers; None where it is none of `NAMED_PATTERNS`.
+
+    >>> named(with_digits("llama3", "single")), named("[a-z]+|.")
+    (('llama3', 'single'), None)
+    """
+    digits = digits_of(pattern)
+    known = {} if digits is None else {with_digits(name, digits): name for name in NAMED_PATTERNS}
+    return (known[pattern], digits) if digits is not None and pattern in known else None
+
+
 def with_digits(pattern: str, digits: Digits | None) -> str:
     """The pattern, or the one that a name stands for, with numbers cut another way; None: as it is.
 

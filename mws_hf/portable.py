@@ -13,14 +13,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, processors
 
 from mws_hf.atomic import staged
-from mws_hf.backend import find_surrogate
+from mws_hf.backend import find_surrogate, without_limits
 from mws_hf.byte_alphabet import check_added_tokens
 from mws_hf.errors import MwSError
-from mws_hf.hub import absent_from_hub, refuse_unreachable
-from mws_hf.tokenizer_file import TOKENIZER_FILE, check_directory, load_json
+from mws_hf.tokenizer_file import (
+    CONFIG_FILE,
+    TOKENIZER_FILE,
+    absent_from_hub,
+    check_directory,
+    load_json,
+    refuse_unreachable,
+)
+from mws_hf.training_record import write_record
 
 STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"
@@ -41,6 +48,7 @@ class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
 _REFERENCE = f"{STOCK_MODULE}.{STOCK_CLASS}"
 _PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
 _IN_TOKENIZER_JSON = "added_tokens_decoder"
+_NO_LIMIT = int(1e30)  # transformers' word for a model_max_length that nobody set
 STALE_FILES = (
     *("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
     *("vocabulary.json", "merges.json"),
@@ -89,14 +97,39 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def save_backend(
+    directory: str | os.PathLike[str],
+    backend: Tokenizer,
+    roles: Mapping[str, Any],
+    settings: dict[str, Any] | None = None,
+) -> None:
+    """Write the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers, or change nothing.
+
+    Args:
+        directory: made if absent; files of an older tokenizer in it that loaders would read go (`STALE_FILES`).
+        backend: from `MwSTrainer.backend`.
+        roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
+        settings: of the training (`MwSTrainer.record`); None leaves no record.
+
+    Raises:
+        MwSError: the directory cannot be written, or another run is writing it.
+    """
+    plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
+    backend = Tokenizer.from_str(backend.to_str())
+    backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")  # adds nothing; v5 sets it
+    with staged(Path(directory), STALE_FILES) as stage:
+        (stage / TOKENIZER_FILE).write_text(backend.to_str(pretty=True), encoding="utf-8", newline="\n")
+        write_config(stage / CONFIG_FILE, portable_config({**plain, **roles}))
+        (stage / f"{STOCK_MODULE}.py").write_text(STOCK_SOURCE, encoding="utf-8")
+        if settings is not None:
+            write_record(stage, settings, backend)
+
+
 def _without_past_calls(file: Path, backend: Tokenizer | None) -> None:
     """Write a tokenizer.json again where a past call's truncation or padding went into it: bare readers obey them."""
     if backend is None or (backend.truncation is None and backend.padding is None):
         return
-    bare = Tokenizer.from_str(backend.to_str())
-    bare.no_truncation()
-    bare.no_padding()
-    file.write_text(bare.to_str(pretty=True), encoding="utf-8", newline="\n")
+    file.write_text(without_limits(backend).to_str(pretty=True), encoding="utf-8", newline="\n")
 
 
 def surrogate_error(inputs: Any) -> MwSError | None:

@@ -6,9 +6,8 @@ import re
 import sys
 from pathlib import Path
 
-from mws_hf.errors import MwSError
-from mws_hf.hub import answers
-from mws_hf.tokenizer_file import TOKENIZER_FILE, check_directory
+from mws_hf.errors import MwSError, first_line
+from mws_hf.tokenizer_file import TOKENIZER_FILE, answers, check_directory
 
 FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "stock_tokenizer.py"),
@@ -27,16 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def push(directory: Path, repository: str, *, private: bool = False, message: str = "Upload tokenizer") -> str:
-    """Upload the files of a tokenizer; the repository is made if it is absent.
-
-    Args:
-        directory: of the tokenizer.
-        repository: ``user/repo``.
-        private: make the repository private; one that is there already must be so.
-        message: of the commit.
-
-    Returns:
-        The address of the repository.
+    """Upload the files of a tokenizer; the repository, ``user/repo``, is made if it is absent. Returns its address.
 
     Raises:
         MwSError: no tokenizer there, no such name, no token or a wrong one, no right to write, no network, or the
@@ -71,7 +61,7 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
     except MwSError:
         raise
     except Exception as error:  # requests, httpx or its successor, by version; whatever it is, it was the network
-        raise MwSError(f"the upload to {repository} broke off ({_first_line(error)}); try again") from error
+        raise MwSError(f"the upload to {repository} broke off ({first_line(error)}); try again") from error
     return str(url)
 
 
@@ -83,13 +73,8 @@ def _told(error: Exception, repository: str) -> str:
     if status == 403:
         return (
             f"your token may not write to {repository}: check the name, and at {_TOKENS} that it has the right to "
-            f"write ({_first_line(error)})"
+            f"write ({first_line(error)})"
         )
     if status == 404:
         return f"{repository}: the Hub finds no such user or repository, or hides it from you; check the name"
-    return f"the Hub refused the upload to {repository}: {_first_line(error)}"
-
-
-def _first_line(error: Exception) -> str:
-    lines = (line.strip() for line in str(error).splitlines())
-    return next((line for line in lines if line), type(error).__name__)
+    return f"the Hub refused the upload to {repository}: {first_line(error)}"

@@ -63,20 +63,16 @@ ADVERSARIAL = (
 """White space, marks of byte order, unassigned and new code points, and look-alikes of byte tokens."""
 
 
-def sample_texts(file: Path | None = None, lines: int = 1000) -> list[str]:
-    """The texts to compare on: the built-in ones and random Unicode, or the lines of a file and the built-in ones.
+_LINES = 1000
 
-    Args:
-        file: of text, read as the command line reads corpora; its first `lines` lines are taken.
-        lines: how many at most.
 
-    Raises:
-        MwSError: the file cannot be read.
+def sample_texts(file: Path | None = None) -> list[str]:
+    """The texts to compare on: the first `lines` lines of a file, the built-in ones, random Unicode; none is empty.
 
     >>> len(sample_texts()) > 200, all(sample_texts())
     (True, True)
     """
-    found = [line.rstrip("\r\n") for line, _ in zip(read_lines(file), range(lines), strict=False)] if file else []
+    found = [line.rstrip("\r\n") for line, _ in zip(read_lines(file), range(_LINES), strict=False)] if file else []
     return [text for text in (*found, *NATURAL, *ADVERSARIAL, *_random_texts(200)) if text]
 
 

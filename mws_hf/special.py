@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from mws_hf.errors import MwSError
 
 BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
 """The 256 tokens a character outside the alphabet falls back to, one for each byte of its UTF-8 form."""
+
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>", "<|pad|>")
 
@@ -20,6 +23,16 @@ _ROLES = {
     "sep_token": ("[SEP]", "<sep>"),
     "mask_token": ("[MASK]", "<mask>", "<|mask|>"),
 }
+
+
+def byte_of(token: str) -> int | None:
+    """The byte that a byte token of any tokenizer stands for; None for other tokens.
+
+    >>> byte_of("<0x41>"), byte_of("A")
+    (65, None)
+    """
+    found = _BYTE.fullmatch(token)
+    return None if found is None else int(found[1], 16)
 
 
 def check_special_tokens(tokens: Iterable[str]) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,9 @@ from mws_hf.byte_alphabet import BYTE_OF, Alphabet, bytes_of
 from mws_hf.leading_space import settle_leading_space, without_leading_space
 from mws_hf.merging import merge, ranked, symbols_of
 from mws_hf.portable import PortableMixin, surrogate_error
+from mws_hf.special import byte_of
 from mws_hf.tokenization_mws_fast import read_merges, read_vocab
 from mws_hf.tokenizer_file import read_tokenizer, refuse_empty
-
-_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
@@ -46,9 +44,9 @@ def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> 
     for token in (*tokens, ""):
         if token is None:
             continue
-        byte = _BYTE.fullmatch(token)
+        byte = byte_of(token)
         if byte is not None:
-            run.append(int(byte.group(1), 16))
+            run.append(byte)
             continue
         if run:
             pieces.append(_decode_run(bytes(run)))
@@ -75,13 +73,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         vocab_file: vocabulary.json (token -> id); not used when there is a tokenizer file.
         merges_file: merges.json (``{"merges": [[left, right], ...]}``); as above.
         tokenizer_file: tokenizer.json; pattern, normalizer and added tokens come from it as well.
-        unk_token: never produced, thanks to byte fallback.
-        bos_token: added to the vocabulary when it is not in it, like every special token.
-        eos_token: as above.
-        pad_token: as above.
-        clean_up_tokenization_spaces: True would drop spaces before punctuation when decoding.
         **kwargs: those of `transformers.PreTrainedTokenizer`; `vocab` and `merges` (the tables themselves), `pattern`
-            and `normalization` as in `build_backend`.
+            and `normalization` as in `build_backend`. The others are as in `MwSTokenizerFast`.
 
     Raises:
         MwSError: the vocabulary and merges are inconsistent.

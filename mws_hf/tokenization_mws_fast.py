@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,20 +109,18 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return tokenizer
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        with_names = (*args, *kwargs.values())
-        try:
-            with leading_space(self._tokenizer, kwargs.get("is_split_into_words", False)):
-                return super()._encode_plus(*args, **kwargs)
-        except TypeError as error:
-            raise (surrogate_error(with_names) or error) from None
+        return self._checked(super()._encode_plus, *args, **kwargs)
 
     def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        with_names = (*args, *kwargs.values())
+        return self._checked(super()._batch_encode_plus, *args, **kwargs)
+
+    def _checked(self, encode: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Encode, words given one by one as behind a space, and name the place of a lone surrogate."""
         try:
             with leading_space(self._tokenizer, kwargs.get("is_split_into_words", False)):
-                return super()._batch_encode_plus(*args, **kwargs)
+                return encode(*args, **kwargs)
         except TypeError as error:
-            raise (surrogate_error(with_names) or error) from None
+            raise (surrogate_error((*args, *kwargs.values())) or error) from None
 
     def train_new_from_iterator(
         self,
@@ -218,11 +216,7 @@ def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) 
 
 
 def read_vocab(vocab: dict[str, int] | str | os.PathLike[str] | None) -> dict[str, int]:
-    """A vocabulary given as a mapping, as the path of a JSON file, or not at all (then empty).
-
-    Raises:
-        MwSError: the file cannot be read or does not hold a mapping from tokens to ids.
-    """
+    """A vocabulary given as a mapping or as the path of a JSON file, or an empty one; MwSError for anything else."""
     table = load_json(Path(vocab)) if isinstance(vocab, str | os.PathLike) else vocab or {}
     if not isinstance(table, dict):
         raise MwSError(f"{vocab}: not a JSON object of token -> id; give the vocabulary as written by save_pretrained")
@@ -230,11 +224,7 @@ def read_vocab(vocab: dict[str, int] | str | os.PathLike[str] | None) -> dict[st
 
 
 def read_merges(merges: Iterable[tuple[str, str]] | str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Merges given as pairs or as the path of a JSON file: a list of pairs, or ``{"merges": [...]}``.
-
-    Raises:
-        MwSError: the file cannot be read or does not hold a list.
-    """
+    """Merges given as pairs or as the path of a JSON file: a list of pairs, or ``{"merges": [...]}``; else MwSError."""
     table = load_json(Path(merges)) if isinstance(merges, str | os.PathLike) else merges
     if isinstance(table, dict):
         table = table.get("merges")

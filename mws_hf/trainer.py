@@ -176,15 +176,7 @@ class MwSTrainer:
         """
         from mws_hf.corpus.group_counting import count_source
 
-        counts = count_source(
-            source,
-            pattern=self.split_pattern,
-            normalization=self.normalization,
-            show_progress=self.show_progress,
-            column=column,
-            group_column=group_column,
-            **reader_options,
-        )
+        counts = count_source(source, column=column, group_column=group_column, **self._counting, **reader_options)
         return self.train_from_counts(counts)
 
     def train_from_iterator(
@@ -200,16 +192,9 @@ class MwSTrainer:
         """
         from mws_hf.corpus.counting import count_documents
 
-        counts = count_documents(
-            iterator,
-            pattern=self.split_pattern,
-            normalization=self.normalization,
-            show_progress=self.show_progress,
-            length=length,
-            column=column,
-            **options,
+        return self.train_from_counts(
+            count_documents(iterator, **self._counting, length=length, column=column, **options)
         )
-        return self.train_from_counts(counts)
 
     def train_from_counts(
         self, counts: WordCounts | Mapping[str, int] | Mapping[str, WordCounts] | str | Path
@@ -284,6 +269,11 @@ class MwSTrainer:
         return self.record | learned.label_record
 
     @property
+    def _counting(self) -> dict[str, Any]:
+        """How text is counted for this training."""
+        return {name: getattr(self, name) for name in ("pattern", "normalization", "show_progress")}
+
+    @property
     def split_pattern(self) -> str:
         """`pattern`, which is never None once the trainer is made."""
         return str(self.pattern)
@@ -291,11 +281,12 @@ class MwSTrainer:
     def facts(self, backend: Tokenizer, counts: WordCounts | Mapping[str, WordCounts]) -> dict[str, Any]:
         """What the record of a mixture holds beside the settings: ``{"groups": {name: facts}}``, or nothing.
 
-        See `group_facts.GroupFacts`: types, tokens per word, bytes per token and own share of the vocabulary.
+        See `group_facts.group_facts`: types, tokens per word, bytes per token and own share of the vocabulary.
         """
-        from mws_hf.group_facts import facts_record, group_facts
+        from mws_hf.group_facts import group_facts
 
-        return facts_record(group_facts(backend, GroupedCounts.of(counts), self.vocabulary.weights))
+        facts = group_facts(backend, GroupedCounts.of(counts), self.vocabulary.weights)
+        return {"groups": facts} if facts else {}
 
     @property
     def record(self) -> dict[str, Any]:

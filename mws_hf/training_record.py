@@ -27,11 +27,7 @@ def write_record(directory: Path, settings: dict[str, Any], backend: Tokenizer) 
 
 
 def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
-    """The settings that the tokenizer in `directory` was learnt with; None where no record, or another's, is there.
-
-    Raises:
-        MwSError: the file cannot be read.
-    """
+    """The settings that the tokenizer in `directory` was learnt with; None where no record, or another's, is there."""
     if not (directory / FILE).is_file():
         return None
     record = load_json(directory / FILE)
@@ -42,11 +38,7 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
 
 
 def labelled_words(directory: Path) -> frozenset[str]:
-    """The words, casefolded, whose labels the tokenizer in a directory was learnt from; none where none are recorded.
-
-    Raises:
-        MwSError: the record or the tokenizer cannot be read.
-    """
+    """The words, casefolded, whose labels the tokenizer in a directory was learnt from; none where no record says."""
     if not (directory / FILE).is_file() or not (directory / "tokenizer.json").is_file():
         return frozenset()
     labels = (read_record(directory, read_tokenizer(directory / "tokenizer.json")) or {}).get("labels")

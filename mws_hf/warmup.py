@@ -29,11 +29,7 @@ TEXT = "".join(stem + ending + " кое-кто, 1234!\n" for stem in _STEMS for 
 
 
 def warm_up(*, show_progress: bool = False) -> None:
-    """Compile every kernel that training, counting and encoding call, and keep them in `jit.cache_directory`.
-
-    Args:
-        show_progress: a bar of steps on stderr when it is a terminal.
-    """
+    """Compile every kernel that training, counting and encoding call, and keep them in `jit.cache_directory`."""
     level = logging.getLogger("mws_hf").level
     logging.getLogger("mws_hf").setLevel(logging.ERROR)  # the tiny corpus runs out of merges, which is no news
     try:

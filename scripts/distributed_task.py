@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mws_hf.commands.figures import parse_bytes
+from mws_hf.commands.options import parse_bytes
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.merging import merge_files

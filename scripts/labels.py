@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mixture import GOLD
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
@@ -36,14 +37,6 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import WORD_PATTERN
 
-GOLD = {
-    "rus": "rus.tikhonov",
-    "fin": "fin.morphochallenge2010",
-    "tur": "tur.morphochallenge2010",
-    "hun": "hun.sigmorphon2022",
-    "ces": "ces.sigmorphon2022",
-    "eng": "eng.morphochallenge2010",
-}
 LABELS = (0, 20, 50, 100, 300, 1000)
 FIT = ("f1", "f1_without", "granularity", "ridge")
 T_95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}

@@ -37,7 +37,7 @@ from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.measured_card import Measured, kept_head, measured_card
 from mws_hf.model_card import is_untouched, model_card, write_model_card
-from mws_hf.saving import save_backend
+from mws_hf.portable import save_backend
 
 MB = 1_000_000
 HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture

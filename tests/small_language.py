@@ -52,3 +52,19 @@ def small_run(tokenizer: Path, text: Path, **changes: object) -> RunConfig:
     values = {"train_bytes": 60_000, "held_out_bytes": 6_000, "context_bytes": 160, "batch_blocks": 8}
     model = {"hidden_size": 32, "layers": 2, "heads": 2, "learning_rate": 5e-3, "log_every": 5}
     return RunConfig.from_dict({"tokenizer": str(tokenizer), "text": str(text), **values, **model, **changes})
+
+
+def train_steps(model, codec, documents: list[str], steps: int, *, context_bytes: int, rate: float) -> None:
+    """Train a model for some steps of eight blocks, in their order."""
+    import torch
+
+    from mws_hf.lm.data import Collator, pack
+
+    blocks, collate = pack(codec, documents, context_bytes), Collator(codec.padding)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
+    model.train()
+    for step in range(steps):
+        batch = collate([blocks[(8 * step + row) % len(blocks)] for row in range(8)])
+        model(**batch).loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()

@@ -13,7 +13,7 @@ from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.saving import save_backend
+from mws_hf.portable import save_backend
 from tests.test_cli import TEXT, mws
 
 NAN = float("nan")

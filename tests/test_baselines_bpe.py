@@ -12,7 +12,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, tr
 from mws_hf.backend import tables_of
 from mws_hf.baselines import train
 from mws_hf.baselines.bpe import _END, _WORD, build_byte_bpe, build_character_bpe, learn_end_of_word
-from mws_hf.baselines.feed import repeated, train_on_counts
+from mws_hf.baselines.feed import Task, repeated, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, frequency
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.learn.engine.segmentation import Segmentation
@@ -72,7 +72,7 @@ def test_counted_words_reach_the_library_exactly():
 @pytest.mark.parametrize("types", [True, False])
 def test_character_bpe_is_the_frequency_engine(types):
     counts = small_counts().as_types() if types else small_counts()
-    _, merges = tables_of(build_character_bpe(counts, 420))
+    _, merges = tables_of(build_character_bpe(Task(counts, 420)))
     learnt = Segmentation(SymbolCorpus.from_words(counts.words, counts.counts)).learn(None, len(merges))
     assert len(merges) > 50
     assert merges == learnt.merges
@@ -91,5 +91,5 @@ def test_training_on_counts_is_training_on_text(byte_level):
         lines, trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
     )
     build = build_byte_bpe if byte_level else build_character_bpe
-    ours = build(counts, 300 if byte_level else 300 + 256)
+    ours = build(Task(counts, 300 if byte_level else 300 + 256))
     assert tables_of(ours)[1] == tables_of(reference)[1]

@@ -8,7 +8,8 @@ from itertools import product
 import pytest
 
 from mws_hf.baselines import BASELINES, load, train
-from mws_hf.baselines.morph_bpe import build_morph_bpe
+from mws_hf.baselines.feed import Task
+from mws_hf.baselines.morfessor_baseline import build_morph_bpe
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split
@@ -155,7 +156,7 @@ def test_morph_bpe_merges_inside_the_segments_of_morfessor():
     model = train("morfessor-frequent", counts, 0)
     segments = {piece for word in words for piece in model.segment(word.strip())}
     assert segments & set(endings)
-    tokenizer = build_morph_bpe(counts, 2000)
+    tokenizer = build_morph_bpe(Task(counts, 2000))
     tokens = {token.strip() for token in tokenizer.get_vocab() if not token.startswith("<")}
     assert all(any(token in segment for segment in segments) for token in tokens)
     assert tokenizer.encode(" walking").tokens == [" walk", "ing"]

@@ -1,4 +1,4 @@
-"""Unigram rivals: the published initial model, the library's piece set from counts, SentencePiece rewritten exactly."""
+"""Unigram rivals: the library's piece set from counts, SentencePiece rewritten exactly."""
 
 import re
 from collections import Counter
@@ -8,29 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from mws_hf.baselines.unigram import build_unigram, initial_costs, settled, viterbi
+from mws_hf.baselines.feed import Task
+from mws_hf.baselines.unigram import build_unigram, settled
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, split
 from tests.small_corpus import running_text, small_counts
-from tests.test_baselines_word_piece import COURSE
-
-
-def test_published_initial_model():
-    words = Counter("▁" + word for text in COURSE for word in text.split())
-    costs = initial_costs(words, 300)
-    assert len(costs) == 300
-    for word, pieces, printed in (
-        ("Hopefully", ["H", "o", "p", "e", "f", "u", "ll", "y"], 41.5157494601402),
-        ("This", ["This"], 6.288267030694535),
-    ):
-        found, cost = viterbi(word, costs)
-        assert found == pieces
-        assert cost == pytest.approx(printed - 1)
-
-
-def test_viterbi_says_when_it_cannot():
-    assert viterbi("x", {"a": 1.0}) == (["<unk>"], float("inf"))
 
 
 def test_unigram_has_the_library_pieces_and_loses_nothing():
@@ -41,7 +24,7 @@ def test_unigram_has_the_library_pieces_and_loses_nothing():
     reference.train_from_iterator(
         lines, trainers.UnigramTrainer(vocab_size=100, unk_token="<unk>", special_tokens=[], show_progress=False)
     )
-    ours = build_unigram(counts, 99 + 2 + 256, special_tokens=["<|endoftext|>"])
+    ours = build_unigram(Task(counts, 99 + 2 + 256, ["<|endoftext|>"]))
     fixed = {"<|endoftext|>", "<unk>"} | {f"<0x{i:02X}>" for i in range(256)}
     assert set(ours.get_vocab()) - fixed == set(reference.get_vocab()) - {"<unk>"}
     text = "Walks 漢 😀\n\n talks,  <0x41>"
@@ -59,7 +42,7 @@ def sentence_piece(request):
     spm = pytest.importorskip("sentencepiece")
     from mws_hf.baselines.sentence_piece import tokenizer_of, train_model
 
-    model = train_model(request.param, small_counts(), 420, user_defined_symbols=["[SEP]"], special_tokens=["<eot>"])
+    model = train_model(request.param, Task(small_counts(), 420, ["<eot>"]), user_defined_symbols=["[SEP]"])
     return spm.SentencePieceProcessor(model_proto=model), tokenizer_of(model)
 
 
@@ -91,4 +74,4 @@ def test_sentence_piece_error_names_the_size():
     from mws_hf.baselines.sentence_piece import train_model
 
     with pytest.raises(MwSError, match="vocabulary of 12"):
-        train_model("bpe", small_counts(), 12)
+        train_model("bpe", Task(small_counts(), 12))

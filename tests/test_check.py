@@ -10,11 +10,10 @@ from tokenizers import Tokenizer, decoders
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from typer.testing import CliRunner
 
-from mws_hf.check import check
+from mws_hf.check import check, repair
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
 from mws_hf.pattern import with_digits
-from mws_hf.repair import repair
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
 ALPHABETS = pytest.mark.parametrize("alphabet", ["characters", "bytes"])

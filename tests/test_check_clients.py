@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+import check_clients as clients
 import pytest
 from tokenizers import Tokenizer
 
@@ -14,11 +15,6 @@ from mws_hf.sample_texts import NATURAL
 from tests.small_tokenizers import small_fast
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
-sys.path.insert(0, str(SCRIPTS))  # what the script imports stands beside it
-spec = importlib.util.spec_from_file_location("check_clients", SCRIPTS / "check_clients.py")
-clients = importlib.util.module_from_spec(spec)
-sys.modules["check_clients"] = clients
-spec.loader.exec_module(clients)
 
 
 def run_check(call: str, place: Path, folder: Path, cases: list[dict]) -> dict:

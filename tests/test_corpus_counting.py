@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from mws_hf.corpus import blocks
 from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.counting import count_documents, count_files, share_out
+from mws_hf.corpus.files import Reading
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
@@ -95,7 +96,7 @@ class TestCuts:
         text = random_text(size, 300)
         (tmp_path / "x").write_bytes(text.encode(encoding))
         for lines in False, True:
-            parts = list(blocks.text_blocks(tmp_path / "x", lines=lines, encoding=encoding, size=size))
+            parts = list(blocks.text_blocks(tmp_path / "x", lines=lines, how=Reading(encoding=encoding), size=size))
             assert b"".join(part.data.tobytes() for part in parts).decode() == text
         assert len(parts) > 1 and all(part.data.tobytes().endswith(b"\n") for part in parts[:-1])
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf.corpus.files import expand_paths
+from mws_hf.corpus.files import Reading, expand_paths
 from mws_hf.corpus.inputs import iterate_documents, read_documents
 from mws_hf.corpus.readers import read_lines
 from mws_hf.errors import MwSError
@@ -23,7 +23,7 @@ def test_lines_keep_their_ends(tmp_path):
     (tmp_path / "c.txt").write_bytes(TEXT.encode("utf-16"))
     expected = ["первая\r\n", "вторая \rстрока\n", "\n", "\u2028конец без перевода"]
     assert list(read_documents(str(tmp_path / "[ab].txt*"))) == expected * 2
-    assert list(read_lines(tmp_path / "c.txt", encoding="utf-16")) == expected
+    assert list(read_lines(tmp_path / "c.txt", Reading(encoding="utf-16"))) == expected
 
 
 def test_globs_are_sorted_and_paths_checked(tmp_path):
@@ -50,13 +50,13 @@ def test_bad_bytes_name_file_line_and_byte(tmp_path):
     path.write_bytes("раз\nдва\n".encode() + b"\xff\xfe\n")
     with pytest.raises(MwSError, match=r"x.txt:3: byte 14 is not utf-8 .*--encoding cp1251.*--errors"):
         list(read_lines(path))
-    assert list(read_lines(path, errors="replace"))[2] == "\ufffd\ufffd\n"
-    assert list(read_lines(path, errors="ignore"))[2] == "\n"
-    assert list(read_lines(path, encoding="latin-1"))[2] == "ÿþ\n"
+    assert list(read_lines(path, Reading(errors="replace")))[2] == "\ufffd\ufffd\n"
+    assert list(read_lines(path, Reading(errors="ignore")))[2] == "\n"
+    assert list(read_lines(path, Reading(encoding="latin-1")))[2] == "ÿþ\n"
     with pytest.raises(MwSError, match="unknown encoding"):
-        list(read_lines(path, encoding="klingon"))
+        list(read_lines(path, Reading(encoding="klingon")))
     with pytest.raises(MwSError, match="choose strict, replace or ignore"):
-        list(read_lines(path, errors="surrogateescape"))
+        list(read_lines(path, Reading(errors="surrogateescape")))
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b[:30] + b"\0\0\0" + b[33:], lambda b: b"plain text"])
@@ -74,7 +74,7 @@ def write_jsonl(path, *lines):
 
 def test_json_lines(tmp_path):
     path = write_jsonl(tmp_path / "x.jsonl", {"text": "раз\n", "n": 1}, "\n", {"text": None}, {"text": "два"})
-    assert list(read_documents(path, field="text")) == ["раз\n", "два"]
+    assert list(read_documents(path, Reading(field="text"))) == ["раз\n", "два"]
 
 
 @pytest.mark.parametrize(
@@ -90,25 +90,25 @@ def test_json_lines(tmp_path):
 def test_bad_json_lines(tmp_path, line, field, message):
     path = write_jsonl(tmp_path / "x.jsonl", {"text": "a"}, line)
     with pytest.raises(MwSError, match=message):
-        list(read_documents(path, field=field))
+        list(read_documents(path, Reading(field=field)))
 
 
 def test_parquet(tmp_path):
     path = tmp_path / "x.parquet"
     table = pa.table({"text": ["раз", None, "два"], "n": [1, 2, 3], "d": pa.array(["a", "b", "a"]).dictionary_encode()})
     pq.write_table(table, path)
-    assert list(read_documents(path, column="text")) == ["раз", "два"]
-    assert list(read_documents(path, column="d")) == ["a", "b", "a"]
+    assert list(read_documents(path, Reading(column="text"))) == ["раз", "два"]
+    assert list(read_documents(path, Reading(column="d"))) == ["a", "b", "a"]
     for column, message in [
         ("body", "no column 'body'; columns here: text, n, d"),
         (None, "which column"),
         ("n", "holds int64"),
     ]:
         with pytest.raises(MwSError, match=message):
-            list(read_documents(path, column=column))
+            list(read_documents(path, Reading(column=column)))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(MwSError, match="not a readable Parquet file"):
-        list(read_documents(path, column="text"))
+        list(read_documents(path, Reading(column="text")))
 
 
 def test_iterators():

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from mws_hf.atomic import output_lock
 from mws_hf.commands.app import app
 from mws_hf.encode import EncodedCorpus, encode_corpus
 from mws_hf.errors import MwSError
-from mws_hf.lock import output_lock
 from tests.encode_cases import EOS, make_backend, random_merges, rust_ids, save_directory
 from tests.processes import files_of, mws, one_line, start, tree, wait_for
 

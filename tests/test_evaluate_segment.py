@@ -14,7 +14,8 @@ from mws_hf.backend import base_vocab
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import align, load_encoder, token_bytes
 from mws_hf.evaluate.running_text import score_text
-from mws_hf.evaluate.segment import cuts_within, merges_function, segment_words
+from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.merging import merge, ranked
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
@@ -257,22 +258,19 @@ def test_cuts_by_hand():
     assert cuts_within([(0, 1), (1, 4), (4, 6)], 1, 6) == [3]
 
 
-def test_plain_functions_and_merge_lists():
+def test_plain_functions():
     assert segment_words(lambda word: list(word), ["ab"]) == [("a", "b")]
     with pytest.raises(MwSError, match="must spell the word"):
         segment_words(lambda word: ["▁" + word], ["ab"])
-    merges = [(" ", "u"), (" u", "n"), ("l", "o"), ("c", "k"), ("lo", "ck"), ("e", "d")]
-    assert segment_words(merges_function(merges), ["unlocked"]) == [("un", "lock", "ed")]
-    assert merges_function([("a", "a")], leading_space=False)("aaaaa") == ("aa", "aa", "a")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab c"), st.sampled_from("ab c")), unique=True), st.text("ab c", max_size=9))
-def test_merge_list_equals_the_library(pairs, word):
+def test_merging_equals_the_library(pairs, word):
     merges = [(a, b) for a, b in pairs]
     strings = list(dict.fromkeys([*"ab c", *(a + b for a, b in merges)]))
     library = Tokenizer(models.BPE({token: index for index, token in enumerate(strings)}, merges))
-    assert merges_function(merges, leading_space=False)(word) == tuple(library.encode(word).tokens)
+    assert merge(word, ranked(merges)) == library.encode(word).tokens
 
 
 def test_user_errors(tmp_path):

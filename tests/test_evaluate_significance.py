@@ -13,7 +13,7 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import macro_scores, summarize, word_table
 from mws_hf.evaluate.segment import every_character, no_cut, pieces_of
-from mws_hf.evaluate.significance import bootstrap_f1, compare, interval, stable_samples, wilcoxon
+from mws_hf.evaluate.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
 
 
 def a_table(seed, quality, words=400):
@@ -32,6 +32,10 @@ def a_table(seed, quality, words=400):
                 pieces[-1] += morph
         predicted.append(tuple(pieces))
     return word_table(gold, predicted)
+
+
+def compare(first, second, resamples=100):
+    return difference(first, second, *bootstrap_f1([first, second], resamples))
 
 
 def test_bootstrap_is_deterministic_and_brackets_the_score():

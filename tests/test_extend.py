@@ -20,9 +20,8 @@ from mws_hf.byte_alphabet import bytes_of
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base
-from mws_hf.extend.extension import Extension, append_tokens, extend, read_base
+from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend, read_base
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, Learner, missing_characters
-from mws_hf.extend.replacement import Retirement
 from mws_hf.extend.report import measure_change
 from mws_hf.extend.words import collect_base_forms, cut_words
 from mws_hf.special import BYTE_TOKENS

@@ -20,7 +20,7 @@ from mws_hf import MwSTrainer, WordCounts
 from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "scripts"))  # this file is a program as well
 from robustness.made_up import made_up_lists  # noqa: E402
 
 RUSSIAN = Path(__file__).parent / "data" / "russian_forms.txt"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mws_hf import MwSError, MwSTokenizerFast
-from mws_hf.hub import is_repository
+from mws_hf.tokenizer_file import is_repository
 
 LOAD = """
 import sys

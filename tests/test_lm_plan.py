@@ -4,23 +4,16 @@
 
 import math
 import re
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
-sys.path.insert(0, str(SCRIPTS))
-try:
-    from compare_lm_plan import PRESETS, Run, due_rate, plan
-    from compare_lm_records import Records
-    from compare_lm_report import acceptance_per_byte, write_report
-    from ngram_map import NOT_FOR_MODELS
-finally:
-    sys.path.remove(str(SCRIPTS))
+from compare_lm_plan import PRESETS, Run, due_rate, plan
+from compare_lm_records import Records
+from compare_lm_report import acceptance_per_byte, write_report
+from ngram_map import NOT_FOR_MODELS
 
 from mws_hf.errors import MwSError
 from mws_hf.lm.config import RunConfig

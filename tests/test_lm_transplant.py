@@ -15,11 +15,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, Llama
 
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
-from mws_hf.lm.data import Collator, pack
 from mws_hf.lm.embeddings import sparsemax, transplant
 from mws_hf.lm.scoring import bits_per_byte
 from mws_hf.lm.training import pretrain
-from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
+from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +55,7 @@ def test_far_below_random_at_once_and_recovers(old, folder, method, kind):
     at_once, perplexity = measure(changed, codec, held_out)
     _, random = measure(_random_like(changed), codec, held_out)
     assert perplexity < random / 5
-    _train(changed, codec, sentences(800, seed=3), 60)
+    train_steps(changed, codec, sentences(800, seed=3), 60, context_bytes=160, rate=3e-3)
     recovered, _ = measure(changed, codec, held_out)
     assert recovered < before + 0.5 * (at_once - before)
 
@@ -65,18 +64,6 @@ def measure(model, codec, documents):
     """Bits per byte, and perplexity per token."""
     scores = bits_per_byte(model.eval(), codec, documents, 160)
     return scores.value, math.exp(scores.nats.sum() / sum(map(len, scores.token_nats)))
-
-
-def _train(model, codec, documents, steps):
-    blocks = pack(codec, documents, 160)
-    collate = Collator(codec.padding)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    model.train()
-    for step in range(steps):
-        batch = collate([blocks[(8 * step + row) % len(blocks)] for row in range(8)])
-        model(**batch).loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
 
 
 @pytest.mark.parametrize("tied", [True, False])

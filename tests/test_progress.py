@@ -15,6 +15,7 @@ import pytest
 
 from mws_hf.corpus.columns import read_column
 from mws_hf.corpus.counting import count_files
+from mws_hf.corpus.files import Reading
 from mws_hf.encode.bulk import read_source, source_size
 from tests.test_cli import TEXT, mws
 
@@ -56,7 +57,7 @@ def on_a_terminal(*arguments: object) -> str:
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
 def test_bytes_taken_add_up_to_the_file_and_come_in_steps(name: str, inputs: dict[str, Path]):
     taken: list[int] = []
-    for block in read_source(inputs[name], field="text", column="text", block_bytes=1 << 15, advance=taken.append):
+    for block in read_source(inputs[name], Reading("text", "text"), block_bytes=1 << 15, advance=taken.append):
         assert block.size
     assert sum(taken) == source_size(inputs[name]) == inputs[name].stat().st_size
     assert len([step for step in taken if step]) > 1 or name == "a.txt.gz"  # which is packed into a few kilobytes
@@ -64,7 +65,7 @@ def test_bytes_taken_add_up_to_the_file_and_come_in_steps(name: str, inputs: dic
 
 def test_parquet_rows_share_out_the_file(inputs: dict[str, Path]):
     taken: list[int] = []
-    batches = list(read_column(inputs["a.parquet"], "text", advance=taken.append))
+    batches = list(read_column(inputs["a.parquet"], Reading(column="text"), taken.append))
     assert len(taken) == len(batches) > 1 and min(taken) > 0
     assert sum(taken) == inputs["a.parquet"].stat().st_size
 

@@ -8,15 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import parama
 import pytest
+import word_lists
+from mixture import LANGUAGES, excess
 
 from mws_hf.evaluate import read_gold
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-import parama  # noqa: E402
-import word_lists  # noqa: E402
-from mixture import LANGUAGES, excess  # noqa: E402
 
 PARAMA = "rocks:rock-s rocks\nnewest:new-est\ncross-talk:cross-talk\newers':ewer-s-'\nunder:under\n"
 

@@ -4,22 +4,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("torch")
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
-sys.path.insert(0, str(SCRIPTS))
-try:
-    from byte_cuts import first_merges, in_common, token_ends
-    from capitals import MARKER, PLACES, rewritten
-finally:
-    sys.path.remove(str(SCRIPTS))
+from byte_cuts import first_merges, in_common, token_ends
+from capitals import MARKER, PLACES, rewritten
 
 from mws_hf.lm.codec import Codec
 from tests.small_language import sentences, tokenizer_dir

@@ -32,10 +32,10 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.extension import extend
 from mws_hf.lm.checkpoint import shard_of_tensors, transplant_directory
 from mws_hf.lm.codec import Codec
-from mws_hf.lm.data import Collator, pack
 from mws_hf.lm.embeddings import transplant
 from mws_hf.lm.scoring import bits_per_byte
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
+from tests.small_language import train_steps
 from tests.test_cli import mws
 
 N_OLD, N_NEW = max(llama3_like().get_vocab().values()) + 1, 60
@@ -169,24 +169,13 @@ def test_what_a_trained_model_knows_of_english_stays(folder, tmp_path):
     """Bits per byte of English within half a percent right after extension, of a model that has learnt it."""
     directory, model = make(folder, "trained", dtype=torch.float32, shard="1GB")
     codec = Codec.open(directory)
-    _train(model, codec, ENGLISH * 10, 240)
+    train_steps(model, codec, ENGLISH * 10, 240, context_bytes=300, rate=5e-3)
     model.save_pretrained(directory)
     transplant_directory(directory, folder / "larger", tmp_path / "new")
     larger = AutoModelForCausalLM.from_pretrained(tmp_path / "new")
     before = bits_per_byte(model.eval(), codec, ENGLISH, 300).value
     after = bits_per_byte(larger.eval(), Codec.open(tmp_path / "new"), ENGLISH, 300).value
     assert before < 1.5 and before <= after < 1.005 * before
-
-
-def _train(model, codec, documents, steps):
-    blocks, collate = pack(codec, documents, 300), Collator(codec.padding)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=5e-3)
-    model.train()
-    for step in range(steps):
-        batch = collate([blocks[(8 * step + row) % len(blocks)] for row in range(8)])
-        model(**batch).loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
 
 
 _MEASURE = """

@@ -9,15 +9,14 @@ marks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import regex
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from mws_hf.backend import NORMALIZERS, base_vocab, build_backend, tables_of
-from mws_hf.baselines.feed import UNKNOWN, numbered, rewritten, tokenizer_like, train_on_counts
+from mws_hf.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, frequency
-from mws_hf.corpus.counts import WordCounts
 from mws_hf.special import BYTE_TOKENS
 
 SUFFIX = "</w>"
@@ -31,53 +30,46 @@ _END = (
 _TRAILING = r"\p{P}+(?=\s|$)"
 
 
-def build_characters(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
-    """Every character a token, unseen ones as bytes; `vocab_size` does not matter."""
-    vocab = base_vocab(special_tokens, set().union(*counts.words))
-    return build_backend(vocab, [], counts.pattern, counts.normalization, special_tokens)
+def build_characters(task: Task) -> Tokenizer:
+    """Every character a token, unseen ones as bytes; the size asked for does not matter."""
+    vocab = base_vocab(task.special_tokens, set().union(*task.counts.words))
+    return build_backend(vocab, [], task.counts.pattern, task.counts.normalization, task.special_tokens)
 
 
-def build_words(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_words(task: Task) -> Tokenizer:
     """The first pre-tokens, in canonical order the most frequent, as tokens and ``[UNK]`` for all others."""
-    first = dict.fromkeys((*special_tokens, UNKNOWN))
-    vocab = numbered((*first, *counts.words[: max(0, vocab_size - len(first))]))
-    return tokenizer_like(counts, models.WordLevel(vocab, unk_token=UNKNOWN), decoders.Fuse(), special_tokens)
+    first = dict.fromkeys((*task.special_tokens, UNKNOWN))
+    vocab = numbered((*first, *task.counts.words[: max(0, task.vocab_size - len(first))]))
+    model = models.WordLevel(vocab, unk_token=UNKNOWN)
+    return tokenizer_like(task.counts, model, decoders.Fuse(), task.special_tokens)
 
 
-def build_byte_bpe(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_byte_bpe(task: Task) -> Tokenizer:
     """BPE over the 256 bytes (Radford et al. 2019, GPT-2) within the pre-tokens of the counts."""
     learner = Tokenizer(models.BPE())
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        special_tokens=list(special_tokens),
+        vocab_size=task.vocab_size,
+        special_tokens=list(task.special_tokens),
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=show_progress,
+        show_progress=task.show_progress,
     )
-    train_on_counts(learner, trainer, dict(counts.items()), to_bytes)
-    return tokenizer_like(counts, learner.model, decoders.ByteLevel(), special_tokens, to_bytes)
+    train_on_counts(learner, trainer, dict(task.counts.items()), to_bytes)
+    return tokenizer_like(task.counts, learner.model, decoders.ByteLevel(), task.special_tokens, to_bytes)
 
 
-def build_character_bpe(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_character_bpe(task: Task) -> Tokenizer:
     """BPE over characters with byte fallback: MwS in everything but the choice of merges."""
     learner = Tokenizer(models.BPE())
-    room = vocab_size - len(special_tokens) - len(BYTE_TOKENS)
-    trainer = trainers.BpeTrainer(vocab_size=max(0, room), show_progress=show_progress)
+    counts, special = task.counts, task.special_tokens
+    room = task.vocab_size - len(special) - len(BYTE_TOKENS)
+    trainer = trainers.BpeTrainer(vocab_size=max(0, room), show_progress=task.show_progress)
     train_on_counts(learner, trainer, dict(counts.items()))
-    vocab, merges = tables_of(learner)
-    alphabet = [token for token in vocab if len(token) == 1]
+    learnt, merges = tables_of(learner)
+    alphabet = [token for token in learnt if len(token) == 1]
     merges = [pair for pair in merges if "".join(pair) not in BYTE_TOKENS]
-    return build_backend(
-        base_vocab(special_tokens, alphabet, merges), merges, counts.pattern, counts.normalization, special_tokens
-    )
+    vocab = base_vocab(special, alphabet, merges)
+    return build_backend(vocab, merges, counts.pattern, counts.normalization, special)
 
 
 def learn_end_of_word(
@@ -85,11 +77,7 @@ def learn_end_of_word(
 ) -> list[tuple[str, str]]:
     """Merge the most frequent pair `n_merges` times (Sennrich et al. 2016); ties: the earliest in the order of `words`.
 
-    Args:
-        words: word -> count, without marks.
-        n_merges: how many merges; fewer when no pair is left.
-        mark: the symbol after the last character of each word.
-        show_progress: a progress bar.
+    `mark` is the symbol behind the last character of each word. Fewer merges come out when no pair is left.
 
     >>> learn_end_of_word({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 4)
     [('e', 's'), ('es', 't'), ('est', '</w>'), ('l', 'o')]
@@ -98,17 +86,12 @@ def learn_end_of_word(
     return list(learner.merges(n_merges, show_progress=show_progress))
 
 
-def build_end_of_word(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_end_of_word(task: Task) -> Tokenizer:
     """BPE with ``</w>``; entries: special tokens, ``[UNK]``, characters, the mark, merges. Spaces are dropped."""
-    words = rewritten(counts, _WORD.findall)
-    return _marked(words, counts.normalization, [], SUFFIX, vocab_size, special_tokens, show_progress)
+    return _marked(rewritten(task.counts, _WORD.findall), [], SUFFIX, task)
 
 
-def build_final_low_line(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_final_low_line(task: Task) -> Tokenizer:
     """`build_end_of_word` with ``▁``, of text lower-cased, its white space collapsed, trailing punctuation gone."""
 
     def plain_words(pre_token: str) -> Iterable[str]:
@@ -120,23 +103,15 @@ def build_final_low_line(
         normalizers.Replace(Regex(_TRAILING), ""),
         normalizers.Strip(),
     ]
-    words = rewritten(counts, plain_words)
-    return _marked(words, counts.normalization, steps, LOW_LINE, vocab_size, special_tokens, show_progress)
+    return _marked(rewritten(task.counts, plain_words), steps, LOW_LINE, task)
 
 
-def _marked(
-    words: Mapping[str, int],
-    normalization: str | None,
-    steps: list[normalizers.Normalizer],
-    mark: str,
-    vocab_size: int,
-    special_tokens: Sequence[str],
-    show_progress: bool,
-) -> Tokenizer:
+def _marked(words: Mapping[str, int], steps: list[normalizers.Normalizer], mark: str, task: Task) -> Tokenizer:
     # text reaches the model character by character, so a mark of several characters is put together first
     made = [(mark[:i], mark[i]) for i in range(1, len(mark))]
-    base = numbered((*special_tokens, UNKNOWN, *sorted(set(mark).union(*words)), *map("".join, made)))
-    merges = learn_end_of_word(words, vocab_size - len(base), mark, show_progress=show_progress)
+    base = numbered((*task.special_tokens, UNKNOWN, *sorted(set(mark).union(*words)), *map("".join, made)))
+    room, normalization = task.vocab_size - len(base), task.counts.normalization
+    merges = learn_end_of_word(words, room, mark, show_progress=task.show_progress)
     merges = [*made, *(pair for pair in merges if "".join(pair) not in base)]
     vocab = numbered((*base, *map("".join, merges)))
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=merges, unk_token=UNKNOWN))
@@ -146,5 +121,5 @@ def _marked(
         [pre_tokenizers.Split(mark, behavior="merged_with_previous"), pre_tokenizers.WhitespaceSplit()]
     )
     tokenizer.decoder = decoders.BPEDecoder(suffix=mark)
-    tokenizer.add_special_tokens([token for token in special_tokens if token != UNKNOWN])
+    tokenizer.add_special_tokens([token for token in task.special_tokens if token != UNKNOWN])
     return tokenizer

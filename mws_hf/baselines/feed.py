@@ -8,6 +8,7 @@ the running text, since nothing is matched by a regular expression.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -16,6 +17,23 @@ from mws_hf.corpus.counts import WordCounts
 
 UNKNOWN = "[UNK]"
 _CHUNK = 20_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a rival is trained on, and to.
+
+    Attributes:
+        counts: pre-tokens and how often each counts.
+        vocab_size: entries of the vocabulary, special tokens included.
+        special_tokens: get the first ids.
+        show_progress: progress on stderr.
+    """
+
+    counts: WordCounts
+    vocab_size: int
+    special_tokens: Sequence[str] = ()
+    show_progress: bool = False
 
 
 def separator(words: Iterable[str]) -> str:
@@ -56,13 +74,9 @@ def train_on_counts(
     words: Mapping[str, int],
     then: pre_tokenizers.PreTokenizer | None = None,
 ) -> None:
-    """Train the model of a `tokenizers.Tokenizer` on counted pre-tokens.
+    """Train the model of a `tokenizers.Tokenizer`, which has no normalizer, on counted pre-tokens.
 
-    Args:
-        learner: has no normalizer; it gets the trained model and a pre-tokenizer of its own.
-        trainer: one of `tokenizers.trainers`.
-        words: pre-tokens and their counts.
-        then: what is done to each pre-token before it is learnt from, such as `ByteLevel`.
+    `then` is done to each pre-token before it is learnt from, such as `ByteLevel`.
     """
     mark = separator(words)
     cut = pre_tokenizers.CharDelimiterSplit(mark)
@@ -95,15 +109,10 @@ def tokenizer_like(
     special_tokens: Sequence[str] = (),
     then: pre_tokenizers.PreTokenizer | None = None,
 ) -> Tokenizer:
-    """A tokenizer that normalizes and splits text as the counts were made.
+    """A tokenizer of a trained model that normalizes and splits text as the counts were made, then as `then` does.
 
-    Args:
-        counts: their pattern and normalization are taken.
-        model: trained.
-        decoder: of the model.
-        special_tokens: recognized in text and left out by decoding; not `UNKNOWN`, which stays an ordinary entry, so
-            that decoding keeps it and text cannot ask for it.
-        then: what cuts or rewrites the pre-tokens further.
+    Special tokens are recognized in text and left out by decoding; `UNKNOWN` stays an ordinary entry, so that decoding
+    keeps it and text cannot ask for it.
     """
     tokenizer = Tokenizer(model)
     if counts.normalization is not None:

@@ -4,6 +4,10 @@ Its training is pure Python and takes one or two minutes for 30,000 words, so of
 of 30,000 (`sample`), whatever the order of the list. Which words it sees matters: a sample of all forms of a running
 text is mostly rare words, and the most frequent ones often serve it better (`build_frequent`). It is kept as the
 segmented training words, a text table from which the model's costs are counted again; no pickles.
+
+MorphBPE (Asgari et al. 2025) without labels is BPE by frequency that merges nothing across Morfessor's boundaries: the
+learner sees the segments as if each were a word of its own. The merges make a stock tokenizer.json, which knows no
+Morfessor: there they apply wherever their pair stands.
 """
 
 from __future__ import annotations
@@ -11,11 +15,17 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
+from mws_hf.baselines.bpe import build_character_bpe
+from mws_hf.baselines.feed import Task
 from mws_hf.baselines.word_piece import bert_words
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
@@ -26,11 +36,7 @@ MAX_LENGTH = 100
 
 
 class MorfessorModel:
-    """A trained Morfessor model.
-
-    Args:
-        segmentations: count and pieces of each training word.
-    """
+    """A trained Morfessor model, from count and pieces of each training word."""
 
     def __init__(self, segmentations: Sequence[tuple[int, Sequence[str]]]) -> None:
         self._segmentations = [(count, list(pieces)) for count, pieces in segmentations]
@@ -48,11 +54,7 @@ class MorfessorModel:
 
     @classmethod
     def load(cls, directory: Path) -> MorfessorModel:
-        """Read what `save` wrote.
-
-        Raises:
-            MwSError: the file is missing or a line is not a count and pieces.
-        """
+        """Read what `save` wrote; raises MwSError, with file and line, if it is missing or damaged."""
         file = directory / FILE
         try:
             lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
@@ -70,15 +72,8 @@ class MorfessorModel:
         return len({piece for _, pieces in self._segmentations for piece in pieces})
 
 
-def build_morfessor(
-    counts: WordCounts,
-    vocab_size: int,
-    *,
-    special_tokens: Sequence[str] = (),
-    show_progress: bool = False,
-    max_types: int = MAX_TYPES,
-) -> MorfessorModel:
-    """Morfessor Baseline with its default settings; it finds its own lexicon size, so `vocab_size` does not matter.
+def build_morfessor(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
+    """Morfessor Baseline with its default settings; it finds its own lexicon size, whatever is asked for.
 
     Pre-tokens are cut into words as for WordPiece; those of more than `MAX_LENGTH` characters are left out, and of
     longer lists than `max_types` a `sample` is learnt from.
@@ -86,20 +81,13 @@ def build_morfessor(
     Raises:
         MwSError: the library is absent, or there are no words.
     """
-    words = _words(counts)
+    words = _words(task.counts)
     return _learnt({word: words[word] for word in sample(words, max_types)})
 
 
-def build_frequent(
-    counts: WordCounts,
-    vocab_size: int,
-    *,
-    special_tokens: Sequence[str] = (),
-    show_progress: bool = False,
-    max_types: int = MAX_TYPES,
-) -> MorfessorModel:
+def build_frequent(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
     """The same on the `max_types` most frequent words, each once; where counts are equal, a `sample`."""
-    words = _words(counts)
+    words = _words(task.counts)
     chosen = nsmallest(max_types, words, key=lambda word: (-words[word], _hash(word), word))
     return _learnt(dict.fromkeys(chosen, 1))
 
@@ -152,3 +140,27 @@ def _library() -> Any:
     except ImportError as error:
         raise MwSError("Morfessor is not installed; pip install 'mws-hf[baselines]'") from error
     return morfessor
+
+
+def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:
+    """Character-level BPE inside the segments of Morfessor, which learns from the `max_types` most frequent words.
+
+    Raises:
+        MwSError: Morfessor is absent, or there are no words.
+    """
+    model, counts = build_frequent(task, max_types), task.counts
+    segments: Counter[str] = Counter()
+    for word, count in counts.items():
+        for segment in _segments(word, model):
+            segments[segment] += count
+    inside = WordCounts.from_mapping(segments, pattern=counts.pattern, normalization=counts.normalization)
+    return build_character_bpe(replace(task, counts=inside))
+
+
+def _segments(pre_token: str, model: MorfessorModel) -> list[str]:
+    """The pieces of a pre-token of letters, its leading space with the first; any other in one piece."""
+    word = pre_token.removeprefix(" ")
+    if not word.isalpha() or len(word) > MAX_LENGTH:
+        return [pre_token]
+    first, *others = model.segment(word)
+    return [pre_token[: len(pre_token) - len(word)] + first, *others]

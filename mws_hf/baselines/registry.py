@@ -21,9 +21,8 @@ from mws_hf.baselines.bpe import (
     build_final_low_line,
     build_words,
 )
-from mws_hf.baselines.feed import UNKNOWN
-from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor
-from mws_hf.baselines.morph_bpe import build_morph_bpe
+from mws_hf.baselines.feed import UNKNOWN, Task
+from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor, build_morph_bpe
 from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
 from mws_hf.baselines.unigram import build_unigram
 from mws_hf.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
@@ -45,8 +44,7 @@ class System:
 
     Attributes:
         description: one line.
-        build: (counts, vocab_size, *, special_tokens, show_progress, **options) -> a trained model. `counts` are
-            pre-tokens and how often each counts; `vocab_size` includes special tokens, which get the first ids.
+        build: (task, **options) -> a trained model.
         reserved: special tokens it adds to those asked for.
         sized: False when the vocabulary size has no effect.
     """
@@ -78,13 +76,9 @@ BASELINES: dict[str, System] = {
 
 @dataclass(frozen=True)
 class Baseline:
-    """A trained rival.
+    """A trained rival: its name in `BASELINES`, entries of its vocabulary, and where it was saved, if it was.
 
-    Attributes:
-        name: its name in `BASELINES`.
-        source: what `mws_hf.evaluate.segment_words` takes: an encoder, or a function where there is no tokenizer.json.
-        n_tokens: entries of its vocabulary, special tokens included.
-        directory: where it was saved; None when it was not.
+    `source` is what `mws_hf.evaluate.segment_words` takes: an encoder, or a function where there is no tokenizer.json.
     """
 
     name: str
@@ -138,7 +132,7 @@ def train(
     if len(counts) == 0:
         raise MwSError(f"{name}: no words to learn from; give counts with at least one word")
     tokens = check_special_tokens(special_tokens)
-    model = system.build(counts, vocab_size, special_tokens=tokens, show_progress=show_progress, **options)
+    model = system.build(Task(counts, vocab_size, tokens, show_progress), **options)
     directory = None if output_dir is None else Path(output_dir)
     if directory is not None:
         about = {"system": name, "mws_hf": mws_hf.__version__, "vocab_size": vocab_size}
@@ -150,11 +144,7 @@ def train(
 
 
 def load(directory: str | os.PathLike[str]) -> Baseline:
-    """Read a directory that `train` wrote.
-
-    Raises:
-        MwSError: it was not, or a file is damaged.
-    """
+    """Read a directory that `train` wrote; raises MwSError if it was not, or if a file is damaged."""
     path = Path(directory)
     file = path / DESCRIPTION_FILE
     if not file.is_file():

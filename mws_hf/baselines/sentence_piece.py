@@ -12,8 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from mws_hf.baselines.feed import rewritten
-from mws_hf.corpus.counts import WordCounts
+from mws_hf.baselines.feed import Task, rewritten
 from mws_hf.errors import MwSError
 
 SPACE = "▁"
@@ -27,8 +26,8 @@ class _Piece(NamedTuple):
     type: int
 
 
-def _build(kind: Literal["bpe", "unigram"], counts: WordCounts, vocab_size: int, **options: Any) -> Tokenizer:
-    return tokenizer_of(train_model(kind, counts, vocab_size, **options))
+def _build(kind: Literal["bpe", "unigram"], task: Task, **options: Any) -> Tokenizer:
+    return tokenizer_of(train_model(kind, task, **options))
 
 
 build_sentence_piece_bpe, build_sentence_piece_unigram = partial(_build, "bpe"), partial(_build, "unigram")
@@ -36,11 +35,8 @@ build_sentence_piece_bpe, build_sentence_piece_unigram = partial(_build, "bpe"),
 
 def train_model(
     kind: Literal["bpe", "unigram"],
-    counts: WordCounts,
-    vocab_size: int,
+    task: Task,
     *,
-    special_tokens: Sequence[str] = (),
-    show_progress: bool = False,
     character_coverage: float = 0.9995,
     user_defined_symbols: Sequence[str] = (),
     byte_fallback: bool = True,
@@ -51,10 +47,7 @@ def train_model(
 
     Args:
         kind: "bpe" or "unigram".
-        counts: pre-tokens and how often each counts.
-        vocab_size: entries, all included; Unigram gives fewer when there are not enough substrings.
-        special_tokens: become control symbols.
-        show_progress: the library's own messages.
+        task: special tokens become control symbols; Unigram gives fewer entries when there are not enough substrings.
         character_coverage: share of character occurrences that get a token; the rest falls back to bytes.
         user_defined_symbols: always one token.
         byte_fallback: unseen characters become bytes instead of ``<unk>``.
@@ -63,7 +56,7 @@ def train_model(
         MwSError: the library is absent, or refuses the arguments (a vocabulary too small for its characters).
     """
     spm = _library()
-    words = rewritten(counts, marked)
+    words = rewritten(task.counts, marked)
     model = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "words.tsv"
@@ -74,19 +67,19 @@ def train_model(
                 input_format="tsv",
                 model_writer=model,
                 model_type=kind,
-                vocab_size=vocab_size,
+                vocab_size=task.vocab_size,
                 hard_vocab_limit=False,
                 normalization_rule_name="nfkc",
                 add_dummy_prefix=False,
                 character_coverage=character_coverage,
-                control_symbols=[token for token in special_tokens if token not in ("<unk>", "<s>", "</s>")],
+                control_symbols=[token for token in task.special_tokens if token not in ("<unk>", "<s>", "</s>")],
                 user_defined_symbols=list(user_defined_symbols),
                 byte_fallback=byte_fallback,
                 num_threads=_THREADS,
-                minloglevel=0 if show_progress else 2,
+                minloglevel=0 if task.show_progress else 2,
             )
         except (RuntimeError, OSError) as error:
-            raise MwSError(f"SentencePiece cannot train a vocabulary of {vocab_size}: {error}") from error
+            raise MwSError(f"SentencePiece cannot train a vocabulary of {task.vocab_size}: {error}") from error
     return model.getvalue()
 
 

@@ -1,21 +1,14 @@
-"""Unigram language model tokenizer by the library's trainer (EM and pruning, Viterbi), with byte fallback added.
-
-`initial_costs` and `viterbi` are the model before any EM, to read and to check published numbers with: all characters
-and the most frequent substrings, each with its share of the counts; a word is cut to be most probable.
-"""
+"""Unigram language model tokenizer by the library's trainer (EM and pruning, Viterbi), with byte fallback added."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, trainers
 
-from mws_hf.baselines.feed import tokenizer_like, train_on_counts
-from mws_hf.corpus.counts import WordCounts
+from mws_hf.baselines.feed import Task, tokenizer_like, train_on_counts
 from mws_hf.special import BYTE_TOKENS
 
 UNKNOWN_PIECE = "<unk>"
@@ -24,31 +17,30 @@ _STEP = 1e-4
 Pieces: TypeAlias = list[tuple[str, float]]
 
 
-def build_unigram(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_unigram(task: Task) -> Tokenizer:
     """Unigram (Kudo 2018) on the pre-tokens of the counts; the leading space belongs to pieces as a literal space.
 
     The library adds floats in an order that changes from run to run: pieces agree between runs but for near ties, and
     scores to about 1e-10. `settled` removes what of this can be removed.
     Entries: special tokens, ``<unk>``, 256 byte tokens, pieces (all characters among them).
     """
-    reserved = list(dict.fromkeys((*special_tokens, UNKNOWN_PIECE)))
+    reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN_PIECE)))
     # the trainer refuses sizes below the number of characters, and counts an <unk> of its own
-    room = max(vocab_size - len(reserved) - len(BYTE_TOKENS), len(set().union(*counts.words)))
+    room = max(task.vocab_size - len(reserved) - len(BYTE_TOKENS), len(set().union(*task.counts.words)))
     learner = Tokenizer(models.Unigram())
     trainer = trainers.UnigramTrainer(
         vocab_size=room + 1,
         unk_token=UNKNOWN_PIECE,
         special_tokens=[],
-        show_progress=show_progress,
+        show_progress=task.show_progress,
     )
-    train_on_counts(learner, trainer, dict(counts.items()))
+    train_on_counts(learner, trainer, dict(task.counts.items()))
     taken = {*reserved, *BYTE_TOKENS}
     vocab = json.loads(learner.to_str())["model"]["vocab"]
     model = _byte_fallback_model(reserved, settled([(piece, score) for piece, score in vocab if piece not in taken]))
     decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
-    return tokenizer_like(counts, model, decoder, [token for token in special_tokens if token != UNKNOWN_PIECE])
+    special = [token for token in task.special_tokens if token != UNKNOWN_PIECE]
+    return tokenizer_like(task.counts, model, decoder, special)
 
 
 def settled(pieces: Pieces) -> Pieces:
@@ -81,53 +73,3 @@ def _byte_fallback_model(reserved: Sequence[str], pieces: Pieces) -> models.Unig
     worst = min((score for _, score in pieces), default=0.0) - 100.0
     vocab = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
     return models.Unigram(vocab, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True)
-
-
-def initial_costs(words: Mapping[str, int], n_tokens: int) -> dict[str, float]:
-    """Cost -log(frequency / total) of all characters and the most frequent longer substrings.
-
-    Args:
-        words: word -> count; among equally frequent substrings the one seen first is taken.
-        n_tokens: number of tokens, characters included.
-
-    >>> sorted(initial_costs({"hug": 10, "pug": 5}, 5))
-    ['g', 'h', 'p', 'u', 'ug']
-    """
-    characters: Counter[str] = Counter()
-    substrings: Counter[str] = Counter()
-    for word, count in words.items():
-        for start, character in enumerate(word):
-            characters[character] += count
-            for end in range(start + 2, len(word) + 1):
-                substrings[word[start:end]] += count
-    # the sort is stable; `Counter.most_common` with a number is not
-    longer = sorted(substrings.items(), key=lambda item: -item[1])[: max(0, n_tokens - len(characters))]
-    frequency = {**characters, **dict(longer)}
-    total = sum(frequency.values())
-    return {token: -math.log(count / total) for token, count in frequency.items()}
-
-
-def viterbi(word: str, costs: Mapping[str, float]) -> tuple[list[str], float]:
-    """The cheapest way to cut a word, and what it costs; of equally cheap ways the one with the longer last piece.
-
-    Returns:
-        Pieces and their summed cost; ``["<unk>"]`` and infinity when the pieces cannot spell the word.
-
-    >>> viterbi("hug", {"h": 3.0, "u": 3.0, "g": 3.0, "ug": 4.0})
-    (['h', 'ug'], 7.0)
-    """
-    best = [0.0] + [math.inf] * len(word)
-    begin = [0] * (len(word) + 1)
-    for end in range(1, len(word) + 1):
-        for start in range(end):
-            cost = best[start] + costs.get(word[start:end], math.inf)
-            if cost < best[end]:
-                best[end], begin[end] = cost, start
-    if math.isinf(best[-1]):
-        return ["<unk>"], math.inf
-    pieces: list[str] = []
-    end = len(word)
-    while end:
-        pieces.append(word[begin[end] : end])
-        end = begin[end]
-    return pieces[::-1], best[-1]

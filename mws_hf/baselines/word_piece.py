@@ -11,7 +11,7 @@ can be searched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from tqdm import tqdm
 
-from mws_hf.baselines.feed import UNKNOWN, numbered, rewritten, tokenizer_like, train_on_counts
+from mws_hf.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.baselines.pairs import PairLearner, likelihood
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
@@ -32,35 +32,30 @@ MAX_LENGTH = 50
 _BERT = pre_tokenizers.BertPreTokenizer()
 
 
-def build_likelihood(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_likelihood(task: Task) -> Tokenizer:
     """Merge the pair with the highest b / (u_l * u_r); entries: special tokens, ``[UNK]``, characters, merges."""
-    words = bert_words(counts)
-    reserved = list(dict.fromkeys((*special_tokens, UNKNOWN)))
-    alphabet = sorted({piece for word in words for piece in characters(word)})
-    learnt = learn_likelihood(words, vocab_size - len(reserved) - len(alphabet), show_progress=show_progress)
-    return word_piece_tokenizer([*reserved, *alphabet, *learnt], counts, special_tokens)
+    words = bert_words(task.counts)
+    first = [*dict.fromkeys((*task.special_tokens, UNKNOWN)), *sorted({p for word in words for p in characters(word)})]
+    learnt = learn_likelihood(words, task.vocab_size - len(first), show_progress=task.show_progress)
+    return word_piece_tokenizer([*first, *learnt], task.counts, task.special_tokens)
 
 
-def build_library(
-    counts: WordCounts, vocab_size: int, *, special_tokens: Sequence[str] = (), show_progress: bool = False
-) -> Tokenizer:
+def build_library(task: Task) -> Tokenizer:
     """WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``."""
-    reserved = list(dict.fromkeys((*special_tokens, UNKNOWN)))
-    words = bert_words(counts)
+    reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN)))
+    words = bert_words(task.counts)
     learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
     # the trainer numbers inner characters in the order of a hash map, and numbers decide ties; named first, they stay
     inner = sorted({PREFIX + character for word in words for character in word[1:]})
     trainer = trainers.WordPieceTrainer(
-        vocab_size=vocab_size,
+        vocab_size=task.vocab_size,
         special_tokens=[*reserved, *inner],
         continuing_subword_prefix=PREFIX,
-        show_progress=show_progress,
+        show_progress=task.show_progress,
     )
     train_on_counts(learner, trainer, words)
     vocab = learner.get_vocab()
-    return word_piece_tokenizer(sorted(vocab, key=vocab.__getitem__), counts, special_tokens)
+    return word_piece_tokenizer(sorted(vocab, key=vocab.__getitem__), task.counts, task.special_tokens)
 
 
 def learn_likelihood(words: Mapping[str, int], n_tokens: int, *, show_progress: bool = False) -> list[str]:
@@ -89,47 +84,6 @@ def join(left: str, right: str) -> str:
     ('##ugs', 'hu')
     """
     return left + right.removeprefix(PREFIX)
-
-
-def longest_match(word: str, vocab: Iterable[str]) -> list[str]:
-    """Greedy longest match from the left, the readable twin of what tokenizer.json does.
-
-    >>> longest_match("undeniable", {"un", "##deni", "##able", "##ndeni", "##iable"})
-    ['un', '##deni', '##able']
-    >>> longest_match("undo", {"un", "##d"})
-    ['[UNK]']
-    """
-    known = vocab if isinstance(vocab, set | frozenset | dict) else set(vocab)
-    pieces: list[str] = []
-    start = 0
-    while start < len(word):
-        mark = PREFIX if start else ""
-        end = next((e for e in range(len(word), start, -1) if mark + word[start:e] in known), None)
-        if end is None:
-            return [UNKNOWN]
-        pieces.append(mark + word[start:end])
-        start = end
-    return pieces
-
-
-def detokenize(tokens: Iterable[str], reserved: Iterable[str] = ()) -> str:
-    """Text of tokens: reserved ones other than ``[UNK]`` are dropped, pieces joined to words, words joined by a space.
-
-    Decoding with a saved directory and ``skip_special_tokens=True`` gives the same.
-
-    >>> detokenize(["[START]", "un", "##do", "[UNK]", "it", "[END]"], ["[UNK]", "[START]", "[END]"])
-    'undo [UNK] it'
-    """
-    dropped = set(reserved) - {UNKNOWN}
-    words: list[str] = []
-    for token in tokens:
-        if token in dropped:
-            continue
-        if token.startswith(PREFIX) and words:
-            words[-1] += token.removeprefix(PREFIX)
-        else:
-            words.append(token)
-    return " ".join(words)
 
 
 def bert_words(counts: WordCounts) -> dict[str, int]:
@@ -165,13 +119,12 @@ class Substrings:
     Args:
         words: word -> count.
         floor: substrings counted less are left out, but for single characters.
-        max_length: longest substring in characters.
 
     >>> Substrings({"human": 113, "humas": 3}).counts()["huma"]
     116
     """
 
-    def __init__(self, words: Mapping[str, int], floor: int = 1, max_length: int = MAX_LENGTH) -> None:
+    def __init__(self, words: Mapping[str, int], floor: int = 1) -> None:
         lengths = np.fromiter(map(len, words), np.int64, len(words))
         self._text = "".join(words)
         points = np.frombuffer(self._text.encode("utf-32-le"), np.uint32).astype(np.int64)
@@ -183,7 +136,7 @@ class Substrings:
         inner = np.ones(len(points), np.int64)
         inner[self.starts] = 0
         places, above = np.arange(len(points)), inner
-        for length in range(1, max_length + 1):
+        for length in range(1, MAX_LENGTH + 1):
             key = (above << 21) | points[places + length - 1]
             distinct, example, nodes = np.unique(key, return_index=True, return_inverse=True)
             level = _Level(places, nodes, distinct >> 21, places[example])
@@ -314,23 +267,16 @@ def learn_top_down(
     return [*substrings.spell(best), *missing]
 
 
-def build_top_down(
-    counts: WordCounts,
-    vocab_size: int,
-    *,
-    special_tokens: Sequence[str] = (),
-    show_progress: bool = False,
-    iterations: int = 4,
-) -> Tokenizer:
+def build_top_down(task: Task, iterations: int = 4) -> Tokenizer:
     """WordPiece top-down; ``[START]`` and ``[END]`` stand around an encoded text when special tokens are asked for.
 
-    Entries: at most `vocab_size`, the special tokens and those of `RESERVED` not among them first. A threshold is tried
+    Entries: at most as many as asked for, the special tokens and `RESERVED` first. A threshold is tried
     in `iterations` passes.
     """
-    reserved = list(dict.fromkeys((*special_tokens, *RESERVED)))
-    wanted = vocab_size - len(reserved)
-    learnt = learn_top_down(bert_words(counts), wanted, iterations=iterations, show_progress=show_progress)
-    tokenizer = word_piece_tokenizer([*reserved, *learnt], counts, reserved)
+    reserved = list(dict.fromkeys((*task.special_tokens, *RESERVED)))
+    wanted = task.vocab_size - len(reserved)
+    learnt = learn_top_down(bert_words(task.counts), wanted, iterations=iterations, show_progress=task.show_progress)
+    tokenizer = word_piece_tokenizer([*reserved, *learnt], task.counts, reserved)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[START] $A [END]",
         pair="[START] $A [END] $B:1 [END]:1",

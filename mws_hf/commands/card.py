@@ -1,4 +1,4 @@
-"""`mws card`: measure a tokenizer and write its model card."""
+"""`mws card` and `mws push`: measure a tokenizer, write its model card, upload both to the Hub."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mws_hf.commands.evaluate import BitsText, GoldFiles, Text, named_tokenizers
+from mws_hf.commands.evaluate import BitsText, GoldFiles, Text
 from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.commands.sources import check_present
+from mws_hf.commands.sources import check_present, no_tokenizer
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
@@ -24,6 +24,49 @@ _LINES = 1000
 """Lines of text that are decoded again."""
 
 
+Languages = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CODE", help="Language, such as ru; repeat for more [default: the earlier card's]."),
+]
+License = Annotated[
+    str | None,
+    typer.Option("--license", metavar="ID", help="License, such as cc-by-4.0 [default: the earlier card's]."),
+]
+Data = Annotated[
+    str | None,
+    typer.Option(help="What it was trained on, and under which license [default: what the earlier card says]."),
+]
+Name = Annotated[
+    str | None, typer.Option(help="The name it is loaded by, such as user/repo [default: the earlier card's].")
+]
+Words = Annotated[
+    list[str] | None,
+    typer.Option(help="A word to show cut; repeat for more [default: some of --gold, --text or the earlier card]."),
+]
+Beside = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=DIR",
+        help="A tokenizer to measure beside it, such as BPE of the same text; repeat for more [default: none].",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The options of these names: what to measure on and beside, and what a person says about the tokenizer."""
+
+    gold: list[Path]
+    text: Path | None
+    bits: Path | None
+    beside: list[str]
+    languages: list[str]
+    license: str | None
+    data: str | None
+    name: str | None
+    words: list[str]
+
+
 def card(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any with a tokenizer.json).")
@@ -31,32 +74,12 @@ def card(
     gold: GoldFiles = None,
     text: Text = None,
     bits: BitsText = None,
-    language: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CODE", help="Language, such as ru; repeat for more [default: the earlier card's]."),
-    ] = None,
-    license_: Annotated[
-        str | None,
-        typer.Option("--license", metavar="ID", help="License, such as cc-by-4.0 [default: the earlier card's]."),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(help="What it was trained on, and under which license [default: what the earlier card says]."),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="The name it is loaded by, such as user/repo [default: the earlier card's].")
-    ] = None,
-    word: Annotated[
-        list[str] | None,
-        typer.Option(help="A word to show cut; repeat for more [default: some of --gold, --text or the earlier card]."),
-    ] = None,
-    beside: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=DIR",
-            help="A tokenizer to measure beside it, such as BPE of the same text; repeat for more [default: none].",
-        ),
-    ] = None,
+    language: Languages = None,
+    license_: License = None,
+    data: Data = None,
+    name: Name = None,
+    word: Words = None,
+    beside: Beside = None,
     print_only: Annotated[bool, typer.Option("--print", help="Print the card and write nothing.")] = False,
 ) -> None:
     """Write the model card (README.md) of a tokenizer, with Hub metadata, from figures measured now.
@@ -76,9 +99,10 @@ def card(
     from mws_hf.measured_card import measured_card
     from mws_hf.model_card import is_untouched, write_model_card
 
+    data = data and " ".join(data.split())
+    asked = _Asked(gold or [], text, bits, beside or [], language or [], license_, data, name, word or [])
     if not directory.is_dir():
-        raise MwSError(f"{directory}: no such tokenizer directory; train one with `mws train ... --output {directory}`")
-    check_present([*(gold or []), *([text] if text else []), *([bits] if bits else [])])
+        raise no_tokenizer(directory)
     readme = directory / "README.md"
     if not print_only:
         refuse_overwriting([readme], gold, text, bits)
@@ -87,14 +111,8 @@ def card(
                 f"{readme}: left as it is, not a generated card or edited since; delete it, or take what you need from "
                 "`mws card ... --print`"
             )
-    if bits is not None and text is None:
-        raise MwSError("--bits measures the bits of --text; give that too")
-    if beside and text is None and not gold:
-        raise MwSError("--beside compares figures of --gold and --text; give one of them too")
-    _check_metadata(language or [], license_)
-    earlier = readme.read_text(encoding="utf-8") if is_untouched(readme) else ""
-    said = _Said(language or [], license_, data and " ".join(data.split()), name, word or [])
-    told = _told(directory, earlier, said, _Given(gold or [], text, bits, named_tokenizers(beside or [])))
+    _check(asked)
+    told = _told(directory, readme.read_text(encoding="utf-8") if is_untouched(readme) else "", asked)
     if print_only:
         typer.echo(measured_card(told), nl=False)
         return
@@ -105,41 +123,25 @@ def card(
             typer.echo(f"the card names no {option[2:]}: give {option} for the Hub to show one", err=True)
 
 
-@dataclass(frozen=True)
-class _Said:
-    """What a person says about the tokenizer: the options of these names."""
-
-    languages: list[str]
-    license: str | None
-    data: str | None
-    name: str | None
-    words: list[str]
-
-
-@dataclass(frozen=True)
-class _Given:
-    """What to measure on, and which tokenizers beside it: the options of these names."""
-
-    gold: list[Path]
-    text: Path | None
-    bits: Path | None
-    beside: dict[str, str]
-
-
-def _check_metadata(languages: list[str], license_: str | None) -> None:
-    """Refuse what the Hub would refuse.
+def _check(asked: _Asked) -> None:
+    """Refuse what cannot be measured, and metadata that the Hub would refuse.
 
     Raises:
-        MwSError: a language is no code, or the license no identifier.
+        MwSError: a missing file or text, a language that is no code, a license that is no identifier.
     """
-    for code in languages:
+    check_present([*asked.gold, *filter(None, [asked.text, asked.bits])])
+    if asked.bits is not None and asked.text is None:
+        raise MwSError("--bits measures the bits of --text; give that too")
+    if asked.beside and asked.text is None and not asked.gold:
+        raise MwSError("--beside compares figures of --gold and --text; give one of them too")
+    for code in asked.languages:
         if not re.fullmatch(r"[a-z]{2,3}|code|multilingual", code):
             raise MwSError(f"--language {code!r}: give an ISO 639 code of two or three letters, such as ru, or code")
-    if license_ is not None and not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", license_):
-        raise MwSError(f"--license {license_!r}: give an identifier such as apache-2.0 or cc-by-4.0, or other")
+    if asked.license is not None and not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", asked.license):
+        raise MwSError(f"--license {asked.license!r}: give an identifier such as apache-2.0 or cc-by-4.0, or other")
 
 
-def _told(directory: Path, earlier: str, said: _Said, given: _Given) -> Measured:
+def _told(directory: Path, earlier: str, asked: _Asked) -> Measured:
     """All that the card tells: measured now, said now, or else said by the earlier generated card ("" for none)."""
     from huggingface_hub import ModelCard
 
@@ -147,36 +149,36 @@ def _told(directory: Path, earlier: str, said: _Said, given: _Given) -> Measured
     from mws_hf.evaluate.report import evaluate
     from mws_hf.evaluate.segment import segment_words
     from mws_hf.measured_card import Measured, kept_head, name_of, plain_head, words_of
-    from mws_hf.tokenizer_file import load_backend
+    from mws_hf.tokenizer_file import load_backend, named_sources
     from mws_hf.training_record import read_record
 
     before = ModelCard(earlier).data.to_dict() if earlier else {}
-    name = said.name or name_of(earlier) or directory.resolve().name
+    beside = named_sources(asked.beside, local=True)
+    name = asked.name or name_of(earlier) or directory.resolve().name
     encoder = load_encoder(str(directory))
     record = read_record(directory, load_backend(directory)[0])
     whole = None
-    if given.gold or given.text:
-        if name in given.beside:
+    if asked.gold or asked.text:
+        if name in beside:
             raise MwSError(f"--beside: this tokenizer is called {name!r} itself; write NAME=DIR with another name")
-        tokenizers = {name: encoder, **given.beside}
-        whole = evaluate(tokenizers, given.gold, given.text, bits=given.bits, baselines=False)
+        whole = evaluate({name: encoder, **beside}, asked.gold, asked.text, bits=asked.bits, baselines=False)
     report = whole and whole.of(name)
-    words = said.words or _sample(report, given.text) or words_of(earlier)
-    languages = said.languages or before.get("language") or []
+    words = asked.words or _sample(report, asked.text) or words_of(earlier)
+    languages = asked.languages or before.get("language") or []
     return Measured(
         name=name,
-        head=kept_head(earlier, name, said.data)
+        head=kept_head(earlier, name, asked.data)
         if earlier
-        else plain_head(name, encoder.vocabulary_size, said.data, record or {}),
+        else plain_head(name, encoder.vocabulary_size, asked.data, record or {}),
         ours=record is not None or "mws-hf" in before.get("tags", []),
         report=report,
         examples=list(zip(words, segment_words(encoder, words), strict=True)),
-        restored=_restored(encoder, given.text),
-        text="" if given.text is None else given.text.name,
-        bits="" if given.bits is None else given.bits.name,
+        restored=_restored(encoder, asked.text),
+        text="" if asked.text is None else asked.text.name,
+        bits="" if asked.bits is None else asked.bits.name,
         languages=[languages] if isinstance(languages, str) else languages,
-        license=said.license or before.get("license"),
-        beside=whole if given.beside else None,
+        license=asked.license or before.get("license"),
+        beside=whole if beside else None,
     )
 
 
@@ -208,3 +210,29 @@ def _restored(encoder: Encoder, text: Path | None) -> tuple[int, int]:
     lines = list(islice(read_lines(text), _LINES))
     decoded = encoder.decode([item.ids for item in encoder.encode(lines)])
     return sum(line == again for line, again in zip(lines, decoded, strict=True)), len(lines)
+
+
+def push(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")],
+    repository: Annotated[str, typer.Argument(metavar="USER/REPO", help="Its name on the Hub; made if absent.")],
+    private: Annotated[bool, typer.Option("--private", help="Make the repository private.")] = False,
+    message: Annotated[str, typer.Option("--message", "-m", help="Message of the commit.")] = "Upload tokenizer",
+) -> None:
+    """Upload a tokenizer and its card; nothing else that lies in the directory.
+
+    Log in first with `hf auth login`, or set HF_TOKEN. `mws card` writes the card.
+
+    For example:
+
+        mws push out/russian me/russian-mws
+
+        mws push out/russian me/russian-mws --private --message "32,000 entries"
+    """
+    if not directory.is_dir():
+        raise no_tokenizer(directory)
+    from mws_hf.pushing import push as upload
+
+    address = upload(directory, repository, private=private, message=message)
+    if not (directory / "README.md").is_file():
+        typer.echo(f"{directory}: has no card; `mws card {directory}` writes one, then push again", err=True)
+    typer.echo(address)

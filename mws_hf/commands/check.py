@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.commands.sources import Json
+from mws_hf.commands.options import Json
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")]
 
@@ -49,7 +49,7 @@ def repair(directory: Directory) -> None:
 
         mws repair checkpoints/last
     """
-    from mws_hf.repair import repair as mend
+    from mws_hf.check import repair as mend
 
     done = mend(directory)
     for line in done or ["nothing to repair"]:

@@ -9,26 +9,11 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.atomic import check_output
-from mws_hf.commands.figures import counted
-from mws_hf.commands.outputs import files_in, refuse_overwriting
-from mws_hf.commands.process import return_freed_memory
-from mws_hf.commands.sources import (
-    INPUTS,
-    Column,
-    Encoding,
-    Errors,
-    Field,
-    Json,
-    Lexicon,
-    Quiet,
-    Reading,
-    Sources,
-    WordList,
-    check_present,
-)
+from mws_hf.atomic import check_output, output_lock
+from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Json, Lexicon, Quiet, WordList
+from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
+from mws_hf.commands.sources import Reading, Sources, check_present
 from mws_hf.errors import MwSError
-from mws_hf.lock import output_lock
 from mws_hf.pattern import DEFAULT_PATTERN
 
 Results = Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")]
@@ -82,9 +67,8 @@ def compare(
         mws compare --lexicon ru --gold rus.tsv --vocab-size 8000 --systems mws,unigram:types --output out/lexicon
     """
     files, further = _sizes_apart(corpus or [])
-    return_freed_memory()
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(files, lexicon, word_list, reading=reading, quiet=quiet)
+    sources = Sources(files, lexicon, word_list or (), reading=reading, show_progress=not quiet)
     check_present([*gold, *([text] if text else [])])
     refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, word_list)
     check_output(output, folder=True)

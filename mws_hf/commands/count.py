@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mws_hf.atomic import check_output
-from mws_hf.commands import sources as options
-from mws_hf.commands.figures import counted, parse_bytes
-from mws_hf.commands.groups import group_of
-from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.commands.process import return_freed_memory
+from mws_hf.commands import options
+from mws_hf.commands.outputs import counted, refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
@@ -63,15 +60,11 @@ def count(
     """
     if classic and pattern is not None:
         raise MwSError("--classic and --pattern both name a split pattern; give one of them")
-    refuse_overwriting([output], [group_of(name)[1] for name in files or []], word_list, lemmas)
+    refuse_overwriting([output], [options.group_of(name)[1] for name in files or []], word_list, lemmas)
     check_output(output, folder=False)
-    cap = parse_bytes(memory_cap, "--memory-cap")
-    return_freed_memory()
+    cap = options.parse_bytes(memory_cap, "--memory-cap")
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(
-        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, memory_cap=cap,
-        group_column=group_column,
-    )  # fmt: skip
+    sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, cap, not quiet, group_column)
     chosen = GPT4_PATTERN if classic else pattern
     if digits:
         chosen = with_digits(chosen or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mws_hf.commands import sources as options
+from mws_hf.commands import options
 from mws_hf.commands.explain import From
-from mws_hf.commands.sources import Reading, Sources
-from mws_hf.errors import MwSError
+from mws_hf.commands.sources import Sources
 
 if TYPE_CHECKING:
     from mws_hf.demo.tokens import Opened
@@ -44,10 +43,10 @@ def demo(
 
         mws demo out/russian --lexicon ru --open
     """
-    for given in directories:
-        if not Path(given).exists() and not Path(given.partition("=")[2] or given).exists():
-            raise MwSError(f"{given}: no such directory; fetch a Hub model first: hf download NAME --local-dir DIR")
-    sources = Sources.from_options(source, lexicon, word_list, reading=Reading(), quiet=quiet)
+    from mws_hf.tokenizer_file import named_sources
+
+    places = [Path(place) for place in named_sources(directories, local=True).values()]
+    sources = Sources(source or (), lexicon, word_list or (), show_progress=not quiet)
     if not sources.is_empty:
         sources.check(None, None)
     from mws_hf.demo.app import load_gradio, page, serve, wait
@@ -55,12 +54,12 @@ def demo(
 
     load_gradio()  # before anything is counted
     tokenizers = open_all(directories)
-    blocks = page(tokenizers, None if sources.is_empty else _evidence(directories, tokenizers, sources))
+    blocks = page(tokenizers, None if sources.is_empty else _evidence(places, tokenizers, sources))
     typer.echo(serve(blocks, port, open_browser=open_browser))
     wait(blocks)
 
 
-def _evidence(directories: list[str], tokenizers: list[Opened], sources: Sources) -> TrainingEvidence:
+def _evidence(places: list[Path], tokenizers: list[Opened], sources: Sources) -> TrainingEvidence:
     """Evidence of the training words, with the settings of the first tokenizer that keeps a record of its training."""
     from mws_hf.backend import pattern_of
     from mws_hf.demo.word_view import TrainingEvidence
@@ -69,8 +68,7 @@ def _evidence(directories: list[str], tokenizers: list[Opened], sources: Sources
     from mws_hf.training_record import read_record
 
     pattern, record = None, None
-    for given, opened in zip(directories, tokenizers, strict=True):
-        place = Path(given if Path(given).exists() else given.partition("=")[2])
+    for place, opened in zip(places, tokenizers, strict=True):
         if place.is_dir() and (record := read_record(place, opened.backend)) is not None:
             pattern = pattern_of(opened.backend)
             break

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mws_hf.atomic import check_output
-from mws_hf.commands.figures import counted, parse_bytes
-from mws_hf.commands.outputs import files_in, refuse_overwriting
-from mws_hf.commands.sources import INPUTS, Column, Encoding, Errors, Field, Json, Quiet, Workers
+from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Json, Quiet, Workers, parse_bytes
+from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
 from mws_hf.errors import INTERRUPTED
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from mws_hf.atomic import check_output, write_text
-from mws_hf.commands.figures import counted
-from mws_hf.commands.outputs import refuse_overwriting
+from mws_hf.commands.outputs import counted, refuse_overwriting
 from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
 
@@ -81,7 +80,9 @@ def evaluate(
 
         mws evaluate my-tokenizer --gold rus.tsv --json --output scores.json
     """
-    named = named_tokenizers(directories)
+    from mws_hf.tokenizer_file import named_sources
+
+    named = named_sources(directories, local=True)
     if isolated not in ("space", "none"):
         raise MwSError(f"--isolated {isolated!r} is unknown; choose space or none")
     if not gold and text is None:
@@ -106,22 +107,3 @@ def evaluate(
         typer.echo(result, nl=False)
     else:
         write_text(output, result)
-
-
-def named_tokenizers(directories: list[str]) -> dict[str, str]:
-    """Directories by name: ``NAME=DIR``, or a directory named by its last part.
-
-    Raises:
-        MwSError: a directory is not there, or two have one name.
-    """
-    named: dict[str, str] = {}
-    for given in directories:
-        name, equals, directory = given.partition("=")
-        if not equals or Path(given).exists():
-            name, directory = Path(given).resolve().name, given
-        if not Path(directory).exists():
-            raise MwSError(f"{directory}: no such directory; fetch a Hub model first: hf download NAME --local-dir DIR")
-        if name in named:
-            raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
-        named[name] = directory
-    return named

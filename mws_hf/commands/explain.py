@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mws_hf.atomic import check_output
-from mws_hf.commands import sources as options
-from mws_hf.commands.figures import aligned
-from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.commands.sources import Reading, Sources
+from mws_hf.commands import options
+from mws_hf.commands.outputs import aligned, refuse_overwriting
+from mws_hf.commands.sources import Reading, Sources, no_tokenizer
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 
@@ -79,9 +78,9 @@ def explain(
     if plot is not None:
         refuse_overwriting([plot], source, word_list, lemmas)
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(source, lexicon, word_list, lemmas, reading=reading, quiet=quiet)
+    sources = Sources(source or (), lexicon, word_list or (), lemmas, reading, show_progress=not quiet)
     if model is not None and not model.exists():
-        raise MwSError(f"{model}: no such tokenizer directory; train one with `mws train ... --output {model}`")
+        raise no_tokenizer(model)
     classic = pair is not None or merges is not None
     if classic and plot is not None:
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")

@@ -1,4 +1,4 @@
-"""`mws export`: a tokenizer directory for clients that do not read tokenizer.json, and in the notebook's layout."""
+"""`mws import` and `mws export`: the notebook's layout, and clients that do not read tokenizer.json."""
 
 from __future__ import annotations
 
@@ -8,11 +8,31 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mws_hf.atomic import check_output
-from mws_hf.commands.figures import counted
-from mws_hf.commands.outputs import files_in, refuse_overwriting, tokenizer_files
+from mws_hf.commands.outputs import counted, files_in, refuse_overwriting, tokenizer_files
+from mws_hf.commands.sources import no_tokenizer
 from mws_hf.errors import MwSError
 
 Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
+
+
+def import_(
+    source: Annotated[Path, typer.Argument(help="A folder with vocabulary.json and merges.json.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
+) -> None:
+    """Turn the original notebook's artifact into a Hugging Face directory; every id is kept.
+
+    For example:
+
+        mws import notebook/ --output out/imported
+    """
+    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, import_notebook
+
+    files = [source / VOCABULARY_FILE, source / MERGES_FILE]
+    refuse_overwriting(tokenizer_files(output), source, files)
+    check_output(output, folder=True)
+    tokenizer = import_notebook(source)
+    tokenizer.save_pretrained(str(output))
+    typer.echo(f"{output}: {counted(len(tokenizer), 'token')}")
 
 
 def export(
@@ -53,7 +73,7 @@ def export(
         mws export out/imported --output notebook/
     """
     if not directory.exists():
-        raise MwSError(f"{directory}: no such tokenizer directory")
+        raise no_tokenizer(directory)
     if pattern is not None and form != "byte-level":
         raise MwSError("--pattern goes with --format byte-level; the other formats keep the pattern there")
     check_output(output, folder=form != "gguf")
@@ -84,7 +104,7 @@ def _to_notebook(directory: Path, output: Path) -> None:
 
 def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
     from mws_hf.export.byte_level import to_byte_level_backend
-    from mws_hf.export.comparison import compare
+    from mws_hf.export.exactness import compare
     from mws_hf.sample_texts import sample_texts
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 

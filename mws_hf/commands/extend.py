@@ -1,4 +1,4 @@
-"""`mws extend`: new tokens of your corpus for a pretrained tokenizer, appended behind the old ones."""
+"""`mws extend` and `mws transplant`: new tokens for a pretrained tokenizer, and its model fitted to them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mws_hf.atomic import check_output, write_text
-from mws_hf.commands import sources as options
+from mws_hf.atomic import check_output, output_lock, write_text
+from mws_hf.commands import options
 from mws_hf.commands.outputs import files_in, refuse_overwriting
-from mws_hf.commands.process import return_freed_memory
 from mws_hf.commands.sources import Reading
 from mws_hf.errors import MwSError
-from mws_hf.lock import output_lock
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -68,7 +66,6 @@ def extend(
     refuse_overwriting(files_in(output, ("*.json", "*.jinja")), base, corpus, also)
     check_output(output, folder=True)
     _check_inputs([*corpus, *also], reading, replace)
-    return_freed_memory()
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.extension import read_base
     from mws_hf.extend.report import facts, told
@@ -85,14 +82,11 @@ def extend(
         texts = _changes(extension, held_out, also, reading)
         result = {"directory": str(output), **facts(extension, texts)}
         if replace:
-            write_text(output / "retired.json", json.dumps(_retired(result), ensure_ascii=False, indent=1) + "\n")
+            retired = {name: result[name] for name in ("retired_tokens", "dropped_merges")}
+            write_text(output / "retired.json", json.dumps(retired, ensure_ascii=False, indent=1) + "\n")
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{output}: {told(result)}")
-
-
-def _retired(result: dict[str, Any]) -> dict[str, Any]:
-    return {name: result[name] for name in ("retired_tokens", "dropped_merges")}
 
 
 def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:
@@ -102,7 +96,7 @@ def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:
 
     files = expand_paths(names)
     texts = [name for name in files if not is_counts_file(name)]
-    check_files(texts, **asdict(reading))
+    check_files(texts, reading)
     if replace and (len(texts) < len(files) or STDIN in files):
         raise MwSError(
             "--replace reads the texts twice to see which tokens they use; give files of text, not counts or '-'"
@@ -129,7 +123,7 @@ def _count(corpus: list[str], reading: Reading, workers: int | None, quiet: bool
 def _documents(names: list[str], reading: Reading) -> Iterator[str]:
     from mws_hf.corpus.inputs import read_documents
 
-    return read_documents(names, **asdict(reading))
+    return read_documents(names, reading)
 
 
 def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
@@ -150,3 +144,32 @@ def _changes(extension: Any, held_out: list[str], also: list[str], reading: Read
     texts = {"held out": held_out}
     texts |= {name: list(islice((d for d in _documents([name], reading) if d.strip()), MOST)) for name in also}
     return {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
+
+
+def transplant(
+    model: Annotated[str, typer.Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
+    tokenizer: Annotated[str, typer.Argument(help="Directory of the new tokenizer, or a Hub name.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model directory to write.")],
+    method: Annotated[str, typer.Option(help="mean of the old pieces, or focus.")] = "mean",
+    multiple_of: Annotated[int, typer.Option(help="Fill rows up to a multiple of this.", min=1)] = 64,
+    as_json: options.Json = False,
+) -> None:
+    """Give a pretrained model another tokenizer, such as its own extended by `mws extend`; nothing is trained.
+
+    Rows of old tokens stay bit for bit. Only embeddings are held in memory.
+
+    For example:
+
+        mws transplant Qwen/Qwen3-0.6B out/qwen-ru -o out/qwen-ru-model
+    """
+    refuse_overwriting([output], model, tokenizer)
+    check_output(output, folder=True)
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MwSError("models need torch: pip install 'mws-hf[lm]'") from error
+    from mws_hf.lm.checkpoint import transplant_directory
+
+    report = asdict(transplant_directory(model, tokenizer, output, method, multiple_of))
+    line = ", ".join(f"{number:,} {name}" for name, number in report.items())
+    typer.echo(json.dumps({"directory": str(output), **report}) if as_json else f"{output}: rows {line}")

@@ -1,4 +1,4 @@
-"""No command overwrites what it reads: one check, made before any work begins."""
+"""What commands write: no file that they read, numbers with their nouns, tables aligned."""
 
 from __future__ import annotations
 
@@ -55,3 +55,32 @@ def tokenizer_files(directory: Path) -> list[Path]:
 def _identity(path: PathLike) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_dev, found.st_ino
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "merge"), counted(2000, "merge"), counted(3, "entry", "entries")
+    ('1 merge', '2,000 merges', '3 entries')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def aligned(rows: Sequence[Sequence[object]]) -> str:
+    """Rows as an aligned text table, the first being the header; numbers to the right, with four significant digits.
+
+    >>> print(aligned([["left", "pmi"], ["чи", 2.12345], ["п", 13]]))
+    left    pmi
+    чи    2.123
+    п        13
+    """
+    cells = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in row] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
+    numeric = [all(isinstance(row[i], int | float) for row in rows[1:]) for i in range(len(widths))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in cells
+    )

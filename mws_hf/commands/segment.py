@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.commands.sources import Json
+from mws_hf.commands.options import Json
+from mws_hf.commands.sources import no_tokenizer
 from mws_hf.errors import MwSError
 
 
@@ -36,7 +37,7 @@ def segment(
     from mws_hf.evaluate.segment import segment_words
 
     if not directory.exists():
-        raise MwSError(f"{directory}: no such tokenizer directory; train one with `mws train ... --output {directory}`")
+        raise no_tokenizer(directory)
     encoder = load_encoder(str(directory))
     for line in words or _stdin_lines():
         if find_surrogate(line) is not None:

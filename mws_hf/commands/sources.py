@@ -1,142 +1,36 @@
-"""The options that say where training words come from, shared by `mws train`, `mws count` and `mws explain`."""
+"""Where training words come from: files, lists and lexicons named by options, checked and counted together."""
 
 from __future__ import annotations
 
-import logging
 import os
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from mws_hf.commands.groups import group_of
+from mws_hf.commands.options import group_of
+from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, compiled, literal_pattern
+from mws_hf.pattern import DEFAULT_PATTERN, compiled
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.groups import GroupedCounts
-
-INPUTS = (
-    "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
-    "'-' for stdin"
-)
-Files = Annotated[list[str] | None, typer.Argument(help=f"{INPUTS}, or counts from `mws count`.", show_default=False)]
-GroupedFiles = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help=f"{INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as 'ru=ru/*.gz' (a file "
-        "whose name holds = is given as ./NAME).",
-        show_default=False,
-    ),
-]
-GroupColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--group-column", help="The column of tables and datasets that holds the group of each row [default: none]."
-    ),
-]
-Lexicon = Annotated[
-    str | None,
-    typer.Option(
-        help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk' [default: none]."
-    ),
-]
-WordList = Annotated[
-    list[Path] | None,
-    typer.Option("--word-list", help="A word<TAB>count list, plain or compressed; repeat for more [default: none]."),
-]
-Lemmas = Annotated[
-    Path | None,
-    typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose) [default: none]."),
-]
-Field = Annotated[
-    str | None, typer.Option("--field", help="The text field of .jsonl records [default: none, it must be named].")
-]
-Column = Annotated[
-    str | None,
-    typer.Option(
-        "--column", help="The text column of .csv, .tsv, .parquet, .arrow, datasets [default: none, it must be named]."
-    ),
-]
-Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
-Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
-Pattern = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME|REGEX",
-        callback=lambda given: given and literal_pattern(given),
-        help=f"Split pattern: {', '.join(NAMED_PATTERNS)}, or a regular expression "
-        "[default: that of the criterion or saved counts].",
-    ),
-]
-Digits = Annotated[
-    str | None,
-    typer.Option(
-        metavar="threes|single|right",
-        help="How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
-        "(1|234|567) [default: as the pattern has it, the named ones in threes].",
-    ),
-]
-Normalization = Annotated[
-    str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy) [default: none, or that of saved counts].")
-]
-Workers = Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")]
-
-
-def _no_notices(quiet: bool) -> bool:
-    """Keep the note on compiling kernels off the terminal as well; the cache of kernels is not loaded for it."""
-    if quiet:
-        logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.ERROR)
-    return quiet
-
-
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.", callback=_no_notices)]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How text files are read: the options of the same names."""
-
-    field: str | None = None
-    column: str | None = None
-    encoding: str = "utf-8"
-    errors: str = "strict"
 
 
 @dataclass(frozen=True)
 class Sources:
     """Where words come from; `gather` counts them all together."""
 
-    files: list[str] = field(default_factory=list)
+    files: Sequence[str] = ()
     lexicon: str | None = None
-    word_lists: list[Path] = field(default_factory=list)
+    word_lists: Sequence[Path] = ()
     lemmas: Path | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading = PLAIN
     workers: int | None = None
     memory_cap: int | None = None
     show_progress: bool = True
     group_column: str | None = None
-
-    @classmethod
-    def from_options(
-        cls,
-        files: list[str] | None,
-        lexicon: str | None,
-        word_list: list[Path] | None,
-        lemmas: Path | None = None,
-        *,
-        reading: Reading,
-        quiet: bool,
-        workers: int | None = None,
-        memory_cap: int | None = None,
-        group_column: str | None = None,
-    ) -> Sources:
-        """Build from the options of a command as typer gives them, None where one was not given."""
-        rest = (reading, workers, memory_cap, not quiet, group_column)
-        return cls(files or [], lexicon, word_list or [], lemmas, *rest)
 
     @property
     def by_group(self) -> dict[str, list[str]]:
@@ -188,7 +82,7 @@ class Sources:
             texts = _apart(files)[1]
             if self.group_column is not None:
                 check_group_files(texts)
-            check_files(texts, **asdict(self.reading))
+            check_files(texts, self.reading)
         for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
             expand_paths(path)
         if self.lexicon is not None or self.lemmas is not None:
@@ -258,7 +152,7 @@ class Sources:
             "pattern": pattern, "normalization": normalization, "show_progress": self.show_progress,
         }  # fmt: skip
         if self.lemmas is not None:
-            lines = [line.strip() for line in read_lines(self.lemmas, **coding)]
+            lines = [line.strip() for line in read_lines(self.lemmas, self.reading)]
             parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
         elif self.lexicon is not None:
             parts.append(lexicon_counts(self.lexicon, **forms))
@@ -285,6 +179,11 @@ def _apart(names: list[str]) -> tuple[list[str], list[str]]:
     files = expand_paths(names) if names else []
     saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
     return saved, [name for name in files if name not in saved]
+
+
+def no_tokenizer(directory: Path) -> MwSError:
+    """The error for a tokenizer directory that is not there."""
+    return MwSError(f"{directory}: no such tokenizer directory; train one with `mws train ... --output {directory}`")
 
 
 def check_present(paths: list[Path]) -> None:

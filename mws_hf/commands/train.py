@@ -9,20 +9,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mws_hf.atomic import check_output
+from mws_hf.atomic import check_output, output_lock
 from mws_hf.byte_alphabet import DEFAULT_ALPHABET, readable
-from mws_hf.commands import sources as options
-from mws_hf.commands.figures import counted
-from mws_hf.commands.groups import group_of, parse_labels, parse_weights
-from mws_hf.commands.outputs import refuse_overwriting, tokenizer_files
-from mws_hf.commands.process import return_freed_memory
+from mws_hf.commands import options
+from mws_hf.commands.outputs import counted, refuse_overwriting, tokenizer_files
 from mws_hf.commands.sources import Reading, Sources
-from mws_hf.errors import MwSError
-from mws_hf.lock import output_lock
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -32,82 +27,98 @@ if TYPE_CHECKING:
     from mws_hf.trainer import MwSTrainer
 
 
+Output = Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")]
+Size = Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")]
+Merges = Annotated[
+    int | None, typer.Option("--n-merges", help="Number of merges instead [default: what --vocab-size leaves].")
+]
+ByteLevel = Annotated[
+    bool | None,
+    typer.Option(
+        "--byte-level/--characters",
+        help="Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that "
+        f"can be read) [default: {DEFAULT_ALPHABET}; characters with --criterion classic].",
+    ),
+]
+Criterion = Annotated[str, typer.Option(help="contextual or classic.")]
+Composition = Annotated[
+    str | None,
+    typer.Option(
+        help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
+        "[default: 0.5; 0.6 for several groups; 0 with --criterion classic]."
+    ),
+]
+BurialCost = Annotated[
+    float | None,
+    typer.Option(
+        help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency "
+        "[default: 1.0; not with --criterion classic]."
+    ),
+]
+Granularity = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine) "
+        "[default: 0.095, or as the labels ask; not with --criterion classic]."
+    ),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[GROUP=]FILE",
+        help="Words cut by hand to learn from, 20 or more: word<TAB>mor ph eme s, alternatives after a comma, or "
+        "another format that `mws evaluate` reads. Of several groups GROUP=FILE, repeat for more "
+        "[default: none; not with --criterion classic].",
+    ),
+]
+RunningText = Annotated[
+    bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
+]
+MinCount = Annotated[int, typer.Option(help="Leave out pre-tokens seen less often.")]
+MinFrequency = Annotated[int, typer.Option(help="Least frequency of a merged pair.")]
+SpecialTokens = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f"Special token; repeat for more [default: {', '.join(DEFAULT_SPECIAL_TOKENS)}].", show_default=False
+    ),
+]
+LimitAlphabet = Annotated[
+    int | None, typer.Option(help="Keep this many characters; others become bytes [default: all].")
+]
+LongestToken = Annotated[int | None, typer.Option(help="Longest token in characters [default: no limit].")]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(metavar="GROUP=NUMBER", help="Weight of a group of files; repeat for more [default: 1 each]."),
+]
+
+
 def train(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
+    output: Output,
     files: options.GroupedFiles = None,
     lexicon: options.Lexicon = None,
     word_list: options.WordList = None,
     lemmas: options.Lemmas = None,
-    vocab_size: Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")] = None,
-    n_merges: Annotated[
-        int | None, typer.Option("--n-merges", help="Number of merges instead [default: what --vocab-size leaves].")
-    ] = None,
-    byte_level: Annotated[
-        bool | None,
-        typer.Option(
-            "--byte-level/--characters",
-            help="Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that "
-            f"can be read) [default: {DEFAULT_ALPHABET}; characters with --criterion classic].",
-        ),
-    ] = None,
-    criterion: Annotated[str, typer.Option(help="contextual or classic.")] = "contextual",
-    composition: Annotated[
-        str | None,
-        typer.Option(
-            help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
-            "[default: 0.5; 0.6 for several groups; 0 with --criterion classic]."
-        ),
-    ] = None,
-    burial_cost: Annotated[
-        float | None,
-        typer.Option(
-            help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency "
-            "[default: 1.0; not with --criterion classic]."
-        ),
-    ] = None,
-    granularity: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine) "
-            "[default: 0.095, or as the labels ask; not with --criterion classic]."
-        ),
-    ] = None,
-    labels: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[GROUP=]FILE",
-            help="Words cut by hand to learn from, 20 or more: word<TAB>mor ph eme s, alternatives after a comma, or "
-            "another format that `mws evaluate` reads. Of several groups GROUP=FILE, repeat for more "
-            "[default: none; not with --criterion classic].",
-        ),
-    ] = None,
-    running_text: Annotated[
-        bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
-    ] = False,
-    min_count: Annotated[int, typer.Option(help="Leave out pre-tokens seen less often.")] = 1,
-    min_frequency: Annotated[int, typer.Option(help="Least frequency of a merged pair.")] = 0,
-    special_token: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"Special token; repeat for more [default: {', '.join(DEFAULT_SPECIAL_TOKENS)}].", show_default=False
-        ),
-    ] = None,
-    limit_alphabet: Annotated[
-        int | None, typer.Option(help="Keep this many characters; others become bytes [default: all].")
-    ] = None,
-    max_token_length: Annotated[
-        int | None, typer.Option(help="Longest token in characters [default: no limit].")
-    ] = None,
+    vocab_size: Size = None,
+    n_merges: Merges = None,
+    byte_level: ByteLevel = None,
+    criterion: Criterion = "contextual",
+    composition: Composition = None,
+    burial_cost: BurialCost = None,
+    granularity: Granularity = None,
+    labels: Labels = None,
+    running_text: RunningText = False,
+    min_count: MinCount = 1,
+    min_frequency: MinFrequency = 0,
+    special_token: SpecialTokens = None,
+    limit_alphabet: LimitAlphabet = None,
+    max_token_length: LongestToken = None,
     normalization: options.Normalization = None,
     pattern: options.Pattern = None,
     digits: options.Digits = None,
     field: options.Field = None,
     column: options.Column = None,
     group_column: options.GroupColumn = None,
-    weight: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GROUP=NUMBER", help="Weight of a group of files; repeat for more [default: 1 each]."),
-    ] = None,
+    weight: Weights = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
     workers: options.Workers = None,
@@ -148,43 +159,27 @@ def train(
 
         пере·писыва·ющаяся  пере·писыва·ющ·аяся  пере·пис·ыва·ющ·аяся
     """
-    sources_given = [group_of(name)[1] for name in files or []]
-    refuse_overwriting(
-        tokenizer_files(output), sources_given, word_list, lemmas, [group_of(each)[1] for each in labels or []]
-    )
+    read = [options.group_of(name)[1] for name in (*(files or []), *(labels or []))]
+    refuse_overwriting(tokenizer_files(output), read, word_list, lemmas)
     check_output(output, folder=True)
-    return_freed_memory()
-    from mws_hf.corpus.groups import group_shares
     from mws_hf.trainer import MwSTrainer
 
     trainer = MwSTrainer(
-        criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer
-        vocab_size=vocab_size,
+        criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer, as digits are
+        vocab_size=vocab_size, n_merges=n_merges, min_frequency=min_frequency, min_count=min_count,
         alphabet=None if byte_level is None else "bytes" if byte_level else "characters",
-        n_merges=n_merges,
-        min_frequency=min_frequency,
-        min_count=min_count,
-        special_tokens=special_token or DEFAULT_SPECIAL_TOKENS,
-        limit_alphabet=limit_alphabet,
-        max_token_length=max_token_length,
-        show_progress=not quiet,
-        types=not running_text,
-        pattern=pattern,
-        digits=digits,  # type: ignore[arg-type]  # checked by the trainer
-        normalization=normalization,
-        composition=parse_composition(composition),
-        burial_cost=burial_cost,
-        weights=parse_weights(weight),
-        granularity=granularity,
-        labels=parse_labels(labels),
-    )
+        special_tokens=special_token or DEFAULT_SPECIAL_TOKENS, limit_alphabet=limit_alphabet,
+        max_token_length=max_token_length, types=not running_text, show_progress=not quiet,
+        pattern=pattern, digits=digits, normalization=normalization,  # type: ignore[arg-type]
+        composition=options.parse_composition(composition), burial_cost=burial_cost, granularity=granularity,
+        weights=options.parse_weights(weight), labels=options.parse_labels(labels),
+    )  # fmt: skip
     reading = Reading(field, column, encoding, errors)
-    sources = Sources.from_options(
-        files, lexicon, word_list, lemmas, reading=reading, quiet=quiet, workers=workers, group_column=group_column
-    )
-    if any(sources.by_group):
-        group_shares(sources.by_group, trainer.vocabulary.weights)  # before hours of counting
-        _check_labels(trainer, sources)
+    sources = Sources(
+        files or (), lexicon, word_list or (), lemmas, reading, workers, show_progress=not quiet,
+        group_column=group_column,
+    )  # fmt: skip
+    _check_groups(trainer, sources)
     with output_lock(output):
         asked = trainer.split_pattern if digits else pattern
         result, fits = _train_and_save(trainer, sources, asked, normalization, output)
@@ -198,7 +193,7 @@ def _train_and_save(
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     from mws_hf.model_card import model_card, write_model_card
-    from mws_hf.saving import save_backend
+    from mws_hf.portable import save_backend
 
     started = time.perf_counter()
     counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)
@@ -235,11 +230,15 @@ def _train_and_save(
     return result, learned.label_fits
 
 
-def _check_labels(trainer: MwSTrainer, sources: Sources) -> None:
-    """Refuse labels of groups that are not there."""
+def _check_groups(trainer: MwSTrainer, sources: Sources) -> None:
+    """Refuse weights and labels of groups that are not there, before hours of counting."""
+    from mws_hf.corpus.groups import group_shares
     from mws_hf.corpus.labels import labels_of_groups
     from mws_hf.learn.settings import ContextualSettings
 
+    if not any(sources.by_group):
+        return
+    group_shares(sources.by_group, trainer.vocabulary.weights)
     if isinstance(trainer.settings, ContextualSettings):
         evidence = trainer.settings.evidence
         labels_of_groups(sources.by_group, evidence.labels, evidence.group_labels)
@@ -271,19 +270,3 @@ def sample_words(words: Sequence[str], wanted: int = 8) -> list[str]:
     long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
     step = max(1, len(long) // wanted)
     return list(dict.fromkeys(long[::step]))[:wanted]
-
-
-def parse_composition(text: str | None) -> float | Literal["fill"] | None:
-    """Read the value of --composition: a share from 0 to 1, or the word fill.
-
-    >>> parse_composition("0.5"), parse_composition("fill"), parse_composition(None)
-    (0.5, 'fill', None)
-    """
-    if text is None:
-        return None
-    if text == "fill":
-        return "fill"
-    try:
-        return float(text)
-    except ValueError:
-        raise MwSError(f"--composition {text!r}: give a share from 0 to 1, or 'fill'") from None

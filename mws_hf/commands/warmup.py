@@ -6,7 +6,7 @@ import time
 
 import typer
 
-from mws_hf.commands.sources import Quiet
+from mws_hf.commands.options import Quiet
 
 
 def warmup(quiet: Quiet = False) -> None:

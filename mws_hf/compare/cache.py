@@ -41,13 +41,7 @@ _SOURCES: dict[Work, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of results by content.
-
-    Attributes:
-        folder: made when something is kept.
-        corpus: `counts_digest` of the training words.
-        special_tokens: of all tokenizers.
-    """
+    """A folder of results by content: of a corpus (`counts_digest`) and special tokens; made when something is kept."""
 
     folder: Path
     corpus: str

@@ -26,8 +26,7 @@ _GAP = 0.6  # between pieces, in characters
 def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
     """Draw, for each gold file, F1 by vocabulary size, F1 by length of text (where there is text), and examples.
 
-    Returns:
-        The files written; none, with a warning, when matplotlib is not installed.
+    Returns the files written; none, with a warning, when matplotlib is not installed.
     """
     try:
         import matplotlib  # noqa: F401
@@ -47,9 +46,7 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
 def size_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
     """F1 over the vocabulary sizes, a line a system; a dotted line for one on which the size has no effect.
 
-    Args:
-        rows: as `Row.to_dict` gives them, of one gold.
-        about: what the gold is, for the title.
+    The rows are those of one gold, as `Row.to_dict` gives them; `about` says what it is.
     """
     axes = _axes(f"Morpheme boundaries found at each vocabulary size\n{about}", "vocabulary entries (log scale)")
     sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]}) or [1]
@@ -74,9 +71,7 @@ def size_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
 def fertility_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
     """F1 over tokens per word of held-out text, one line a system through its vocabulary sizes, ever larger marks.
 
-    Args:
-        rows: as `Row.to_dict` gives them, of one gold; those without text, and the trivial systems, are left out.
-        about: what the gold is, for the title.
+    Arguments as `size_figure`; rows without text, and the trivial systems, are left out.
     """
     drawn = [row for row in rows if row.get("text_fertility") and not is_trivial(row["system"])]
     sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})

@@ -170,10 +170,11 @@ def markdown(comparison: Comparison) -> str:
     ]
     for gold in comparison.golds:
         rows = comparison.rows_of(gold["name"])
+        f1 = {(row.tokenizer.system, row.tokenizer.vocab_size): row.scores.f1 for row in rows}
         left_out = f", {gold['left_out']} of {gold['lines']} lines left out" if gold["left_out"] else ""
         parts += [
             f"## {gold['name']} ({gold['words']:,} words{left_out})",
-            _by_size(comparison, _f1s(rows), max, ".3f"),
+            _by_size(comparison, f1, max, ".3f"),
         ]
         parts += [_details(rows, comparison.sizes)]
         parts += [_examples(example) for example in comparison.examples if example.gold == gold["name"]]
@@ -181,10 +182,6 @@ def markdown(comparison: Comparison) -> str:
         parts += ["## Held-out running text", "Tokens per word:", _text_by_size(comparison, "fertility", min)]
         parts += ["Bytes per token:", _text_by_size(comparison, "bytes_per_token", max)]
     return "\n\n".join(parts) + "\n"
-
-
-def _f1s(rows: Sequence[Row]) -> dict[tuple[str, int | None], float]:
-    return {(row.tokenizer.system, row.tokenizer.vocab_size): row.scores.f1 for row in rows}
 
 
 def _text_by_size(comparison: Comparison, measure: str, best: Callable[..., float]) -> str:

@@ -27,9 +27,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mws_hf.corpus.columns import flat_utf8
-from mws_hf.corpus.files import PathLike, file_kind, fill, open_binary
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, file_kind, fill, open_binary
 from mws_hf.corpus.inputs import document_batches, read_strings
-from mws_hf.corpus.readers import bad_byte, decoding_error, first_bytes, is_strict_utf8, text_stream, utf8_pieces
+from mws_hf.corpus.readers import bad_byte, decoding_error, first_bytes, text_stream, utf8_pieces
 from mws_hf.errors import MwSError
 from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
@@ -179,8 +179,7 @@ def text_blocks(
     name: PathLike,
     *,
     lines: bool,
-    encoding: str = "utf-8",
-    errors: str = "strict",
+    how: Reading = PLAIN,
     advance: Advance | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
@@ -189,22 +188,21 @@ def text_blocks(
     Args:
         name: a file, compressed or not, or "-".
         lines: True makes each line a document; False the whole file one stream, cut where it is safe.
-        encoding: of the file; anything but UTF-8 is converted.
-        errors: "strict", "replace" or "ignore".
+        how: its encoding; anything but UTF-8 is converted.
         advance: called with the number of bytes taken from the file as stored.
         size: bytes of a block before cutting.
 
     Raises:
         MwSError: the file cannot be read or decoded. Invalid UTF-8 shows later, in `Block.check` or in encoding.
     """
-    strict = is_strict_utf8(encoding, errors)
+    strict = how.is_strict_utf8
     line = byte = 0
     rest, last = b"", False
     with open_binary(name, advance) as stream:
         if strict:
             rest, byte = first_bytes(stream, name)
         else:
-            stream = text_stream(stream, name, encoding, errors)
+            stream = text_stream(stream, name, how)
         while not last:
             room = max(size, 2 * len(rest))
             buffer = bytearray(room + PADDING)
@@ -235,13 +233,13 @@ def _file_name(names: Sequence[str], before: int, index: int) -> str:
 
 
 def whole_files(
-    names: Sequence[str], size: int, advance: Advance | None, encoding: str = "utf-8", errors: str = "strict"
+    names: Sequence[str], size: int, advance: Advance | None = None, how: Reading = PLAIN
 ) -> Iterator[Block]:
     """Text files, each a document, as padded blocks of at least `size` bytes."""
     first, waiting = 0, list[bytes]()
     for name in names:
         with open_binary(name, advance) as stream:
-            waiting.append(b"".join(utf8_pieces(stream, name, encoding, errors, _PIECE)))
+            waiting.append(b"".join(utf8_pieces(stream, name, how, _PIECE)))
         if sum(map(len, waiting)) >= size:
             yield joined(waiting, partial(_file_name, names, first))
             first, waiting = first + len(waiting), []
@@ -257,23 +255,12 @@ def joined(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
 
 
 def file_blocks(
-    name: str,
-    *,
-    lines: bool,
-    field: str | None = None,
-    column: str | None = None,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    advance: Advance | None = None,
-    size: int = BLOCK_BYTES,
+    name: str, how: Reading, *, lines: bool, advance: Advance | None = None, size: int = BLOCK_BYTES
 ) -> Iterator[Block]:
-    """The documents of one file as blocks; arguments as `text_blocks` and `inputs.read_strings`."""
+    """The documents of one file as blocks; arguments as `text_blocks`."""
     if file_kind(name) == "text":
-        return text_blocks(name, lines=lines, encoding=encoding, errors=errors, advance=advance, size=size)
-    return _arrow_blocks(
-        read_strings(name, field=field, column=column, encoding=encoding, errors=errors, advance=advance, size=size),
-        name,
-    )
+        return text_blocks(name, lines=lines, how=how, advance=advance, size=size)
+    return _arrow_blocks(read_strings(name, how, advance, size), name)
 
 
 def document_blocks(documents: Iterable[str], name: str = "iterator", size: int = BLOCK_BYTES) -> Iterator[Block]:

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.files import PathLike, file_kind, open_binary
-from mws_hf.corpus.readers import decoding_error, read_lines, text_stream
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, file_kind, open_binary
+from mws_hf.corpus.readers import decoding_error, no_place, read_lines, text_stream
 from mws_hf.errors import MwSError
 
 _ROWS = 4096
@@ -23,45 +23,31 @@ _CSV_BLOCK = 16 << 20  # bytes, also the longest row of a CSV file
 
 
 def read_column(
-    name: PathLike,
-    column: str | None,
-    *,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
+    name: PathLike, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[pa.LargeStringArray]:
-    """The text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time.
-
-    Args:
-        name: the file; its kind goes by its name.
-        column: which column.
-        encoding: of a CSV file.
-        errors: "strict", "replace" or "ignore" for bytes that are not text.
-        advance: called with the number of bytes taken from the file as stored.
-
-    Raises:
-        MwSError: not such a file, no column named, an absent column, one that holds no text, or bytes in it that are
-            not UTF-8 (the row is named, the first being 1).
-    """
-    for (array,) in read_columns(name, [column], encoding=encoding, errors=errors, advance=advance):
+    """The text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time: `read_columns`."""
+    for (array,) in read_columns(name, [how.column], how, advance):
         yield array.drop_null()
 
 
 def read_columns(
     name: PathLike,
     columns: Sequence[str | None],
-    *,
-    encoding: str = "utf-8",
-    errors: str = "strict",
+    how: Reading,
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
-    """Several text columns row by row, nulls included; otherwise as `read_column`."""
+    """Text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
+
+    Raises:
+        MwSError: not such a file, no column named, an absent column, one that holds no text, or bytes in it that are
+            not UTF-8 (the row is named, the first being 1).
+    """
     for column in columns:
-        check_column(name, column, encoding=encoding, errors=errors)
+        check_column(name, column, how)
     kind, first, names = file_kind(name), 1, [str(column) for column in columns]
     reach = _reacher(advance)
     if kind == "csv":
-        batches = _csv_arrays(name, names, encoding, errors, advance)
+        batches = _csv_arrays(name, names, how, advance)
     else:
         batches = (_parquet_arrays if kind == "parquet" else _ipc_arrays)(name, names, reach)
     try:
@@ -69,7 +55,7 @@ def read_columns(
             for start in range(0, len(arrays[0]), _ROWS):
                 parts = [array.slice(start, _ROWS) for array in arrays]
                 yield tuple(
-                    valid_strings(part, f"{name}, column {column!r}", first, errors)
+                    valid_strings(part, f"{name}, column {column!r}", first, how.errors)
                     for part, column in zip(parts, names, strict=True)
                 )
                 first += len(parts[0])
@@ -95,12 +81,12 @@ def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
     return reach
 
 
-def check_column(name: PathLike, column: str | None, *, encoding: str = "utf-8", errors: str = "strict") -> None:
+def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> None:
     """Raise MwSError unless a Parquet, Arrow or CSV file has that column and its type is text; reads no rows."""
     kind = file_kind(name)
     try:
         if kind == "csv":
-            lines = csv.reader(read_lines(name, encoding=encoding, errors=errors), delimiter=_delimiter(name))
+            lines = csv.reader(read_lines(name, how), delimiter=_delimiter(name))
             schema = pa.schema([(title, pa.string()) for title in next(lines, [])])
         elif kind == "parquet":
             from pyarrow import parquet as pq  # here, because few need it
@@ -114,10 +100,10 @@ def check_column(name: PathLike, column: str | None, *, encoding: str = "utf-8",
         raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({error})") from error
     if column is None and b"mws_hf.word_counts" in (schema.metadata or {}):
         raise MwSError(f"{name}: saved word counts, not text; they are for `mws train` and train_from_counts(path)")
-    if column is None or names.count(column) != 1:
-        wanted = "which column holds the text?" if column is None else f"no column {column!r};"
-        wanted = wanted if names.count(column) < 2 else f"more than one column {column!r};"
-        raise MwSError(f"{name}: {wanted} columns here: {', '.join(names) or 'none'} (choose with --column)")
+    if column is None or column not in names:
+        raise no_place(str(name), "column", column, names, "--column")
+    if names.count(column) > 1:
+        raise MwSError(f"{name}: more than one column {column!r}; columns here: {', '.join(names)}; rename one")
     if not is_text(schema.field(column).type):
         raise MwSError(f"{name}: column {column!r} holds {schema.field(column).type}, not text")
 
@@ -132,11 +118,8 @@ def is_text(kind: pa.DataType) -> bool:
 def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
     """An array of text, whatever its bytes and offsets are, as valid large strings without nulls.
 
-    Args:
-        array: of a type for which `is_text` holds.
-        where: names the array in errors.
-        first: the number of its first row.
-        errors: what to do with bytes that are not UTF-8: "strict", "replace" or "ignore".
+    `where` and `first`, the number of its first row, name places in errors; `errors` says what to do with bytes that
+    are not UTF-8.
 
     Raises:
         MwSError: a row is not UTF-8, or the array is damaged.
@@ -248,14 +231,14 @@ def _delimiter(name: PathLike) -> str:
 
 
 def _csv_arrays(
-    name: PathLike, columns: list[str], encoding: str, errors: str, advance: Callable[[int], None] | None
+    name: PathLike, columns: list[str], how: Reading, advance: Callable[[int], None] | None
 ) -> Iterator[tuple[pa.Array, ...]]:
     """By Arrow's reader: a field may be as long as a block, where the csv module's limit is 128 KiB."""
     from pyarrow import csv as arrow_csv  # here, because few need it
 
     with open_binary(name, advance) as stream:
         reader = arrow_csv.open_csv(
-            text_stream(stream, name, encoding, errors),
+            text_stream(stream, name, how),
             read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK),
             parse_options=arrow_csv.ParseOptions(delimiter=_delimiter(name), newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(

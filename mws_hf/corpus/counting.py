@@ -23,7 +23,7 @@ from tqdm import tqdm
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
 from mws_hf.corpus.columns import arrow_strings, checked_strings, flat_utf8
 from mws_hf.corpus.counts import WordCounts, check_normalization
-from mws_hf.corpus.files import STDIN, PathLike, expand_paths
+from mws_hf.corpus.files import STDIN, PathLike, Reading, expand_paths
 from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError
@@ -72,12 +72,12 @@ def count_files(
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
     names = expand_paths(paths)
-    reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
-    check_files(names, **reading)
+    how = Reading(field, column, encoding, errors)
+    check_files(names, how)
     lines = scanner_kind(pattern) is None
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
     with byte_bar(names) if show_progress else nullcontext() as advance:
-        sources = [file_blocks(name, lines=lines, advance=advance, **reading) for name in names]
+        sources = [file_blocks(name, how, lines=lines, advance=advance) for name in names]
         return _count(sources, pattern, normalization, workers, memory_cap, size)
 
 

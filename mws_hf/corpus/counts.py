@@ -251,11 +251,7 @@ def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:
 
 
 def check_total(total: int) -> int:
-    """Return how many words there are in all.
-
-    Raises:
-        MwSError: more than 64 bits hold.
-    """
+    """Return how many words there are in all; raises MwSError for more than 64 bits hold."""
     if total > _MAX_TOTAL:
         raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({_MAX_TOTAL})")
     return total

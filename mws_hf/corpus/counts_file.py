@@ -88,7 +88,8 @@ def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str,
     Raises:
         MwSError: the file is missing, truncated, corrupt, or not made by it.
     """
-    table = _read_table(Path(path))
+    with _parquet(Path(path)) as file:
+        table = file.read()
     settings = _settings(table.schema)
     named = _checked_version(table.schema, settings, str(path))
     check_strings(table["word"], str(path))
@@ -219,11 +220,6 @@ def is_counts_file(path: str | os.PathLike[str]) -> bool:
         return _KEY in (pq.read_schema(path).metadata or {})
     except (OSError, pa.ArrowException):
         return False
-
-
-def _read_table(path: Path) -> pa.Table:
-    with _parquet(path) as file:
-        return file.read()
 
 
 @contextmanager

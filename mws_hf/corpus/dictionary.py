@@ -28,11 +28,7 @@ LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
 
 
 def check_lexicon(language: str) -> None:
-    """Check that a lexicon is known and installed.
-
-    Raises:
-        MwSError: it is not; the message says which there are, or the pip command.
-    """
+    """Check that a lexicon is known and installed; MwSError says which there are, or the pip command."""
     if language not in LEXICONS:
         raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
     package = LEXICONS[language]
@@ -41,16 +37,10 @@ def check_lexicon(language: str) -> None:
 
 
 def lexicon_words(language: str) -> pa.LargeStringArray:
-    """All distinct lower-cased word forms of a pymorphy3 dictionary, ascending by code point.
+    """All distinct lower-cased word forms of a pymorphy3 dictionary, ascending by code point: Arrow large_string.
 
     The same words as ``MorphAnalyzer(lang=language).dictionary.iter_known_words()``, read from the automaton itself
-    (half a second instead of minutes).
-
-    Args:
-        language: "ru" (3.06 million forms) or "uk" (3.66 million).
-
-    Returns:
-        An Arrow large_string array; ``.to_pylist()`` makes a list of str.
+    (half a second instead of minutes): "ru" has 3.06 million forms, "uk" 3.66 million.
 
     Raises:
         MwSError: another language, or a dictionary that is not installed (the pip command is given).
@@ -117,14 +107,10 @@ def lemma_counts(
 
 
 def expand_lemmas(lemmas: Iterable[str], language: str = "ru") -> list[str]:
-    """All forms of each lemma: the lexeme of its first parse, lower-cased; each form once.
+    """All forms of each lemma: the lexeme of its first parse, lower-cased; each form once, paradigm by paradigm.
 
-    This is how the good dataset of the original MwS was made (``MorphAnalyzer().parse(w)[0].lexeme``). A word
-    unknown to the dictionary is inflected by pymorphy3's prediction.
-
-    Returns:
-        Distinct forms in a fixed order: lemma by lemma, and for each lemma in the order of its paradigm. The
-        original joined an unordered set, so its own order is an accident.
+    This is how the good dataset of the original MwS was made (``MorphAnalyzer().parse(w)[0].lexeme``), but for the
+    order: the original joined an unordered set. A word unknown to the dictionary is inflected by pymorphy3's guess.
 
     Raises:
         MwSError: an unknown language, a dictionary that is not installed, or an empty lemma.

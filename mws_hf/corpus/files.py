@@ -1,7 +1,8 @@
-"""Names of input files, the kind of each, and its bytes with any compression undone; no text is decoded here."""
+"""Names of input files, the kind of each, how they are read, and their bytes with any compression undone."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import glob
 import gzip
@@ -11,6 +12,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -34,6 +36,44 @@ _REFUSED = {
     **dict.fromkeys((".tar", ".tgz", ".zip", ".7z", ".rar"), _UNPACK),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".epub", ".xls", ".xlsx"), "not text; convert it to .txt first"),
 }
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read.
+
+    Attributes:
+        field: the field of JSON-lines records that holds the text.
+        column: the text column of tables (CSV, Parquet, Arrow) and datasets.
+        encoding: of text, JSON-lines and CSV files, any codec of Python.
+        errors: "strict", "replace" (U+FFFD) or "ignore" for bytes that are not text.
+
+    Raises:
+        MwSError: Python does not know the encoding, or `errors` is none of these.
+    """
+
+    field: str | None = None
+    column: str | None = None
+    encoding: str = "utf-8"
+    errors: str = "strict"
+
+    def __post_init__(self) -> None:
+        try:
+            "".encode(self.encoding)
+            codecs.getincrementaldecoder(self.encoding)
+        except LookupError as error:
+            examples = "utf-8, utf-16, cp1251, koi8-r, latin-1"
+            raise MwSError(f"unknown encoding {self.encoding!r}; examples: {examples}") from error
+        if self.errors not in ("strict", "replace", "ignore"):
+            raise MwSError(f"unknown way to treat bad bytes {self.errors!r}; choose strict, replace or ignore")
+
+    @property
+    def is_strict_utf8(self) -> bool:
+        """Whether the bytes of a file are its text, if it is valid."""
+        return self.errors == "strict" and codecs.lookup(self.encoding).name == "utf-8"
+
+
+PLAIN = Reading()
 
 
 def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
@@ -126,9 +166,7 @@ class _Metered(io.FileIO):
 def open_binary(name: PathLike, advance: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
     """Open a file or standard input ("-") for reading bytes, unpacked where the name ends in .gz, .bz2, .xz or .zst.
 
-    Args:
-        name: what to open.
-        advance: called with the number of bytes taken from the file as stored (compressed ones of a .gz).
+    `advance` is called with the number of bytes taken from the file as stored (compressed ones of a .gz).
 
     Raises:
         MwSError: the file cannot be opened, or nothing here can unpack it.
@@ -173,11 +211,7 @@ def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
 
 
 def fill(stream: Any, name: PathLike, buffer: bytearray, start: int, stop: int) -> int:
-    """Read into ``buffer[start:stop]`` until it is full or the file ends; returns the place behind what was read.
-
-    Raises:
-        MwSError: as `read_blocks`.
-    """
+    """Read into ``buffer[start:stop]`` until it is full or the file ends; returns the place behind what was read."""
     with _readable(name), memoryview(buffer) as view:
         while start < stop and (size := stream.readinto(view[start:stop])):
             start += size

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.corpus.columns import arrow_strings, read_columns
-from mws_hf.corpus.files import PathLike, expand_paths, file_kind
+from mws_hf.corpus.files import PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.groups import check_group_name
 from mws_hf.corpus.inputs import load_folder
-from mws_hf.corpus.readers import check_unicode
+from mws_hf.corpus.readers import check_unicode, no_place
 from mws_hf.errors import MwSError
 
 GroupBatch = tuple[str, pa.LargeStringArray]
@@ -20,31 +20,18 @@ _BATCH = 1000
 
 
 def file_group_batches(
-    name: str,
-    column: str | None,
-    group_column: str,
-    *,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
+    name: str, group_column: str, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[GroupBatch]:
     """The documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group within each batch of rows.
 
     Raises:
-        MwSError: another kind of file, an absent column, a row without a group, a bad name of one.
+        MwSError: an absent column, a row without a group, a bad name of one.
     """
-    kind = file_kind(name)
-    if kind in ("text", "jsonl"):
-        raise MwSError(
-            f"{name}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other files "
-            "by group (group=FILE)"
-        )
-    if kind == "dataset":
-        yield from group_batches(load_folder(name), column, group_column, where=name)
+    if file_kind(name) == "dataset":
+        yield from group_batches(load_folder(name), how.column, group_column, where=name)
         return
     first = 1
-    pairs = read_columns(name, [column, group_column], encoding=encoding, errors=errors, advance=advance)
-    for texts, groups in pairs:
+    for texts, groups in read_columns(name, [how.column, group_column], how, advance):
         where = f"{name}, column {group_column!r}"
         yield from by_group(texts, groups, where, first)
         first += len(texts)
@@ -64,17 +51,13 @@ def group_batches(source: Any, column: str | None, group_column: str, where: str
     for batch in _record_batches(source, column, group_column):
         for name in (column, group_column):
             if name not in batch:
-                wanted = "which column holds the text?" if name is None else f"no column {name!r};"
-                raise MwSError(f"{where}: {wanted} columns here: {', '.join(map(str, batch))} (choose with column=)")
-        rows = [_checked(*pair, where, row) for row, pair in enumerate(_rows(batch, column, group_column), start=first)]
+                raise no_place(where, "column", name, batch, "column=")
+        pairs = zip(batch[column], batch[group_column], strict=True)
+        rows = [_checked(*pair, where, row) for row, pair in enumerate(pairs, start=first)]
         first += len(rows)
         kept = [pair for pair in rows if pair is not None]
         names = arrow_strings([group for _, group in kept])
         yield from by_group(arrow_strings([text for text, _ in kept]), names, where, first)
-
-
-def _rows(batch: Mapping[Any, Sequence[Any]], column: Any, group_column: str) -> Iterator[tuple[Any, Any]]:
-    return zip(batch[column], batch[group_column], strict=True)
 
 
 def _checked(text: Any, group: Any, where: str, row: int) -> tuple[str, str] | None:
@@ -147,11 +130,7 @@ def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str
 
 
 def check_group_files(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    """The names of tables and datasets.
-
-    Raises:
-        MwSError: a file of another kind.
-    """
+    """The names of tables and datasets; raises MwSError for a file of another kind."""
     names = expand_paths(paths)
     for name in names:
         if name == "-" or file_kind(name) in ("text", "jsonl"):

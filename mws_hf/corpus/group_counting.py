@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -23,6 +24,7 @@ from mws_hf.corpus.counting import (
     share_out,
 )
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.files import Reading
 from mws_hf.corpus.group_column import GroupBatch, check_group_files, file_group_batches, group_batches
 from mws_hf.corpus.groups import MOST_GROUPS, GroupedCounts, check_group_name
 from mws_hf.corpus.inputs import check_files, input_files
@@ -70,9 +72,6 @@ def count_source(
 
 def as_grouped_counts(counts: Any, *, pattern: str = WORD_PATTERN, normalization: str | None = None) -> GroupedCounts:
     """What a Python user has for counts, or a dict from group to that; see `word_list.as_word_counts`.
-
-    Raises:
-        MwSError: as there; a bad name of a group.
 
     >>> list(as_grouped_counts({"fin": {"talo": 2}, "eng": {"house": 3}}))
     ['eng', 'fin']
@@ -147,13 +146,11 @@ def count_group_column(
         MwSError: another kind of file, an absent column, a row with text but no group, more than 256 groups.
     """
     names = check_group_files(paths)
-    check_files(names, column=column, encoding=encoding, errors=errors)
-    check_files(names, column=group_column, encoding=encoding, errors=errors)
+    how = Reading(field, column, encoding, errors)
+    check_files(names, how)
+    check_files(names, replace(how, column=group_column))
     with byte_bar(names) if show_progress else nullcontext() as advance:
-        sources = [
-            file_group_batches(name, column, group_column, encoding=encoding, errors=errors, advance=advance)
-            for name in names
-        ]
+        sources = [file_group_batches(name, group_column, how, advance) for name in names]
         return _count_batches(sources, **options)
 
 

@@ -123,10 +123,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
         return GroupedCounts({name: _among(counts, kept) for name, counts in self.groups.items()})
 
     def weighted(self, weights: Mapping[str, float]) -> WordCounts:
-        """All words with counts as if each group had text in proportion to its weight: none less than it has.
-
-        Args:
-            weights: by group; 1 for a group that is not named.
+        """All words with counts as if each group had text in proportion to its weight (or 1): none less than it has.
 
         Raises:
             MwSError: a weight for a group that is not there.
@@ -138,10 +135,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
         return self._scaled({name: whole * shares[name] / max(1, each.total) for name, each in self.groups.items()})
 
     def repeated(self, weights: Mapping[str, float]) -> WordCounts:
-        """All words with counts as if each group's text stood there as often as its weight says, none less than once.
-
-        Args:
-            weights: by group; 1 for a group that is not named.
+        """All words with counts as if each group's text stood there as often as its weight (or 1) says, at least once.
 
         Raises:
             MwSError: a weight for a group that is not there.
@@ -252,13 +246,3 @@ def _with_counts(counts: WordCounts, times: Any) -> WordCounts:
     return WordCounts.from_arrays(
         counts.strings, times, pattern=counts.pattern, normalization=counts.normalization, checked=True
     )
-
-
-def load_counts(path: str | os.PathLike[str]) -> WordCounts | GroupedCounts:
-    """Saved counts: a `WordCounts` where nobody named groups, else a `GroupedCounts`.
-
-    Raises:
-        MwSError: as `GroupedCounts.load`.
-    """
-    found = GroupedCounts.load(path)
-    return found if found.is_named else found.union

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from mws_hf.corpus.columns import arrow_strings, check_column, checked_strings, is_text, read_column
-from mws_hf.corpus.files import COMPRESSED, KINDS, STDIN, PathLike, expand_paths, file_kind, names_file
-from mws_hf.corpus.readers import check_codec, check_unicode, read_jsonl, read_lines
+from mws_hf.corpus.files import COMPRESSED, KINDS, PLAIN, STDIN, PathLike, Reading, expand_paths, file_kind, names_file
+from mws_hf.corpus.readers import check_unicode, no_place, read_jsonl, read_lines
 from mws_hf.errors import MwSError
 
 BATCH = 1 << 19
@@ -73,21 +73,13 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
 
 
-def check_files(
-    names: Sequence[str],
-    *,
-    field: str | None = None,
-    column: str | None = None,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-) -> None:
-    """Find out before any work what can be known of input files; arguments as `read_strings`.
+def check_files(names: Sequence[str], how: Reading = PLAIN) -> None:
+    """Find out before any work what can be known of input files.
 
     Raises:
-        MwSError: an unknown encoding, a kind of file that is not read, a file that may not be read, one without that
-            column, or, for the first JSON-lines file, that field.
+        MwSError: a kind of file that is not read, a file that may not be read, one without that column, or, for the
+            first JSON-lines file, that field.
     """
-    check_codec(encoding, errors)
     records_seen = False
     for name in names:
         kind = "text" if name == STDIN else file_kind(name)
@@ -96,56 +88,35 @@ def check_files(
         if not os.access(name, os.R_OK):
             raise MwSError(f"{name}: cannot be read (Permission denied)")
         if kind in ("csv", "parquet", "arrow"):
-            check_column(name, column, encoding=encoding, errors=errors)
+            check_column(name, how.column, how)
         elif kind == "jsonl" and not records_seen:
-            records_seen = next(read_jsonl(name, field, encoding=encoding, errors=errors), None) is not None
+            records_seen = next(read_jsonl(name, how), None) is not None
 
 
 def read_strings(
-    name: str,
-    *,
-    field: str | None = None,
-    column: str | None = None,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
-    size: int = BATCH,
+    name: str, how: Reading, advance: Callable[[int], None] | None = None, size: int = BATCH
 ) -> Iterator[pa.LargeStringArray]:
     """The documents of a file of any kind but plain text: JSON-lines records, rows of tables and datasets.
 
-    Args:
-        name: the file, or the folder of a dataset.
-        field: the field of JSON-lines records that holds the text.
-        column: the text column of tables and datasets.
-        encoding: of JSON-lines and CSV files.
-        errors: "strict", "replace" or "ignore" for bytes that are not text.
-        advance: called with the number of bytes taken from the file as stored.
-        size: characters an array has at least, where the documents come one by one.
+    `advance` is called with the number of bytes taken from the file as stored, and
+    where documents come one by one an array has `size` characters at least.
 
     Raises:
         MwSError: anything unreadable or of the wrong kind, by file and line or row.
     """
     kind = file_kind(name)
     if kind == "jsonl":
-        lines = read_jsonl(name, field, encoding=encoding, errors=errors, advance=advance)
-        yield from document_batches(lines, name, size)
+        yield from document_batches(read_jsonl(name, how, advance), name, size)
     elif kind == "dataset":
         try:
-            yield from document_batches(iterate_documents(load_folder(name), column), name, size)
+            yield from document_batches(iterate_documents(load_folder(name), how.column), name, size)
         except MwSError as error:
             raise error if str(error).startswith(name) else MwSError(f"{name}: {error}") from error
     else:
-        yield from read_column(name, column, encoding=encoding, errors=errors, advance=advance)
+        yield from read_column(name, how, advance)
 
 
-def read_documents(
-    paths: PathLike | Sequence[PathLike],
-    *,
-    field: str | None = None,
-    column: str | None = None,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-) -> Iterator[str]:
+def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> Iterator[str]:
     """Documents of many files in order: a line (with its line end) of text, or what `read_strings` gives.
 
     Raises:
@@ -153,9 +124,9 @@ def read_documents(
     """
     for name in expand_paths(paths):
         if file_kind(name) == "text":
-            yield from read_lines(name, encoding=encoding, errors=errors)
+            yield from read_lines(name, how)
         else:
-            for batch in read_strings(name, field=field, column=column, encoding=encoding, errors=errors):
+            for batch in read_strings(name, how):
                 yield from batch.to_pylist()
 
 
@@ -201,8 +172,7 @@ def stream_shards(documents: Any, most: int) -> list[Any]:
 def _column_of(table: Any, column: str | None) -> str:
     names = [str(name) for name in getattr(table, "column_names", table.columns)]
     if column is None or column not in names:
-        wanted = "which column holds the text?" if column is None else f"no column {column!r};"
-        raise MwSError(f"{type(table).__name__}: {wanted} columns here: {', '.join(names)} (choose with column=)")
+        raise no_place(type(table).__name__, "column", column, names, "column=")
     return column
 
 
@@ -241,10 +211,7 @@ def _guarded(documents: Iterator[str]) -> Iterator[str]:
 def _dataset_documents(dataset: Any, column: str | None) -> Iterator[str]:
     names = getattr(dataset, "column_names", None)  # None too for a stream whose features are not known yet
     if column is None or (names is not None and column not in names):
-        wanted = "which column holds the text?" if column is None else f"no column {column!r};"
-        raise MwSError(
-            f"dataset: {wanted} columns here: {', '.join(names or ['not known before reading'])} (choose with column=)"
-        )
+        raise no_place("dataset", "column", column, names or ["not known before reading"], "column=")
     if names is not None and hasattr(dataset, "select_columns"):
         dataset = dataset.select_columns([column])  # leaves the other columns undecoded
     batches = dataset.iter(batch_size=1000) if hasattr(dataset, "iter") else _records(dataset, column)

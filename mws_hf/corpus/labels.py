@@ -110,12 +110,7 @@ def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, .
 def labels_of_groups(
     groups: Iterable[str], labels: tuple[GoldWord, ...], by_group: Mapping[str, tuple[GoldWord, ...]]
 ) -> Mapping[str, tuple[GoldWord, ...]]:
-    """The labels of each group that has any.
-
-    Args:
-        groups: the names of all groups; `groups.UNNAMED` where nobody named any.
-        labels: labels of no group in particular, which are those of the one group.
-        by_group: labels by group.
+    """The labels of each group that has any: those `by_group`, or `labels` of none, which are those of the one group.
 
     Raises:
         MwSError: labels of no group beside several groups, or of a group that is not there.

@@ -35,13 +35,7 @@ Groups: TypeAlias = dict[str, Columns]
 
 
 class Merged(NamedTuple):
-    """What `merge_files` wrote.
-
-    Attributes:
-        types: distinct words of all groups together.
-        tokens: the sum of all counts.
-        groups: types and tokens of each group; "" is the name where there are none.
-    """
+    """What `merge_files` wrote: distinct words and the sum of all counts, together and of each group ("": no group)."""
 
     types: int
     tokens: int

@@ -9,26 +9,15 @@ from __future__ import annotations
 import codecs
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO
 
-from mws_hf.corpus.files import PathLike, open_binary, read_blocks
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, open_binary, read_blocks
 from mws_hf.errors import MwSError
 
 MARK = "\ufeff"
 _PIECE = 1 << 20
-
-
-def check_codec(encoding: str, errors: str) -> None:
-    """Raise MwSError unless Python knows the encoding and `errors` is strict, replace or ignore."""
-    try:
-        "".encode(encoding)
-        codecs.getincrementaldecoder(encoding)
-    except LookupError as error:
-        raise MwSError(f"unknown encoding {encoding!r}; examples: utf-8, utf-16, cp1251, koi8-r, latin-1") from error
-    if errors not in ("strict", "replace", "ignore"):
-        raise MwSError(f"unknown way to treat bad bytes {errors!r}; choose strict, replace or ignore")
 
 
 def decoding_error(where: str, encoding: str, reason: str) -> MwSError:
@@ -44,34 +33,27 @@ def bad_byte(name: PathLike, line: int, byte: int, encoding: str, reason: str) -
     return decoding_error(f"{name}:{line}: byte {byte}", encoding, reason)
 
 
-def is_strict_utf8(encoding: str, errors: str) -> bool:
-    """Whether the bytes of a file are its text, if it is valid; raises as `check_codec`."""
-    check_codec(encoding, errors)
-    return errors == "strict" and codecs.lookup(encoding).name == "utf-8"
-
-
 def first_bytes(stream: BinaryIO, name: PathLike) -> tuple[bytes, int]:
     """The first bytes of UTF-8 text, without a byte order mark, and how many bytes that mark took (0 or 3)."""
     head = next(read_blocks(stream, name, len(codecs.BOM_UTF8)), b"")
     return (b"", len(head)) if head == codecs.BOM_UTF8 else (head, 0)
 
 
-def converted(stream: BinaryIO, name: PathLike, encoding: str, errors: str, size: int) -> Iterator[bytes]:
+def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
     """The text of `stream` as valid UTF-8, in pieces made of `size` bytes each.
 
     Raises:
-        MwSError: the stream cannot be read, or a byte is not of `encoding` (file, line and byte are named).
+        MwSError: the stream cannot be read, or a byte is not of that encoding (file, line and byte are named).
     """
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    encoding = how.encoding
+    decoder = codecs.getincrementaldecoder(encoding)(how.errors)
     line = byte = 0
     started = False
     for raw in chain(read_blocks(stream, name, size), [b""]):
         try:
             text = decoder.decode(raw, final=not raw)
         except UnicodeDecodeError as error:
-            bad = error.start - (
-                len(error.object) - len(raw)
-            )  # bytes held back from the block before count as negative
+            bad = error.start - (len(error.object) - len(raw))  # bytes held back from the block before are negative
             at = line + error.object[: error.start].decode(encoding, "replace").count("\n") + 1
             raise bad_byte(name, at, byte + bad, encoding, error.reason) from error
         line, byte = line + text.count("\n"), byte + len(raw)
@@ -80,10 +62,10 @@ def converted(stream: BinaryIO, name: PathLike, encoding: str, errors: str, size
         yield text.encode("utf-8", "replace")
 
 
-def utf8_pieces(stream: BinaryIO, name: PathLike, encoding: str, errors: str, size: int) -> Iterator[bytes]:
+def utf8_pieces(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
     """The text of `stream` as UTF-8 in pieces; strict UTF-8 is handed on as it is, without a look at its validity."""
-    if not is_strict_utf8(encoding, errors):
-        return converted(stream, name, encoding, errors, size)
+    if not how.is_strict_utf8:
+        return converted(stream, name, how, size)
     head, _ = first_bytes(stream, name)
     return chain([head] if head else [], read_blocks(stream, name, size))
 
@@ -108,35 +90,25 @@ class _Pieces(io.RawIOBase):
         return size
 
 
-def text_stream(stream: BinaryIO, name: PathLike, encoding: str, errors: str) -> io.BufferedReader:
+def text_stream(stream: BinaryIO, name: PathLike, how: Reading) -> io.BufferedReader:
     """What `utf8_pieces` gives, as a file."""
-    return io.BufferedReader(_Pieces(utf8_pieces(stream, name, encoding, errors, _PIECE)))
+    return io.BufferedReader(_Pieces(utf8_pieces(stream, name, how, _PIECE)))
 
 
-def read_lines(
-    name: PathLike,
-    *,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
-) -> Iterator[str]:
+def read_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], None] | None = None) -> Iterator[str]:
     r"""Lines of a text file, each with its line end (``\n``, ``\r\n`` or ``\r`` only as it stands; cut after ``\n``).
 
-    Args:
-        name: a file, compressed or not (see `files.open_binary`), or "-".
-        encoding: any codec of Python.
-        errors: "strict", "replace" (U+FFFD) or "ignore".
-        advance: called with the number of bytes taken from the file as stored.
+    `advance` is called with the number of bytes taken from the file as stored.
 
     Raises:
-        MwSError: the file cannot be read, or a byte is not of `encoding` (file, line and byte are named).
+        MwSError: the file cannot be read, or a byte is not of its encoding (file, line and byte are named).
     """
-    check_codec(encoding, errors)
+    encoding = how.encoding
     line = byte = 0
     with open_binary(name, advance) as stream:
         for block in _line_blocks(stream, name, encoding):
             try:
-                text = block.decode(encoding, errors)
+                text = block.decode(encoding, how.errors)
             except UnicodeDecodeError as error:
                 at = line + block.count(b"\n", 0, error.start) + 1
                 raise bad_byte(name, at, byte + error.start, encoding, error.reason) from error
@@ -164,28 +136,19 @@ def _line_blocks(stream: BinaryIO, name: PathLike, encoding: str, size: int = 1 
         yield b"".join(rest)
 
 
-def read_jsonl(
-    name: PathLike,
-    field: str | None,
-    *,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-    advance: Callable[[int], None] | None = None,
-) -> Iterator[str]:
-    """The string under `field` of each line of a JSON-lines file; blank lines and null values are passed over.
+def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[str]:
+    """The string under `how.field` of each line of a JSON-lines file; blank lines and null values are passed over.
 
     Raises:
         MwSError: no field named, a line that is no JSON object, a field that is absent or no string (file:line).
     """
-    for number, line in enumerate(read_lines(name, encoding=encoding, errors=errors, advance=advance), start=1):
+    field = how.field
+    for number, line in enumerate(read_lines(name, how, advance), start=1):
         if not line.strip():
             continue
         record = _record(line, f"{name}:{number}")
         if field is None or field not in record:
-            wanted = "which field holds the text?" if field is None else f"no field {field!r};"
-            raise MwSError(
-                f"{name}:{number}: {wanted} fields here: {', '.join(record) or 'none'} (choose with --field)"
-            )
+            raise no_place(f"{name}:{number}", "field", field, record, "--field")
         text = record[field]
         if text is None:
             continue
@@ -209,6 +172,13 @@ def _record(line: str, where: str) -> dict[str, object]:
     if not isinstance(record, dict):
         raise MwSError(f"{where}: a JSON {type(record).__name__}, not an object with a text field")
     return record
+
+
+def no_place(where: str, kind: str, name: str | None, names: Iterable[object], option: str) -> MwSError:
+    """The error where the text is asked for under a name that is not there, or under none; `kind`: column or field."""
+    wanted = f"which {kind} holds the text?" if name is None else f"no {kind} {name!r};"
+    here = ", ".join(map(str, names)) or "none"
+    return MwSError(f"{where}: {wanted} {kind}s here: {here} (choose with {option})")
 
 
 def check_unicode(text: str, where: str) -> None:

@@ -75,19 +75,15 @@ class Gold:
         return replace(self, words=kept, labelled=self.labelled + len(self.words) - len(kept))
 
 
-class _BadLine(Exception):
-    """Why a line cannot be used; caught by `read_gold`, which adds file and line."""
-
-
 @dataclass(frozen=True)
 class SegmentedLines:
-    """The usable lines of a file of segmentations, and why the others are not.
+    """The usable lines of a file of segmentations, and why the others are not; fields as in `Gold`.
 
     Attributes:
         format: one of `FORMATS`.
         rows: (line number, word, its segmentations) in file order; the morphs of each spell the word exactly.
         problems: ``file:line: reason`` for each line left out.
-        lines: lines that hold data (not empty, no comment, no header).
+        lines: lines that hold data.
         partial: see `Gold`.
     """
 
@@ -99,13 +95,9 @@ class SegmentedLines:
 
 
 def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None) -> SegmentedLines:
-    """Read a file of segmentations (UTF-8, gzip allowed) line by line.
+    """Read a file of segmentations (UTF-8, gzip allowed) line by line; its format, of `FORMATS`, is found if not given.
 
     Morphs that differ from the word in letter case only are accepted and take the word's letters.
-
-    Args:
-        path: the file.
-        format: one of `FORMATS`; None finds it from the content.
 
     Raises:
         MwSError: unreadable file, unknown format, or no usable line at all.
@@ -124,8 +116,8 @@ def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None
     for number, line in numbered:
         try:
             word, alternatives = parse(line)
-            rows.append((number, word, tuple(dict.fromkeys(_spell(word, morphs) for morphs in alternatives))))
-        except _BadLine as reason:
+            rows.append((number, word, spelled(word, alternatives)))
+        except MwSError as reason:
             problems.append(f"{file}:{number}: {reason}")
     if not rows:
         first = "; ".join(problems[:3]) or "the file is empty"
@@ -143,10 +135,7 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
     >>> spelled("Unlocks", [["un", "lock", "s"], ["unlock", "s"]])
     (('Un', 'lock', 's'), ('Unlock', 's'))
     """
-    try:
-        return tuple(dict.fromkeys(_spell(word, morphs) for morphs in alternatives))
-    except _BadLine as reason:
-        raise MwSError(str(reason)) from None
+    return tuple(dict.fromkeys(_spell(word, morphs) for morphs in alternatives))
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
@@ -246,12 +235,12 @@ def _short_name(file: Path) -> str:
 
 
 def _spell(word: str, morphs: list[str]) -> Morphs:
-    """The morphs in the word's own letters; raises `_BadLine` when they do not spell it."""
+    """The morphs in the word's own letters; raises MwSError when they do not spell it."""
     joined = "".join(morphs)
     if word and not all(morphs or [""]):
-        raise _BadLine(f"a morph of {word!r} is empty")
+        raise MwSError(f"a morph of {word!r} is empty")
     if not word or not all(morphs) or len(joined) != len(word) or joined.casefold() != word.casefold():
-        raise _BadLine(f"the morphs {' '.join(morphs)!r} do not spell {word!r}")
+        raise MwSError(f"the morphs {' '.join(morphs)!r} do not spell {word!r}")
     pieces: list[str] = []
     start = 0
     for morph in morphs:
@@ -282,7 +271,7 @@ def _csv_parser(places: list[int]) -> Callable[[str], _Parsed]:
     def parse(line: str) -> _Parsed:
         cells = _cells(line)
         if len(cells) <= max(places):
-            raise _BadLine(f"{len(cells)} cells, fewer than the header's")
+            raise MwSError(f"{len(cells)} cells, fewer than the header's")
         word, *parts = (cells[place].strip() for place in places)
         return word, [[part for part in parts if part]]
 
@@ -292,7 +281,7 @@ def _csv_parser(places: list[int]) -> Callable[[str], _Parsed]:
 def _two(line: str) -> tuple[str, str]:
     fields = line.split("\t")
     if len(fields) < 2 or not fields[1].strip():
-        raise _BadLine("no tab and no segmentation; write word<TAB>m1 m2")
+        raise MwSError("no tab and no segmentation; write word<TAB>m1 m2")
     return fields[0].strip(), fields[1].strip()
 
 
@@ -326,7 +315,7 @@ def _parse_morphynet(line: str) -> _Parsed:
     if len(fields) == 4:
         return fields[1], [[morph.strip() for morph in fields[3].split("|")]]
     if len(fields) != 6:
-        raise _BadLine(f"{len(fields)} fields; MorphyNet has 4 (inflectional) or 6 (derivational)")
+        raise MwSError(f"{len(fields)} fields; MorphyNet has 4 (inflectional) or 6 (derivational)")
     source, target, affix, kind = fields[0], fields[1], fields[4], fields[5]
     return target, [[affix, source] if kind == "prefix" else [source, affix]]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mws_hf.corpus.counting import normalizer
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import PathLike, expand_paths
+from mws_hf.corpus.files import PathLike, Reading, expand_paths
 from mws_hf.corpus.readers import check_unicode, read_lines
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, split
@@ -31,16 +31,9 @@ def read_word_list(
     r"""Read files of `word<TAB>count` lines, plain or compressed; the counts of equal words add up.
 
     A list of bare words stands for words inside sentences, so each form is cut into pre-tokens as ``" " + form``
-    (unless it starts with a space already). A form that the pattern splits, such as ``кое-кто`` -> ``" кое"``,
-    ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word counted once.
-
-    Args:
-        paths: names, globs or "-".
-        pattern: the split pattern.
-        normalization: Unicode normalization done first, or None.
-        leading_space: False keeps the forms exactly as they are.
-        encoding: of the files.
-        errors: what to do with bytes that are not of `encoding`.
+    (unless it starts with a space already, or `leading_space` is False). A form that the pattern splits, such as
+    ``кое-кто`` -> ``" кое"``, ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word
+    counted once.
 
     Raises:
         MwSError: a count that is no positive integer or follows a space, more than one tab, an unreadable file
@@ -52,10 +45,11 @@ def read_word_list(
     >>> list(read_word_list(path).items())
     [(' кот', 3), (' кое', 2), ('-кто', 2)]
     """
+    how = Reading(encoding=encoding, errors=errors)
     forms = (
         _parse(line.rstrip("\r\n"), f"{name}:{number}")
         for name in expand_paths(paths)
-        for number, line in enumerate(read_lines(name, encoding=encoding, errors=errors), start=1)
+        for number, line in enumerate(read_lines(name, how), start=1)
     )
     return _counted(forms, pattern, normalization, leading_space)
 
@@ -85,7 +79,6 @@ def count_mapping(
     *,
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
-    leading_space: bool = True,
 ) -> WordCounts:
     """Counts from a dict or Counter of word -> count, exactly as `read_word_list` takes the same words from a file.
 
@@ -95,7 +88,7 @@ def count_mapping(
     >>> list(count_mapping({"кот": 3, "кое-кто": 2}).items())
     [(' кот', 3), (' кое', 2), ('-кто', 2)]
     """
-    return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space)
+    return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space=True)
 
 
 def _checked(item: tuple[object, object]) -> tuple[str, int]:

@@ -26,11 +26,7 @@ _OWN_SERVER_ONLY = (
 
 
 def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) -> Any:
-    """The page as `gradio.Blocks`; `serve` shows it.
-
-    Args:
-        tokenizers: at least one; their names differ.
-        known: evidence for the panel of a word; None: there is none to show.
+    """The page of one or more tokenizers of different names as `gradio.Blocks`; with the evidence known, if any.
 
     Raises:
         MwSError: gradio is not installed, or there is no tokenizer.
@@ -79,13 +75,7 @@ def _compare(gradio: Any, named: Mapping[str, Opened]) -> None:
 def serve(blocks: Any, port: int | None = None, *, open_browser: bool = False) -> str:
     """Begin to serve a page, on this machine alone unless the environment names another GRADIO_SERVER_NAME.
 
-    Args:
-        blocks: from `page`.
-        port: None takes the first free one from 7860 on.
-        open_browser: show it in the browser too.
-
-    Returns:
-        The page's address.
+    Without a port the first free one from 7860 on is taken. Returns the page's address.
 
     Raises:
         MwSError: the port is taken.
@@ -141,11 +131,7 @@ class _Guarded:
 
 
 def load_gradio() -> Any:
-    """Gradio with its telemetry off, which it asks about while it is imported.
-
-    Raises:
-        MwSError: it is not installed.
-    """
+    """Gradio with its telemetry off, which it asks about while it is imported; MwSError where it is not installed."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:

@@ -21,14 +21,7 @@ MOST_LISTED = 200
 
 @dataclass(frozen=True)
 class Difference:
-    """A word that two tokenizers cut differently.
-
-    Attributes:
-        word: the word.
-        count: how often it stands in the text.
-        first: its pieces by the first tokenizer.
-        second: by the second.
-    """
+    """A word, how often it stands in the text, and its pieces by a first and by a second tokenizer."""
 
     word: str
     count: int

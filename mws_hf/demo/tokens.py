@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,12 +11,11 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, processors
 
+from mws_hf.backend import without_limits
 from mws_hf.byte_alphabet import BYTE_OF, bytes_of
-from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
-from mws_hf.tokenizer_file import load_backend, open_tokenizer
-
-_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+from mws_hf.special import byte_of
+from mws_hf.tokenizer_file import load_backend, named_sources, open_tokenizer
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,8 @@ class Opened:
         >>> opened.readable("<0xD0>"), opened.readable("▁он"), opened.readable("он")
         ('D0', ' он', 'он')
         """
-        if found := _BYTE.fullmatch(token):
-            return found[1].upper()
+        if (byte := byte_of(token)) is not None:
+            return f"{byte:02X}"
         if not self.byte_level or not all(character in BYTE_OF for character in token):
             return token.replace("▁", " ")
         data = bytes_of(token)
@@ -88,48 +86,25 @@ class Opened:
 
 
 def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Opened:
-    """Open a directory with a tokenizer.json, such a file, or a Hub name.
-
-    Args:
-        source: where the tokenizer is.
-        name: on the page; by default the last part of the path.
+    """Open a directory with a tokenizer.json, such a file, or a Hub name; by default it is named by its last part.
 
     Raises:
         MwSError: no tokenizer there, a damaged one, or one without a `tokenizers` backend.
     """
     backend, _ = load_backend(open_tokenizer(source, by_class=True))
-    plain = Tokenizer.from_str(backend.to_str())
-    plain.no_truncation()
-    plain.no_padding()
+    plain = without_limits(backend)
     # offsets that a byte-level post-processor trims would take the spaces off their tokens
     plain.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")
     return Opened(name or Path(source).resolve().name, plain)
 
 
 def open_all(sources: Sequence[str]) -> list[Opened]:
-    """Open several, each a place or NAME=place.
-
-    Raises:
-        MwSError: two share a name, or as `open_for_page`.
-    """
-    opened: list[Opened] = []
-    for given in sources:
-        name, equals, place = given.partition("=")
-        found = open_for_page(place, name) if equals and not Path(given).exists() else open_for_page(given)
-        if any(found.name == other.name for other in opened):
-            raise MwSError(f"two tokenizers are called {found.name!r}; write NAME=DIR to tell them apart")
-        opened.append(found)
-    return opened
+    """Open several, each a place or NAME=place; raises MwSError where two share a name, or as `open_for_page`."""
+    return [open_for_page(place, name) for name, place in named_sources(sources).items()]
 
 
 def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: int | None = None) -> list[Token]:
-    """The tokens of a text.
-
-    Args:
-        opened: the tokenizer.
-        text: what to cut.
-        encoded: the text as `opened.encoder` gives it, where that was made already.
-        limit: how many tokens to give at most; None gives all.
+    """The tokens of a text, all or so many; `encoded` is the text as `opened.encoder` gives it, if that is known.
 
     >>> from mws_hf.backend import base_vocab, build_backend
     >>> opened = Opened("toy", build_backend(base_vocab((), "он", [("о", "н")]), [("о", "н")]))
@@ -159,7 +134,7 @@ def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: 
 
 def _shares(strings: Sequence[str], characters: str) -> list[str]:
     """The bytes of each of the tokens that share some characters; empty where these do not add up."""
-    sizes = [1 if _BYTE.fullmatch(string) else len(string) for string in strings]
+    sizes = [len(string) if byte_of(string) is None else 1 for string in strings]
     data = characters.encode()
     if sum(sizes) != len(data):
         return []

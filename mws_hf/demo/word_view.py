@@ -26,14 +26,7 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class TrainingEvidence:
-    """Boundary evidence of training words, and how these were split from text.
-
-    Attributes:
-        evidence: of the words.
-        pattern: their split pattern.
-        normalization: of the words; None for none.
-        source: where they are from, for the page.
-    """
+    """Boundary evidence of training words, how these were split from text, and where they are from."""
 
     evidence: Evidence
     pattern: str
@@ -50,12 +43,9 @@ class TrainingEvidence:
 
 @dataclass(frozen=True)
 class Letter:
-    """A letter with its combining marks.
+    """A letter with its combining marks, the place after it in the word, and the probability of a boundary there.
 
-    Attributes:
-        shown: its characters.
-        end: the place after it in the word.
-        probability: of a boundary after it; None where that is not known, and after the last letter.
+    That is None where it is not known, and after the last letter.
     """
 
     shown: str

@@ -53,12 +53,7 @@ def in_order(tokens: Iterable[Token], text: str, draw: Callable[[Token], str], b
     """Draw tokens so that each script is read in its own direction, though every token is isolated from the others.
 
     Tokens of one direction are put in a run of that direction; a number within a run from right to left is kept whole.
-
-    Args:
-        tokens: in the order of the text.
-        text: what they are tokens of.
-        draw: a token as HTML that is isolated (``unicode-bidi: isolate``).
-        base: direction of the paragraph, "ltr" or "rtl".
+    `draw` gives HTML that is isolated (``unicode-bidi: isolate``); `base` is the direction of the paragraph.
     """
     directed: list[tuple[str, bool, Token]] = []
     current = base

@@ -6,6 +6,7 @@ files get names of their own, of which the driver takes those that the engine re
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,9 +21,10 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, checked_strings, is_text, valid_strings
+from mws_hf.corpus.columns import arrow_integers, checked_strings, valid_strings
 from mws_hf.corpus.counting import block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
+from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.group_column import by_group
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.token_table import TokenTable
@@ -94,9 +96,7 @@ class Counting:
 def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     """Count the documents of a partition; a word may come again in a later batch, so the batches are to be summed.
 
-    Args:
-        batches: the columns `how.inputs`, in that order, by whatever names.
-        how: what to do.
+    The batches hold the columns `how.inputs`, in that order, by whatever names.
 
     Raises:
         MwSError: text that is not UTF-8, a row with a text and no group.
@@ -147,24 +147,18 @@ def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iter
         yield pa.RecordBatch.from_arrays(columns, schema=how.schema)
 
 
-def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) -> None:
-    """Raise MwSError unless all columns are there and hold text.
+def names_of(source: PathLike | Sequence[PathLike]) -> list[str]:
+    """The names of one file or several."""
+    return [os.fspath(name) for name in ([source] if isinstance(source, (str, os.PathLike)) else source)]
 
-    Args:
-        found: whether it is text, by name of column.
-        wanted: the columns needed.
-        source: what has the columns, for the error.
-    """
+
+def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) -> None:
+    """Raise MwSError unless all columns wanted are among those found, with True for text; `source` is what has them."""
     for name in wanted:
         if name not in found:
             raise MwSError(f"{source}: no column {name!r}; columns here: {', '.join(found) or 'none'}")
         if not found[name]:
             raise MwSError(f"{source}: column {name!r} holds no text; cast it to a string")
-
-
-def arrow_columns(schema: pa.Schema) -> dict[str, bool]:
-    """The columns of an Arrow schema, and whether each is text."""
-    return {field.name: is_text(field.type) for field in schema}
 
 
 def summed(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:
@@ -239,6 +233,22 @@ class Encoding:
     ids_column: str = "input_ids"
     shard_size: int = SHARD_BYTES
 
+    @classmethod
+    def of(
+        cls, columns: dict[str, bool], source: str, tokenizer: Any, column: str, separator: str | None, **more: Any
+    ) -> Encoding:
+        """Check what an engine was asked for; `more`: the `ids_column` that rows are to get, or a `shard_size`.
+
+        Raises:
+            MwSError: no such tokenizer, separator or column, or `ids_column` is there already.
+        """
+        new = more.get("ids_column")
+        check_columns(columns, [column], source)
+        if new in columns:
+            raise MwSError(f"{source}: has a column {new!r} already; give another ids_column")
+        place = 0 if new is None else list(columns).index(column)
+        return cls(SharedTokenizer.of(tokenizer, separator), column, place, **more)
+
 
 def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
     """The same rows with a column of token ids, list<int32>; null where the text is null.
@@ -292,7 +302,8 @@ def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.Re
     parts, size, check = list[Encoded](), 0, 0
 
     def written() -> pa.RecordBatch:
-        shard = write_shard(Path(folder) / _fresh_name("arrow"), parts, f"{check:016x}")
+        name = f"part-{secrets.token_hex(8)}.arrow"  # which no other attempt at this partition uses
+        shard = write_shard(Path(folder) / name, parts, f"{check:016x}")
         return pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
 
     for rows in _pieces(batches, how):
@@ -306,18 +317,11 @@ def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.Re
         yield written()
 
 
-def _fresh_name(ending: str) -> str:
-    """A name that no other attempt at this partition uses."""
-    return f"part-{secrets.token_hex(8)}.{ending}"
-
-
 def assembled(output: Path, how: Encoding, write: Callable[[str], pa.Table]) -> EncodedCorpus:
     """Let the workers write shards and make an encoded corpus of them, the shards in the order of the partitions.
 
-    Args:
-        output: the directory of the corpus, which all workers see; it must not exist, or be empty.
-        how: what the workers do.
-        write: runs `write_shards` on all partitions into a folder and returns the rows it yields, in order.
+    The output is seen by all workers and must not exist, or be empty; `write` runs `write_shards` on all partitions
+    into a folder and returns the rows it yields, in order.
 
     Raises:
         MwSError: the directory holds something, or cannot be written; there are no documents.

@@ -23,10 +23,10 @@ from mws_hf.distributed.partitions import (
     SHARD,
     Counting,
     Encoding,
-    SharedTokenizer,
     assembled,
     check_columns,
     encoded_batches,
+    names_of,
     partial_counts,
     summed,
     write_shards,
@@ -55,28 +55,17 @@ def count(
     memory_cap: int = PARTITION_CAP,
     partitions: int = 16,
 ) -> WordCounts | GroupedCounts:
-    """Count the pre-tokens of a column of text: the same counts as `count_files` of the same rows, on one machine.
+    """`spark.count` on Ray: the same counts of the same arguments.
 
-    Args:
-        source: a Ray Dataset, or Parquet files and folders by any name that Ray reads (``s3://...``).
-        column: the text column; each row is a document.
-        group_column: the column that names the group of each row, such as its language, or None.
-        pattern: the split pattern.
-        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
-        min_count: rarer words are left out, after everything is added up: exact, and less to collect.
-        partial_min_count: as in `spark.count`: not exact unless it is 1.
-        memory_cap: bytes of counts that a task holds before it hands on a partial table.
-        partitions: into how many parts words are divided to be added up.
-
-    Returns:
-        The counts; with a `group_column`, those of each group.
+    The source is a Ray Dataset, or Parquet files and folders by any name that Ray reads (``s3://...``); words are
+    divided into so many `partitions` to be added up.
 
     Raises:
         MwSError: Ray is missing, no such column or no text in it, text that is not UTF-8.
     """
     how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
     data = _dataset(source)
-    _check(data, how.inputs)
+    check_columns(_columns(data), how.inputs, "Dataset")
     parts = data.select_columns(how.inputs).map_batches(
         partial(_tables, how.schema, partial_counts, how=how), **_BLOCKS
     )
@@ -93,24 +82,12 @@ def count(
 def encode(
     data: Dataset, tokenizer: Any, column: str, *, ids_column: str = "input_ids", separator: str | None = None
 ) -> Dataset:
-    """The same rows with a column of token ids, list<int32>; nothing is computed before Ray is asked for rows.
-
-    The ids equal ``tokenizer.encode(text, add_special_tokens=False)`` and end with the separator, if one is named.
-
-    Args:
-        data: rows of text.
-        tokenizer: what `encode_corpus` takes; it is opened here and sent to the workers.
-        column: the text column; null text has null ids.
-        ids_column: the name of the new column.
-        separator: a token after each document: "eos" for the tokenizer's own, another of its tokens, or None.
+    """`spark.encode` on Ray: the same rows with a column of token ids, list<int32>, when Ray is asked for them.
 
     Raises:
         MwSError: no such tokenizer, separator or column, or `ids_column` is there already.
     """
-    found = _check(data, [column])
-    if ids_column in found:
-        raise MwSError(f"Dataset: has a column {ids_column!r} already; give another ids_column")
-    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, found.index(column), ids_column)
+    how = Encoding.of(_columns(data), "Dataset", tokenizer, column, separator, ids_column=ids_column)
     return data.map_batches(partial(_tables, None, encoded_batches, how=how), **_BLOCKS)
 
 
@@ -127,8 +104,7 @@ def write_corpus(
 
     Documents are in the order of the dataset where its ``context.execution_options.preserve_order`` is set.
     """
-    _check(data, [column])
-    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, shard_size=shard_size)
+    how = Encoding.of(_columns(data), "Dataset", tokenizer, column, separator, shard_size=shard_size)
 
     def write(folder: str) -> pa.Table:
         work = partial(_tables, SHARD, write_shards, how=how, folder=folder)
@@ -163,25 +139,16 @@ def _dataset(source: Any) -> Dataset:
         raise MwSError("Ray Data is not installed: pip install 'mws-hf[ray]'") from error
     if hasattr(source, "map_batches"):
         return source
-    names = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     with _told("reading Parquet"):
-        return ray.data.read_parquet([os.fspath(name) for name in names])
+        return ray.data.read_parquet(names_of(source))
 
 
-def _check(data: Dataset, columns: list[str]) -> list[str]:
+def _columns(data: Dataset) -> dict[str, bool]:
+    """Whether it holds text, by name of column."""
     with _told("the job"):
         schema = data.schema()
-    names = [] if schema is None else list(schema.names)
-    check_columns(
-        {name: _is_text(kind) for name, kind in zip(names, schema.types if names else [], strict=True)},
-        columns,
-        "Dataset",
-    )
-    return names
-
-
-def _is_text(kind: Any) -> bool:
-    return kind is str or isinstance(kind, pa.DataType) and is_text(kind)
+    kinds = [] if schema is None else zip(schema.names, schema.types, strict=True)
+    return {name: kind is str or isinstance(kind, pa.DataType) and is_text(kind) for name, kind in kinds}
 
 
 def _wanted(table: pa.Table, how: Counting, min_count: int) -> pa.Table:

@@ -22,17 +22,17 @@ from mws_hf.distributed.partitions import (
     SHARD,
     Counting,
     Encoding,
-    SharedTokenizer,
     assembled,
     check_columns,
     encoded_batches,
+    names_of,
     partial_counts,
     summed,
     write_shards,
 )
 from mws_hf.encode.bulk import SHARD_BYTES
 from mws_hf.encode.corpus import EncodedCorpus
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, first_line
 from mws_hf.pattern import DEFAULT_PATTERN
 
 if TYPE_CHECKING:
@@ -97,12 +97,9 @@ def encode(
     """
     from pyspark.sql import types
 
-    check_columns(_columns(df), [column], "DataFrame")
-    if ids_column in df.columns:
-        raise MwSError(f"DataFrame: has a column {ids_column!r} already; give another ids_column")
+    how = Encoding.of(_columns(df), "DataFrame", tokenizer, column, separator, ids_column=ids_column)
     if dotted := [name for name in df.columns if "." in name or "`" in name]:
         raise MwSError(f"DataFrame: mapInArrow cannot hand on a column named {dotted[0]!r}; rename it")
-    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, df.columns.index(column), ids_column)
     ids = types.StructField(ids_column, types.ArrayType(types.IntegerType(), containsNull=True))
     return df.mapInArrow(partial(encoded_batches, how=how), types.StructType([*df.schema.fields, ids]))
 
@@ -133,8 +130,7 @@ def write_corpus(
     Raises:
         MwSError: as `encode`; no documents, an output that holds something or that the workers do not share.
     """
-    check_columns(_columns(df), [column], "DataFrame")
-    how = Encoding(SharedTokenizer.of(tokenizer, separator), column, shard_size=shard_size)
+    how = Encoding.of(_columns(df), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
 
     def write(folder: str) -> pa.Table:
         rows = _plain(df, [column]).mapInArrow(partial(write_shards, how=how, folder=folder), _ddl(SHARD))
@@ -166,7 +162,7 @@ def session() -> SparkSession:
     try:
         return SparkSession.builder.appName("mws-hf").getOrCreate()
     except PySparkException as error:
-        raise MwSError(f"Spark does not start ({_first_line(error)}); it needs Java 17 or newer") from error
+        raise MwSError(f"Spark does not start ({first_line(error)}); it needs Java 17 or newer") from error
 
 
 def java() -> str | None:
@@ -178,10 +174,9 @@ def java() -> str | None:
 def _frame(source: Any) -> DataFrame:
     if hasattr(source, "mapInArrow"):
         return source
-    names = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     reader = session().read
     with _told("reading Parquet"):
-        return reader.parquet(*[os.fspath(name) for name in names])
+        return reader.parquet(*names_of(source))
 
 
 def _columns(df: DataFrame) -> dict[str, bool]:
@@ -222,8 +217,4 @@ def _told(what: str) -> Iterator[None]:
         yield
     except PySparkException as error:
         said = re.search(r"mws_hf\.errors\.MwSError: (.*)", str(error))
-        raise MwSError(said.group(1) if said else f"Spark: {what} failed ({_first_line(error)})") from error
-
-
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise MwSError(said.group(1) if said else f"Spark: {what} failed ({first_line(error)})") from error

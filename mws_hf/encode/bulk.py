@@ -6,15 +6,16 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
+from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import Advance, Block, document_blocks, file_blocks, padded, whole_files
-from mws_hf.corpus.files import file_kind
+from mws_hf.corpus.files import PLAIN, Reading, file_kind
 from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
 from mws_hf.encode.corpus import DATASET_FILES, Encoded, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
@@ -22,7 +23,6 @@ from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manif
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
-from mws_hf.lock import output_lock
 from mws_hf.tokenizer_file import load_backend
 
 SHARD_BYTES = 64 << 20
@@ -88,11 +88,11 @@ def encode_corpus(
         encoder = BlockEncoder(backend, separator_token(separator, eos))
         manifest = new_manifest(encoder, document, shard_size)
         plan = plan_output(directory, manifest, resume, force)
-        reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
-        _check_source(source, document, reading)
+        how = Reading(field, column, encoding, errors)
+        _check_source(source, document, how)
         with _progress(source, show_progress) as bar:
             size = min(BLOCK_BYTES, shard_size)
-            blocks = read_source(source, document=document, **reading, block_bytes=size, advance=bar.update)
+            blocks = read_source(source, how, document=document, block_bytes=size, advance=bar.update)
             _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
@@ -152,7 +152,7 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
     }
 
 
-def _check_source(source: Any, document: str, reading: dict[str, Any]) -> None:
+def _check_source(source: Any, document: str, how: Reading) -> None:
     """Read the first document of every file: a missing file, field or column is found before anything is written.
 
     Raises:
@@ -162,7 +162,7 @@ def _check_source(source: Any, document: str, reading: dict[str, Any]) -> None:
     each = [names] if document != "line" else [[name] for name in names]
     for part in each:
         if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice
-            next(read_source(part, document=document, **reading, block_bytes=1), None)
+            next(read_source(part, how, document=document, block_bytes=1), None)
 
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
@@ -174,21 +174,13 @@ def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
     advice = "--force replaces the finished corpus" if plan.finished else "--no-resume starts anew"
     for shard in plan.shards:
         check = 0
-        for block in _first(blocks, shard.blocks):
+        for block in islice(blocks, shard.blocks):
             check = checksum(block, check)
         if f"{check:016x}" != shard.checksum:
             what = f"{shard.file} comes from another corpus, field or column"
             raise MwSError(f"{plan.work}: {what}; choose another output, or {advice}")
     if plan.finished and next(blocks, None) is not None:
         raise MwSError(f"{plan.work}: comes from another corpus, a shorter one; choose another output, or {advice}")
-
-
-def _first(blocks: Iterator[Block], count: int) -> Iterator[Block]:
-    for _ in range(count):
-        block = next(blocks, None)
-        if block is None:
-            return
-        yield block
 
 
 def _encode_in_order(encoder: BlockEncoder, blocks: Iterator[Block], workers: int) -> Iterator[tuple[Encoded, Block]]:
@@ -234,12 +226,9 @@ def source_size(source: Any) -> int | None:
 
 def read_source(
     source: Any,
+    how: Reading = PLAIN,
     *,
     document: str = "line",
-    field: str | None = None,
-    column: str | None = None,
-    encoding: str = "utf-8",
-    errors: str = "strict",
     block_bytes: int = BLOCK_BYTES,
     advance: Advance | None = None,
 ) -> Iterator[Block]:
@@ -249,12 +238,9 @@ def read_source(
 
     Args:
         source: files or documents, told apart as `corpus.inputs.input_files` says.
+        how: see `corpus.files.Reading`.
         document: in text files, a document is a "line" (with its line end: the documents joined are the file, less a
             byte order mark) or a "file".
-        field: the field of JSON-lines records that holds the text.
-        column: the text column of tables and datasets.
-        encoding: of text, JSON-lines and CSV files.
-        errors: "strict", "replace" or "ignore" for bytes that are not text.
         block_bytes: bytes of text a block has at least, where the source is not at its end.
         advance: told the bytes taken from files as stored, or the bytes of text of documents that come one by one.
 
@@ -263,19 +249,18 @@ def read_source(
     """
     if document not in ("line", "file"):
         raise MwSError(f"document={document!r}: in a text file a document is a 'line' or a 'file'")
-    reading: dict[str, Any] = {"field": field, "column": column, "encoding": encoding, "errors": errors}
     names = files_of(source)
     if names is None:
-        return _told(document_blocks(iterate_documents(source, column), size=block_bytes), advance)
-    check_files(names, **reading)
+        return _told(document_blocks(iterate_documents(source, how.column), size=block_bytes), advance)
+    check_files(names, how)
     if document == "file":
         for name in names:
             if (kind := file_kind(name)) != "text":
                 raise MwSError(f"{name}: document='file' is for text files; each record of a {kind} file is a document")
-        return whole_files(names, block_bytes, advance, encoding, errors)
+        return whole_files(names, block_bytes, advance, how)
 
     def blocks(name: str) -> Iterator[Block]:
-        found = map(padded, file_blocks(name, lines=True, advance=advance, size=block_bytes, **reading))
+        found = map(padded, file_blocks(name, how, lines=True, advance=advance, size=block_bytes))
         return _told(found, advance) if file_kind(name) == "dataset" else found  # whose files are not read here
 
     return chain.from_iterable(map(blocks, names))

@@ -131,11 +131,7 @@ def f1(precision: float, recall: float) -> float:
 
 
 def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> WordTable:
-    """Count hits word by word.
-
-    Args:
-        gold: gold words.
-        predicted: the pieces of each, in the same order.
+    """Count hits word by word; `predicted` are the pieces of each gold word, in the same order.
 
     Raises:
         MwSError: the lists differ in length, or pieces do not spell their word.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tokenizers import Tokenizer, models
 
+from mws_hf.backend import without_limits
 from mws_hf.errors import MwSError
+from mws_hf.special import byte_of
 from mws_hf.tokenizer_file import open_tokenizer
 
 Span: TypeAlias = tuple[int, int]
-_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _BATCH = 4096
 
 
@@ -78,9 +78,7 @@ def load_encoder(source: Any) -> Encoder:
 
 def _from_backend(original: Tokenizer) -> Encoder:
     try:
-        backend = Tokenizer.from_str(original.to_str())
-        backend.no_truncation()
-        backend.no_padding()
+        backend = without_limits(original)
     except Exception:  # a component written in Python cannot be copied; use the caller's object as it is
         backend = original
 
@@ -133,19 +131,14 @@ def _from_slow(tokenizer: Any) -> Encoder:
     return Encoder(encode, len(tokenizer), getattr(tokenizer, "unk_token_id", None), adds_space, decode)
 
 
-def is_byte_token(token: str) -> bool:
-    """Whether a token string is a byte fallback such as ``<0xD0>``."""
-    return _BYTE.fullmatch(token) is not None
-
-
 def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> bytes:
     r"""The bytes a token string stands for: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level characters.
 
     >>> token_bytes("<0xD0>"), token_bytes("##ing"), token_bytes("▁word").decode()
     (b'\xd0', b'ing', ' word')
     """
-    if byte := _BYTE.fullmatch(token):
-        return bytes([int(byte.group(1), 16)])
+    if (byte := byte_of(token)) is not None:
+        return bytes([byte])
     if byte_of_character and all(character in byte_of_character for character in token):
         return bytes(byte_of_character[character] for character in token)
     return token.removeprefix("##").removesuffix("</w>").removesuffix("@@").replace("▁", " ").encode()

@@ -193,13 +193,8 @@ def _interpolated(
 ) -> Floats:
     """Probabilities one level up: discounted counts, and what the discounts keep back shared out as `lower` says.
 
-    Args:
-        contexts: the context of each n-gram of the level.
-        counts: of each n-gram, occurrences or continuations.
-        discounts: of the level.
-        context: where each probability is wanted: number of the context, -1 if it was never seen.
-        found: the n-gram, -1 if it was never seen.
-        lower: probabilities one level down.
+    `contexts` and `counts` are those of each n-gram of the level; `context` and `found` name the context and the n-gram
+    of each probability that is wanted, -1 where it was never seen.
     """
     if not len(contexts):  # no document is long enough
         return lower

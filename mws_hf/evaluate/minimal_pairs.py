@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.evaluate.boundaries import Floats
 from mws_hf.evaluate.ngram_bits import ORDERS, ngram_bits
-
-Floats = npt.NDArray[np.float64]
 
 _GOOD, _BAD = ("good_sentence", "source_sentence"), ("bad_sentence", "target_sentence")
 _PARADIGM = ("paradigm", "PID", "phenomenon")
@@ -90,11 +88,7 @@ def read_pairs(paths: Iterable[str | os.PathLike[str]]) -> list[Pair]:
 
 
 def accuracies(pairs: Sequence[Pair], margins: Floats) -> dict[str, Accuracy]:
-    """Accuracy of each paradigm, sorted by name, and of all pairs together.
-
-    Args:
-        pairs: what was judged.
-        margins: float64 (pairs,), log-probability of the good sentence minus that of the bad one.
+    """Accuracy of each paradigm, sorted by name, and of all pairs together; `margins` as `margins_of` gives them.
 
     >>> pairs = [Pair("a", "b", "x"), Pair("a", "c", "x"), Pair("a", "d", "y")]
     >>> {name: found.value for name, found in accuracies(pairs, np.array([2.0, -1.0, 0.0])).items()}
@@ -122,23 +116,16 @@ def won(margins: Floats) -> Floats:
 def margins_of(pairs: Sequence[Pair], nats: Callable[[list[str]], Floats]) -> Floats:
     """Log-probability of the good sentence minus that of the bad one, float64 (pairs,).
 
-    Args:
-        pairs: what to judge.
-        nats: sentences to -log p of each, summed over its tokens.
+    `nats`: sentences to -log p of each, summed over its tokens.
     """
     costs = nats([pair.good for pair in pairs] + [pair.bad for pair in pairs])
     return np.asarray(costs[len(pairs) :] - costs[: len(pairs)], np.float64)
 
 
 def difference(pairs: Sequence[Pair], first: Floats, second: Floats) -> tuple[float, float, float]:
-    """Accuracy of a first system minus that of a second on the same pairs, and the ends of its 95 % interval.
+    """Accuracy of a first system minus that of a second on the same pairs (`won` of each), and its 95 % interval.
 
     The interval is that of a mean over clusters (normal approximation): pairs of the same change go together.
-
-    Args:
-        pairs: what both judged.
-        first: `won` of the first, float64 (pairs,).
-        second: `won` of the second.
 
     >>> pairs = [Pair("a", "b", ""), Pair("c a", "c b", ""), Pair("a", "d", ""), Pair("a", "e", "")]
     >>> [round(x, 3) for x in difference(pairs, np.array([1.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0]))]
@@ -153,16 +140,9 @@ def difference(pairs: Sequence[Pair], first: Floats, second: Floats) -> tuple[fl
 
 
 def ngram_judge(source: Any, train: Sequence[str], pairs: Sequence[Pair], *, orders: Sequence[int] = ORDERS) -> Floats:
-    """`margins_of` under an n-gram model over a tokenizer's tokens (`ngram_bits`), the end of the sentence included.
+    """`margins_of` under an n-gram model over a tokenizer's tokens, the end of the sentence included; see `ngram_bits`.
 
-    Args:
-        source: anything `mws_hf.evaluate.encoder.load_encoder` opens.
-        train: documents to train on; those equal to a sentence of a pair are left out.
-        pairs: what to judge.
-        orders: lengths of n-grams to choose from.
-
-    Raises:
-        MwSError: as `ngram_bits`.
+    Training documents that equal a sentence of a pair are left out.
     """
     return margins_of(pairs, lambda sentences: ngram_bits(source, train, sentences, orders=orders).nats)
 

@@ -139,11 +139,9 @@ def ngram_bits(
 
 
 def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) -> dict[str, PairedDifference | None]:
-    """Each tokenizer's bits per byte minus those of the first, with a bootstrap over documents.
+    """Each tokenizer's bits per byte minus those of the first, with a bootstrap over documents that both restore.
 
-    Returns:
-        By name; None for the first itself, and where the two restore no document in common: only restored documents
-        are compared.
+    None for the first itself, and where the two restore no document in common.
 
     Raises:
         MwSError: measured on other documents.

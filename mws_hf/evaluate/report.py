@@ -19,6 +19,7 @@ from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
 from mws_hf.evaluate.segment import Isolated, every_character, is_plain_function, no_cut, segment_words
 from mws_hf.evaluate.significance import Difference, PairedDifference, bootstrap_f1, difference, interval
+from mws_hf.tokenizer_file import named_sources
 from mws_hf.training_record import labelled_words
 
 BASELINES = {"(every character)": every_character, "(no cut)": no_cut}
@@ -182,7 +183,7 @@ def evaluate(
         MwSError: nothing to score, `bits` without `text` or too few lines for it, unreadable files, two tokenizers
             or two gold files of one name.
     """
-    named = tokenizers if isinstance(tokenizers, Mapping) else _named(tokenizers)
+    named = tokenizers if isinstance(tokenizers, Mapping) else named_sources(tokenizers)
     if bits is not None and text is None:
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):
@@ -202,14 +203,6 @@ def evaluate(
             measured = {name: ngram_bits(encoder, train, held_out) for name, encoder in encoders.items()}
     differences = bits_differences(measured, resamples=resamples)
     return EvaluationReport(isolated, golds, tuple(rows), text_scores, measured, differences)
-
-
-def _named(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Path]:
-    paths = [Path(directory) for directory in directories]
-    named = {path.resolve().name: path for path in paths}
-    if len(named) < len(paths):
-        raise MwSError(f"two tokenizers share a name: {[str(path) for path in paths]}; write NAME=DIR")
-    return named
 
 
 def _labelled(sources: Iterable[Any]) -> frozenset[str]:

@@ -17,9 +17,10 @@ from mws_hf.corpus.files import expand_paths, file_kind
 from mws_hf.corpus.readers import read_lines as file_lines
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import boundaries
-from mws_hf.evaluate.encoder import Encoded, Encoder, Span, is_byte_token, load_encoder
+from mws_hf.evaluate.encoder import Encoded, Encoder, Span, load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.pattern import compiled
+from mws_hf.special import byte_of
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.pattern.WORD_PATTERN`."""
@@ -86,11 +87,7 @@ class _Tally:
 
 
 def score_text(source: Any, lines: Iterable[str]) -> TextScores:
-    """Measure a tokenizer on lines of text, each encoded on its own.
-
-    Args:
-        source: anything `mws_hf.evaluate.encoder.load_encoder` opens; a plain function has no ids and will not do.
-        lines: the text, e.g. `read_lines(path)`.
+    """Measure a tokenizer, anything `load_encoder` opens, on lines of text, each encoded on its own.
 
     Raises:
         MwSError: there is no token at all in the text.
@@ -105,7 +102,7 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
         raise MwSError("the text holds no token; give a file with some lines of text")
     words = tally.words or math.nan
     whole = sum(count for (_, cuts), count in tally.cut_words.items() if not any(cuts))
-    fallbacks = sum(count for token, count in tally.ids.items() if is_byte_token(tally.strings[token]))
+    fallbacks = sum(count for token, count in tally.ids.items() if byte_of(tally.strings[token]) is not None)
     return TextScores(
         bytes=tally.bytes,
         words=tally.words,
@@ -223,7 +220,7 @@ def _tokens_of_words(text: str, words: list[Span], starts: Places, ends: Places)
 
 def _tokens_sharing_a_character(strings: list[str], starts: Places, ends: Places) -> int:
     """Tokens that overlap a neighbour: they hold less than a character. Byte fallbacks and bare word marks apart."""
-    apart = {string for string in set(strings) if is_byte_token(string) or not string.strip("▁Ġ")}
+    apart = {string for string in set(strings) if byte_of(string) is not None or not string.strip("▁Ġ")}
     real = np.array([string not in apart for string in strings], dtype=np.bool_)
     overlap = (ends[:-1] > starts[1:]) & real[:-1] & real[1:]
     return int((np.append(overlap, False) | np.append(False, overlap)).sum())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, Span, load_encoder
-from mws_hf.merging import merge, ranked
 
 Isolated = Literal["space", "none"]
 _logger = logging.getLogger(__name__)
@@ -81,28 +80,6 @@ def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
     """
     edges = [0, *cuts, len(word)]
     return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
-
-
-def merges_function(
-    merges: Iterable[tuple[str, str]], *, leading_space: bool = True
-) -> Callable[[str], tuple[str, ...]]:
-    """A plain merge list as a function ``word -> pieces``: characters, then the lowest-ranked pair first (stock BPE).
-
-    Args:
-        merges: pairs in rank order.
-        leading_space: put the space of running text before the word, and take it off the first piece again.
-
-    >>> merges_function([("s", "t"), (" ", "i"), ("st", "s")])("ists")
-    ('i', 'sts')
-    """
-    ranks = ranked(merges)
-    prefix = " " if leading_space else ""
-
-    def segment(word: str) -> tuple[str, ...]:
-        first, *others = merge(prefix + word, ranks) or [""]
-        return tuple(symbol for symbol in (first.removeprefix(prefix), *others) if symbol)
-
-    return segment
 
 
 def every_character(word: str) -> tuple[str, ...]:

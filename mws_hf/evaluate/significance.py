@@ -57,10 +57,9 @@ class PairedDifference:
 
 
 def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int = 0) -> Floats:
-    """Micro F1 of each table under the same resamples of words, drawn with replacement.
+    """Micro F1 of each table under the same resamples of words, drawn with replacement; float64 (tables, resamples).
 
-    Returns:
-        float64 array (tables, resamples); rows are paired, so differences of rows are the paired bootstrap.
+    Rows are paired, so differences of rows are the paired bootstrap.
 
     Raises:
         MwSError: tables of different words, or no words.
@@ -103,18 +102,8 @@ def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) ->
     return [np.array(random.Random(seed).sample(order, size), dtype=np.int64) for seed in range(samples)]
 
 
-def compare(first: WordTable, second: WordTable, resamples: int = 1000, seed: int = 0) -> Difference:
-    """The difference of two segmentations of the same gold words, with its interval and test.
-
-    Raises:
-        MwSError: tables of different words, or no words.
-    """
-    rows = bootstrap_f1([first, second], resamples, seed)
-    return difference(first, second, rows[0], rows[1])
-
-
 def difference(first: WordTable, second: WordTable, first_f1: Floats, second_f1: Floats) -> Difference:
-    """`compare` on rows of `bootstrap_f1` made before, so that many pairs share the resampling."""
+    """How much a first segmentation beats a second of the same gold words, from their rows of `bootstrap_f1`."""
     low, high = interval(first_f1 - second_f1)
     subsets = stable_samples(first.words)
     gains = [f1(*macro_scores(first, subset)) - f1(*macro_scores(second, subset)) for subset in subsets]
@@ -156,7 +145,7 @@ def paired_bootstrap(
     resamples: int = 2000,
     seed: int = 0,
 ) -> PairedDifference:
-    """Compare two systems, each with one or more runs (seeds), on the same documents.
+    """Compare two systems, each with one or more runs (seeds), on the same documents, those `represented` if given.
 
     Runs of a system are averaged document by document; documents are drawn with replacement, runs with them, so the
     interval holds the variation of seeds as well when there are several.

@@ -20,11 +20,7 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     A model trained with the old ids goes on with the new tokenizer: tokens keep their ids, the byte tokens become the
     bytes (an ASCII character and its byte token were two, and the latter is left unused), and beginnings of characters
     that have no id yet get new ones at the end. Ids differ only where characters outside the vocabulary occur, and
-    where the pattern is changed.
-
-    Args:
-        backend: the tokenizer of characters, or with `pattern` a byte-level one.
-        pattern: another split pattern or its name; None keeps the one there.
+    where another pattern, or its name, is given.
 
     Raises:
         MwSError: it is byte-level already and no pattern is given, it puts a space before the text or splits by more

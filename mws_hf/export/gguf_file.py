@@ -16,8 +16,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.export.byte_tables import ByteTables, byte_tables
-from mws_hf.export.comparison import Comparison, compare, refuse_differences
+from mws_hf.export.exactness import ByteTables, Comparison, byte_tables, compare, refuse_differences
 from mws_hf.pattern import Digits, with_digits
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
@@ -35,10 +34,10 @@ _NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4  # gguf.TokenType
 def write_gguf(
     backend: Tokenizer, roles: Mapping[str, str], output: str | os.PathLike[str], texts: list[str], name: str
 ) -> Comparison | None:
-    """Write the vocabulary as a GGUF file that llama.cpp reads with the same ids, or nothing.
+    """Write the vocabulary of a byte-level tokenizer as a GGUF file that llama.cpp reads with the same ids, or nothing.
 
     Args:
-        backend: a byte-level tokenizer.
+        backend: the tokenizer.
         roles: ``{"eos_token": "<|endoftext|>", ...}``, and ``chat_template``.
         output: the file.
         texts: what both tokenizers must agree on.
@@ -103,11 +102,7 @@ def _write(tables: ByteTables, pre_type: str, roles: Mapping[str, str], file: Pa
 
 
 def read_back(backend: Tokenizer, file: Path, texts: list[str]) -> Comparison | None:
-    """Compare llama.cpp's tokenizer with `tokenizers`; None where it is not installed.
-
-    Raises:
-        MwSError: llama.cpp cannot load the file.
-    """
+    """Compare llama.cpp's tokenizer with `tokenizers`; None where it is not installed, MwSError if it stops."""
     try:
         import llama_cpp
     except ImportError:

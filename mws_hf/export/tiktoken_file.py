@@ -11,8 +11,7 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged
 from mws_hf.byte_alphabet import bytes_of
 from mws_hf.errors import MwSError
-from mws_hf.export.byte_tables import ByteTables, byte_tables
-from mws_hf.export.comparison import Comparison, compare, refuse_differences
+from mws_hf.export.exactness import ByteTables, Comparison, byte_tables, compare, refuse_differences
 
 RANKS_FILE = "ranks.tiktoken"
 MODULE_FILE = "load_tiktoken.py"
@@ -40,14 +39,8 @@ def write_tiktoken(
 ) -> Comparison | None:
     """Write a folder with a rank file and its loader that gives the same ids in tiktoken, or nothing.
 
-    Args:
-        backend: a byte-level tokenizer whose ids grow with the ranks of its merges.
-        output: the folder.
-        texts: what both tokenizers must agree on.
-        name: of the encoding.
-
-    Returns:
-        What was compared, or None where tiktoken is not installed.
+    The ids of the tokenizer, a byte-level one, grow with the ranks of its merges; both must agree on the texts. Returns
+    what was compared, or None where tiktoken is not installed.
 
     Raises:
         MwSError: the tokenizer cannot be carried exactly.
@@ -67,11 +60,7 @@ def write_tiktoken(
 
 
 def _ranks(tables: ByteTables) -> dict[bytes, int]:
-    """Token -> id, for all but added tokens; tiktoken takes ids for ranks.
-
-    Raises:
-        MwSError: ids and ranks are in different order.
-    """
+    """Token -> id, for all but added tokens; tiktoken takes ids for ranks, so MwSError where these differ in order."""
     places = {token: number for number, token in enumerate(tables.tokens)}
     made = [places[left + right] for left, right in tables.merges]
     if made != sorted(made):

@@ -45,12 +45,7 @@ class Base:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, name: str = "the tokenizer", spec: Mapping[str, Any] | None = None) -> Base:
-        """Look through a loaded tokenizer.
-
-        Args:
-            tokenizer: the loaded one.
-            name: what errors and warnings call it.
-            spec: its tokenizer.json as it is on disk; what `tokenizer` would save when absent.
+        """Look through a loaded tokenizer, which errors call `name`; `spec`: its tokenizer.json on disk, if any.
 
         Raises:
             MwSError: no BPE, or of neither kind, or with ids that `tokenizers` does not give.
@@ -113,11 +108,7 @@ class Base:
 
 
 def open_base(source: Base | Tokenizer | Any) -> Base:
-    """The base in a `tokenizers.Tokenizer` or a fast tokenizer of transformers; one that is open already stays.
-
-    Raises:
-        MwSError: a slow tokenizer, or one that cannot be extended.
-    """
+    """The base in a `tokenizers.Tokenizer` or a fast tokenizer of transformers; MwSError if it cannot be extended."""
     if isinstance(source, Base):
         return source
     backend = getattr(source, "backend_tokenizer", source)

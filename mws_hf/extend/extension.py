@@ -1,12 +1,13 @@
-"""`extend`: a pretrained tokenizer with new merges appended; old ids, merges and everything else stay as they were."""
+"""`extend`: a pretrained tokenizer with new merges appended; all else stays, but for unused tokens that are to go."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,27 @@ from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, open_base
 from mws_hf.extend.files import fetch, write_directory
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
-from mws_hf.extend.replacement import Retirement, retire, used_ids
 from mws_hf.learn.arguments import check_whole
 from mws_hf.pattern import WORD_PATTERN
+from mws_hf.special import BYTE_TOKENS
 from mws_hf.tokenizer_file import TOKENIZER_FILE, load_json, read_tokenizer
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Retirement:
+    """What goes.
+
+    Attributes:
+        tokens: token -> the id it had, ascending by id.
+        merges: the merges left, in rank order.
+        dropped: the merges that make a retired token or use one.
+    """
+
+    tokens: dict[str, int]
+    merges: list[tuple[str, str]]
+    dropped: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -54,19 +72,11 @@ class Extension:
         return append_tokens(self.base, learned, self.retired)
 
     def save(self, directory: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> list[str]:
-        """Write a tokenizer directory, atomically.
+        """Write a tokenizer directory, atomically, with the other files of the base's (`source`), if that is given.
 
-        Args:
-            directory: where to.
-            source: the directory or Hub name of the base, whose other files are copied; None: tokenizer.json alone.
-
-        Returns:
-            Names of the base's files that are left behind, since they hold the old vocabulary in another form.
+        Returns the names of files that are left behind, since they hold the old vocabulary in another form.
         """
-        if source is None:
-            return write_directory(Path(directory), None, self.spec)
-        with fetch(source) as folder:
-            return write_directory(Path(directory), folder, self.spec)
+        return write_directory(Path(directory), None if source is None else fetch(source), self.spec)
 
 
 def extend(
@@ -115,10 +125,10 @@ def extend(
 
 def read_base(source: str | os.PathLike[str]) -> Base:
     """The base in a directory, a tokenizer.json or a Hub repository; errors as `extend`."""
-    with fetch(source) as folder:
-        file = Path(source) if Path(source).is_file() else folder / TOKENIZER_FILE
-        spec = load_json(file)
-        return Base.of(read_tokenizer(file), str(source), spec)
+    folder = fetch(source)
+    file = Path(source) if Path(source).is_file() else folder / TOKENIZER_FILE
+    spec = load_json(file)
+    return Base.of(read_tokenizer(file), str(source), spec)
 
 
 def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:
@@ -151,3 +161,41 @@ def _spelled(base: Base, old: Sequence[tuple[str, str]], new: Sequence[tuple[str
     else:
         kept = [" ".join(pair) if as_strings else list(pair) for pair in old]
     return [*kept, *(" ".join(pair) if as_strings else list(pair) for pair in new)]
+
+
+def used_ids(base: Base, texts: Iterable[str]) -> set[int]:
+    """The ids that occur where the base encodes the texts."""
+    pipeline, used, iterator = base.pipeline(), set[int](), iter(texts)
+    while batch := list(islice(iterator, _BATCH)):
+        for item in pipeline.encode_batch_fast(batch, add_special_tokens=False):
+            used.update(item.ids)
+    return used
+
+
+def retire(base: Base, used: Collection[int], wanted: int) -> Retirement:
+    """Choose tokens to retire: neither used nor a part of one that is, those made by the latest merges first.
+
+    Symbols that no merge makes, byte tokens and added tokens stay. Texts that use only the ids of `used` are encoded as
+    before. Fewer than `wanted` are retired where there are no more.
+    """
+    kept = base.added.union(BYTE_TOKENS, (token for token, number in base.vocab.items() if number in used))
+    ranks: dict[str, int] = {}
+    needed = set(kept)
+    for rank, (left, right) in reversed(list(enumerate(base.merges))):
+        ranks[left + right] = rank
+    grown = True
+    while grown:  # once, where parts are made before wholes
+        grown = False
+        for left, right in reversed(base.merges):
+            if left + right in needed and not needed.issuperset((left, right)):
+                needed.update((left, right))
+                grown = True
+    spare = sorted((token for token in ranks if token not in needed), key=lambda token: -ranks[token])
+    gone = {token for token in spare[:wanted] if token in base.vocab}
+    merges = [pair for pair in base.merges if not gone.intersection((*pair, pair[0] + pair[1]))]
+    while orphans := set(spare) - gone - {left + right for left, right in merges}:
+        gone |= orphans
+        merges = [pair for pair in merges if not gone.intersection(pair)]
+    remaining = set(merges)
+    dropped = [pair for pair in base.merges if pair not in remaining]
+    return Retirement(dict(sorted(((t, base.vocab[t]) for t in gone), key=lambda item: item[1])), merges, dropped)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError
-from mws_hf.hub import absent_from_hub, refuse_unreachable
-from mws_hf.tokenizer_file import TOKENIZER_FILE
+from mws_hf.tokenizer_file import TOKENIZER_FILE, snapshot
 
 KEPT = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
 """Copied byte for byte."""
@@ -25,55 +21,22 @@ LEFT_BEHIND = ("vocab.json", "merges.txt", "tokenizer.model", "added_tokens.json
 """Older forms of the vocabulary, which would contradict the new tokenizer.json."""
 
 
-@contextmanager
-def fetch(source: str | os.PathLike[str]) -> Iterator[Path]:
-    """A local folder with the tokenizer's files: `source` itself, the folder of a file, or a copy from the Hub.
+def fetch(source: str | os.PathLike[str]) -> Path:
+    """The local folder of a tokenizer: `source` itself, the folder of a file, or the Hub's copy in the cache.
 
-    Raises:
-        MissingTokenizerError: there is no such tokenizer, or it has no tokenizer.json.
+    Raises MwSError if there is no such tokenizer, or it has no tokenizer.json.
     """
     path = Path(source)
-    if path.exists():
-        folder = path if path.is_dir() else path.parent
-        if not (folder / TOKENIZER_FILE if path.is_dir() else path).is_file():
-            raise MissingTokenizerError(f"{path}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
-        yield folder
-        return
-    unanswered = refuse_unreachable(source)
-    with TemporaryDirectory() as folder_name:
-        folder = Path(folder_name)
-        _download(os.fspath(source), folder, unanswered)
-        yield folder
-
-
-def _download(name: str, folder: Path, local_only: bool) -> None:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
-
-    for file in (TOKENIZER_FILE, *KEPT):
-        try:
-            shutil.copyfile(hf_hub_download(name, file, local_files_only=local_only), folder / file)
-        except LocalEntryNotFoundError as error:
-            if file == TOKENIZER_FILE:
-                raise absent_from_hub(name) from error
-        except EntryNotFoundError as error:
-            if file == TOKENIZER_FILE:
-                raise MissingTokenizerError(f"{name}: that repository holds no {TOKENIZER_FILE}") from error
-        except Exception as error:  # requests, httpx or the Hub's own, by version
-            raise MissingTokenizerError(f"{name}: the Hub gives no {file} ({str(error).splitlines()[0]})") from error
+    file = path / TOKENIZER_FILE if path.is_dir() else path
+    if not path.exists():
+        file = snapshot(source, allow_patterns=[TOKENIZER_FILE, *KEPT]) / TOKENIZER_FILE
+    if not file.is_file():
+        raise MissingTokenizerError(f"{source}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
+    return file.parent
 
 
 def write_directory(directory: Path, source: Path | None, spec: dict[str, Any]) -> list[str]:
-    """Write tokenizer.json and copy what stands beside the old one; returns the names of what is left behind.
-
-    Args:
-        directory: where to; made if absent, replaced file by file.
-        source: the folder of the base; None writes tokenizer.json alone.
-        spec: the new tokenizer.json.
-
-    Raises:
-        MwSError: the directory cannot be written.
-    """
+    """Write tokenizer.json and copy what stands beside the old one in `source`; returns the names of what is left."""
     with staged(directory, (*KEPT, *LEFT_BEHIND, f"{TEMPLATES}/*.jinja")) as stage:
         text = json.dumps(spec, ensure_ascii=False, indent=2)
         (stage / TOKENIZER_FILE).write_text(text, encoding="utf-8", newline="\n")

@@ -97,14 +97,7 @@ class LearnedTokens:
 def learn_tokens(
     base: Base, counts: WordCounts, n_tokens: int, settings: ExtensionSettings, *, show_progress: bool = False
 ) -> LearnedTokens:
-    """Learn new tokens for a base.
-
-    Args:
-        base: the tokenizer.
-        counts: words by any pattern and how often each occurs.
-        n_tokens: how many tokens are wanted.
-        settings: the rest.
-        show_progress: bars on stderr when it is a terminal.
+    """Learn new tokens for a base from words by any pattern.
 
     Raises:
         MwSError: there is no word to learn from.

@@ -36,11 +36,7 @@ class TextChange:
 
 
 def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> TextChange:
-    """Measure both tokenizers on the same lines.
-
-    Raises:
-        MwSError: there is no token at all in the lines.
-    """
+    """Measure both tokenizers on the same lines; raises MwSError where these hold no token at all."""
     old, new = score_text(before, lines), score_text(after, lines)
     find = compiled(WORD).findall
     words = Counter(word for line in lines for word in find(line))

@@ -25,12 +25,7 @@ _BATCH = 1 << 16
 
 
 def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
-    """The words of counts, normalized and cut by the base's own pre-tokenizer; nothing but words is left.
-
-    Args:
-        base: the tokenizer.
-        counts: pre-tokens by any pattern; what the base would cut further is cut.
-    """
+    """The words of counts by any pattern, normalized and cut by the base's own pre-tokenizer; nothing but words."""
     pipeline = base.pipeline()
     forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
     pieces: dict[str, int] = {}
@@ -106,13 +101,9 @@ def _mark_ends(text: Ints, lengths: Longs, ends: Mask) -> None:
 
 
 def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) -> CutWords:
-    """Cut words by the base's merges.
+    """Cut words, as its pre-tokenizer leaves them (the mark a space), by the base's merges.
 
-    Args:
-        base: the tokenizer.
-        words: as its pre-tokenizer leaves them, the mark a space.
-        weights: int64, how often each occurs.
-        more: symbols that join its vocabulary.
+    `weights`: int64, how often each occurs; `more`: symbols that join its vocabulary.
     """
     pipeline, strings = base.pipeline(more), words.strings()
     ids, ends = _encode(pipeline, strings)

@@ -23,7 +23,7 @@ _MODULE = {
     "bits_per_byte": "mws_hf.lm.scoring",
     "evaluate_run": "mws_hf.lm.evaluation",
     "generate": "mws_hf.lm.decoding",
-    "judge": "mws_hf.lm.pairs",
+    "judge": "mws_hf.lm.evaluation",
     "paired_bootstrap": "mws_hf.evaluate.significance",
     "pretrain": "mws_hf.lm.training",
     "speculative_generate": "mws_hf.lm.decoding",

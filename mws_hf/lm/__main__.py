@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import logging
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mws_hf.cli import run
 from mws_hf.errors import MwSError
 
 app = typer.Typer(
@@ -130,7 +129,7 @@ def judge(
     if ngram:
         margins = ngram_judge(model, read_documents(ngram), chosen)
     else:
-        from mws_hf.lm.pairs import judge as run
+        from mws_hf.lm.evaluation import judge as run
 
         margins = run(model, chosen, batch_size=batch_size)
     typer.echo(json.dumps(to_dict(accuracies(chosen, margins)), ensure_ascii=False, indent=1))
@@ -149,15 +148,5 @@ def _assignments(pairs: list[str]) -> dict[str, Any]:
     return values
 
 
-def main() -> None:
-    """Exit code 0 on success, 2 on misuse."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    try:
-        app()
-    except MwSError as error:
-        sys.stderr.write(f"error: {error}\n")
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run(app, "python -m mws_hf.lm")

@@ -18,10 +18,9 @@ import transformers
 from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MwSError
-from mws_hf.hub import refuse_unreachable
+from mws_hf.errors import MwSError, brief
 from mws_hf.lm.embeddings import SPECIAL_IDS, TransplantReport, mix_rows, mixed_rows, special_id
-from mws_hf.tokenizer_file import load_json
+from mws_hf.tokenizer_file import load_json, snapshot
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 _PIECE = 16 << 20
@@ -79,11 +78,7 @@ def transplant_directory(
 
 
 def shard_of_tensors(directory: Path) -> dict[str, str]:
-    """Tensor name -> file name of a model's weights.
-
-    Raises:
-        MwSError: there are no .safetensors weights.
-    """
+    """Tensor name -> file name of a model's weights; raises MwSError where there are no .safetensors weights."""
     if (directory / INDEX).is_file():
         return dict(load_json(directory / INDEX)["weight_map"])
     if not (directory / SINGLE).is_file():
@@ -94,8 +89,7 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
 def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
     """Names, among a checkpoint's tensors, of the input embeddings, then of output embeddings and bias if stored.
 
-    Raises:
-        MwSError: the model is unknown to transformers, or its checkpoint lacks them.
+    Raises MwSError if the model is unknown to transformers, or its checkpoint lacks them.
     """
     try:
         config = transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
@@ -103,7 +97,7 @@ def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
         with torch.device("meta"):
             model = kind.from_config(config) if kind is transformers.AutoModelForCausalLM else kind(config)
     except Exception as error:  # whatever its parts raise
-        raise MwSError(f"{directory}: not a model transformers can make ({_brief(error)})") from error
+        raise MwSError(f"{directory}: not a model transformers can make ({brief(error)})") from error
     given, made = model.get_input_embeddings(), model.get_output_embeddings()
     found = []
     for layer, part in ((given, "weight"), (made, "weight"), (made, "bias")):
@@ -225,17 +219,8 @@ def _write_json(file: Path, content: dict[str, Any]) -> None:
 
 def _local(name: str | os.PathLike[str]) -> Path:
     """A directory itself, or the Hub's copy of it in the cache."""
-    path = Path(name)
-    if path.is_dir():
-        return path
-    local_only = refuse_unreachable(name)
-    from huggingface_hub import snapshot_download
-
     ignored = [f"*{suffix}" for suffix in _WEIGHTS if suffix != ".safetensors"]
-    try:
-        return Path(snapshot_download(os.fspath(name), ignore_patterns=ignored, local_files_only=local_only))
-    except Exception as error:  # requests, httpx or the Hub's own, by version
-        raise MwSError(f"{name}: cannot be downloaded ({_brief(error)}); check the name or the network") from error
+    return Path(name) if Path(name).is_dir() else snapshot(name, ignore_patterns=ignored)
 
 
 def _open_tokenizer(directory: Path) -> Any:
@@ -243,9 +228,5 @@ def _open_tokenizer(directory: Path) -> Any:
         return transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever its parts raise
         raise MwSError(
-            f"{directory}: AutoTokenizer cannot open it ({_brief(error)}); it needs a tokenizer.json"
+            f"{directory}: AutoTokenizer cannot open it ({brief(error)}); it needs a tokenizer.json"
         ) from error
-
-
-def _brief(error: Exception) -> str:
-    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"

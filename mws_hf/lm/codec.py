@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from mws_hf.backend import without_limits
 from mws_hf.byte_alphabet import BYTE_OF
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import is_byte_token
+from mws_hf.special import byte_of
 from mws_hf.tokenizer_file import load_backend
 
 Ids = npt.NDArray[np.int64]
@@ -48,18 +49,12 @@ class Codec:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Codec:
-        """Read a directory with tokenizer.json.
-
-        Raises:
-            MwSError: no such tokenizer, or it has no end-of-sequence token.
-        """
+        """Read a directory with tokenizer.json; raises MwSError where there is none, or no end-of-sequence token."""
         path = Path(directory)
         if not (path / "tokenizer.json").is_file():
             raise MwSError(f"{path}: no tokenizer.json there; train one with: mws train --output {path}")
         original, end = load_backend(path)
-        backend = Tokenizer.from_str(original.to_str())
-        backend.no_padding()
-        backend.no_truncation()
+        backend = without_limits(original)
         backend.encode_special_tokens = True
         separator = backend.token_to_id(end) if end else None
         if separator is None:
@@ -136,8 +131,8 @@ def raw_bytes(backend: Tokenizer) -> list[bytes]:
             return b""
         if byte_level and all(character in byte_level for character in token):
             return bytes(byte_level[character] for character in token)
-        if fallback and is_byte_token(token):
-            return bytes([int(token[3:5], 16)])
+        if fallback and (byte := byte_of(token)) is not None:
+            return bytes([byte])
         return _without_marks(token, decoders).encode()
 
     return [spelled(index) for index in range(max(backend.get_vocab().values(), default=-1) + 1)]

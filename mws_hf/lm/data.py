@@ -43,8 +43,7 @@ class Split:
 def read_documents(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     """Lines of UTF-8 text files (.gz allowed), a document each; empty lines are left out.
 
-    Raises:
-        MwSError: a file cannot be read or is not UTF-8, or there is no document in them.
+    Raises MwSError if a file cannot be read or is not UTF-8, or there is no document in them.
     """
     documents = [line for path in paths for line in read_lines(path)]
     if not documents:
@@ -165,11 +164,7 @@ def cut_points(lengths: Ids, limit: int) -> Ids:
 
 @dataclass(frozen=True)
 class Collator:
-    """Pads blocks on the right to the longest of the batch.
-
-    Attributes:
-        padding: id written in padded places; its label is `IGNORED`.
-    """
+    """Pads blocks on the right to the longest of the batch with the id `padding`; labels there are `IGNORED`."""
 
     padding: int
 

@@ -20,11 +20,7 @@ from mws_hf.lm.model import MultiTokenModel
 
 
 def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:
-    """Continue a prompt greedily until the document ends; returns prompt and continuation.
-
-    Raises:
-        MwSError: a negative number of tokens.
-    """
+    """Continue a prompt greedily until the document ends; returns prompt and continuation."""
     if max_new_tokens < 0:
         raise MwSError(f"max_new_tokens={max_new_tokens}: must not be negative")
     ids = greedy(model, prompt_ids(codec, prompt), max_new_tokens, codec.separator, codec.vocabulary_size)
@@ -39,12 +35,8 @@ def prompt_ids(codec: Codec, prompt: str) -> list[int]:
 def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabulary: int | None = None) -> list[int]:
     """Plain greedy decoding, one pass over everything for each token: what faster methods must equal.
 
-    Args:
-        model: maps int64 (1, length) to an object with `logits`.
-        ids: the prompt, at least one id.
-        max_new_tokens: at most.
-        stop: id that ends decoding; it is kept.
-        vocabulary: ids from here on are never chosen: embedding rows that no token uses.
+    `model` maps int64 (1, length) to an object with `logits`. Decoding ends after so many tokens or with the id `stop`,
+    which is kept; ids from `vocabulary` on, embedding rows that no token uses, are never chosen.
     """
     ids = list(ids)
     device = next(model.parameters()).device
@@ -110,15 +102,7 @@ def acceptance(model: MultiTokenModel, codec: Codec, prompts: Sequence[str], max
 def speculative(
     model: MultiTokenModel, ids: Sequence[int], max_new_tokens: int, stop: int, lengths: np.ndarray
 ) -> tuple[list[int], Speculation]:
-    """`greedy` of `model.lm` in fewer passes.
-
-    Args:
-        model: in evaluation mode.
-        ids: the prompt, at least one id.
-        max_new_tokens: at most.
-        stop: id that ends decoding; it is kept.
-        lengths: int64 (ids,), raw bytes of each id; embedding rows beyond them are never chosen.
-    """
+    """`greedy` of `model.lm`, in evaluation mode, in fewer passes; `lengths`: int64 (ids,), raw bytes of each id."""
     known, draft = list(ids), list[int]()
     drafted, accepted, steps = [0] * len(model.heads), [0] * len(model.heads), 0
     end = len(known) + max_new_tokens
@@ -145,12 +129,7 @@ def _draft(
 ) -> list[int]:
     """Greedy drafts of all heads for the tokens after `following`, which itself comes right after `tokens`.
 
-    Args:
-        model: the multi-token model.
-        hidden: `model.trunk` of `tokens`, (1, length, d).
-        tokens: int64 (1, length).
-        following: the verified next token.
-        vocabulary: ids from here on are never chosen.
+    `hidden` is `model.trunk` of the tokens, (1, length, d); ids from `vocabulary` on are never chosen.
     """
     drafts: list[int] = []
     for head in range(len(model.heads)):

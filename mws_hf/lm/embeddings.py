@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import torch
 from tokenizers import Tokenizer
 
+from mws_hf.backend import without_limits
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import raw_bytes
 
@@ -78,11 +79,7 @@ def transplant(
 def mix_rows(
     old_tokenizer: Any, new_tokenizer: Any, method: str, matrix: torch.Tensor | None, multiple_of: int
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Which old rows make each new one; arguments as `transplant`, of the model its input embeddings alone.
-
-    Raises:
-        MwSError: unknown method, or a slow tokenizer.
-    """
+    """Which old rows make each new one; as `transplant`, but of the model its input embeddings alone."""
     if method not in METHODS:
         raise MwSError(f"method={method!r}; choose one of {', '.join(METHODS)}")
     if multiple_of < 1:
@@ -114,9 +111,7 @@ class _Spelling:
     """The old tokenizer: raw bytes of its ids, ids by bytes, and ids of any string."""
 
     def __init__(self, original: Tokenizer) -> None:
-        self.backend = Tokenizer.from_str(original.to_str())
-        self.backend.no_padding()
-        self.backend.no_truncation()
+        self.backend = without_limits(original)
         self.pieces = raw_bytes(self.backend)
         # of several ids with the same bytes the first counts, so they are entered last to first
         self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}

@@ -1,4 +1,4 @@
-"""`evaluate_run`: everything that is measured on a trained run, kept as JSON beside it."""
+"""What is measured on a trained model: bits per byte and more (`evaluate_run`), minimal pairs (`judge`)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
+from mws_hf.evaluate.minimal_pairs import Floats, Pair, margins_of
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import RunConfig
 from mws_hf.lm.data import read_documents, split_documents
@@ -30,8 +31,7 @@ _DRAFTED = 32
 def load_model(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
     """The next-token model of a run, in evaluation mode, and its tokenizer; of a multi-token model its stock part.
 
-    Raises:
-        MwSError: there is no finished run.
+    Raises MwSError if there is no finished run.
     """
     path = Path(run_dir) / MODEL
     if not (path / "config.json").is_file():
@@ -99,3 +99,43 @@ def evaluate_run(
     if documents is None:
         write_text(Path(run_dir) / "evaluation.json", json.dumps(result, ensure_ascii=False) + "\n")
     return result
+
+
+def judge(
+    model_dir: str | os.PathLike[str], pairs: Sequence[Pair], *, context_bytes: int = 2048, batch_size: int = 64
+) -> Floats:
+    """How much more probable a model finds the good sentence of each pair.
+
+    A sentence stands alone after the separator; its end is not scored, and punctuation counts as any token does.
+
+    Args:
+        model_dir: a run of `pretrain`, or a directory of a causal model with its tokenizer.
+        pairs: what to judge.
+        context_bytes: raw bytes a prediction can look at, those it predicts included; a run has its own.
+        batch_size: sentences a pass.
+
+    Returns:
+        Log-probability of the good sentence minus that of the bad one, float64 (pairs,), in nats.
+
+    Raises:
+        MwSError: no model or tokenizer there.
+    """
+    directory = Path(model_dir)
+    if (directory / CONFIG_FILE).is_file():
+        model, codec = load_model(directory)
+        context_bytes = RunConfig.load(directory / CONFIG_FILE).context_bytes
+    else:
+        model, codec = _open(directory)
+
+    def nats(sentences: list[str]) -> Floats:
+        return bits_per_byte(model, codec, sentences, context_bytes, batch_size=batch_size).nats
+
+    return margins_of(pairs, nats)
+
+
+def _open(directory: Path) -> tuple[Any, Codec]:
+    if not (directory / "config.json").is_file():
+        raise MwSError(f"{directory}: no run and no model there; give a directory with run.json or config.json")
+    codec = Codec.open(directory)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return AutoModelForCausalLM.from_pretrained(directory).to(device).eval(), codec

@@ -213,12 +213,10 @@ class MultiTokenModel(PreTrainedModel):
         return (outputs.hidden_states[-2] if self.config.form == "parallel" else last), last
 
     def step(self, head: int, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Hidden states of one head, before the final norm.
+        """Hidden states of one head, 0 being that of the second token, before the final norm.
 
-        Args:
-            head: from 0, the head of the second token.
-            hidden: of the trunk ("parallel") or of the module before ("sequential"), (batch, length, d).
-            tokens: int64 (batch, length), at place i the token ``head + 1`` places after i; parallel heads do not look.
+        `hidden`, (batch, length, d), is of the trunk ("parallel") or of the module before ("sequential"); `tokens`,
+        int64 (batch, length), has at place i the token ``head + 1`` places after i; parallel heads do not look.
         """
         module = self.heads[head]
         if self.config.form == "parallel":

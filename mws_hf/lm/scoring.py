@@ -163,11 +163,7 @@ def word_forms(documents: Iterable[str]) -> set[str]:
 
 
 def russian_lemmas() -> Callable[[str], str]:
-    """The most probable lemma of a form by pymorphy3.
-
-    Raises:
-        MwSError: pymorphy3 or its Russian dictionary is not installed.
-    """
+    """The most probable lemma of a form by pymorphy3; MwSError where its Russian dictionary is not installed."""
     try:
         from pymorphy3 import MorphAnalyzer  # noqa: PLC0415  (half a second to load)
 
@@ -198,14 +194,7 @@ def group_of_forms(forms: Iterable[str], trained: set[str], lemma: Callable[[str
 def score_groups(
     scores: BitsPerByte, codec: Codec, documents: Sequence[str], groups: dict[str, str]
 ) -> dict[str, GroupScore]:
-    """Bits per byte of each group over the documents whose tokens spell them byte by byte.
-
-    Args:
-        scores: of these documents.
-        codec: the tokenizer they were scored with.
-        documents: the texts.
-        groups: `group_of_forms` of all their forms.
-    """
+    """Bits per byte of each group (of `group_of_forms`) over the documents whose tokens spell them byte by byte."""
     totals = {name: [0.0, 0, 0] for name in sorted(set(groups.values()))}
     pattern = compiled(WORD)
     for document, ids, nats in zip(documents, codec.encode(documents), scores.token_nats, strict=True):

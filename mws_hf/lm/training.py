@@ -132,11 +132,7 @@ def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
 
 
 def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
-    """The report of a finished run.
-
-    Raises:
-        MwSError: a run with another config lies there.
-    """
+    """The report of a finished run; raises MwSError if a run with another config lies there."""
     file = directory / CONFIG_FILE
     if not resume or not file.is_file():
         return None

@@ -89,9 +89,10 @@ def small_list(job: Job, system: str) -> Run:
     if system == "mws":
         trainer = MwSTrainer(vocab_size=8000, show_progress=False)
         return lambda: {"entries": len(trainer.train_from_counts(counts)), "types": len(counts)}
+    from mws_hf.baselines.feed import Task
     from mws_hf.baselines.morfessor_baseline import build_morfessor
 
-    return lambda: {"entries": len(build_morfessor(counts, 0, max_types=len(counts))), "types": len(counts)}
+    return lambda: {"entries": len(build_morfessor(Task(counts, 0), len(counts))), "types": len(counts)}
 
 
 TASKS = {

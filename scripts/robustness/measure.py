@@ -13,7 +13,7 @@ import regex
 from mws_hf import WordCounts
 from mws_hf.compare.cache import Cache, counts_digest
 from mws_hf.compare.plan import Job, SystemSpec
-from mws_hf.compare.training import Training
+from mws_hf.compare.run import Training
 from mws_hf.evaluate import read_gold, segment_words
 from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder

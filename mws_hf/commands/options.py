@@ -1,0 +1,201 @@
+"""Options that several commands have, and what their values mean: GROUP=FILE, ru=2, 2G. No file is opened here."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mws_hf.errors import MwSError
+from mws_hf.pattern import NAMED_PATTERNS, literal_pattern
+
+INPUTS = (
+    "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
+    "'-' for stdin"
+)
+GroupedFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help=f"{INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as 'ru=ru/*.gz' (a file "
+        "whose name holds = is given as ./NAME).",
+        show_default=False,
+    ),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--group-column", help="The column of tables and datasets that holds the group of each row [default: none]."
+    ),
+]
+Lexicon = Annotated[
+    str | None,
+    typer.Option(
+        help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk' [default: none]."
+    ),
+]
+WordList = Annotated[
+    list[Path] | None,
+    typer.Option("--word-list", help="A word<TAB>count list, plain or compressed; repeat for more [default: none]."),
+]
+Lemmas = Annotated[
+    Path | None,
+    typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose) [default: none]."),
+]
+Field = Annotated[
+    str | None, typer.Option("--field", help="The text field of .jsonl records [default: none, it must be named].")
+]
+Column = Annotated[
+    str | None,
+    typer.Option(
+        "--column", help="The text column of .csv, .tsv, .parquet, .arrow, datasets [default: none, it must be named]."
+    ),
+]
+Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
+Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
+Pattern = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|REGEX",
+        callback=lambda given: given and literal_pattern(given),
+        help=f"Split pattern: {', '.join(NAMED_PATTERNS)}, or a regular expression "
+        "[default: that of the criterion or saved counts].",
+    ),
+]
+Digits = Annotated[
+    str | None,
+    typer.Option(
+        metavar="threes|single|right",
+        help="How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
+        "(1|234|567) [default: as the pattern has it, the named ones in threes].",
+    ),
+]
+Normalization = Annotated[
+    str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy) [default: none, or that of saved counts].")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")]
+
+
+def _no_notices(quiet: bool) -> bool:
+    """Keep the note on compiling kernels off the terminal as well; the cache of kernels is not loaded for it."""
+    if quiet:
+        logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.ERROR)
+    return quiet
+
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.", callback=_no_notices)]
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
+
+
+def group_of(name: str) -> tuple[str, str]:
+    """Group and file of an argument GROUP=FILE; no group, "", where there is no = before the first slash.
+
+    Raises:
+        MwSError: what stands before the = can be no name of a group, or nothing stands after it.
+
+    >>> group_of("ru=ru/*.gz"), group_of("./a=b.txt"), group_of("a.txt")
+    (('ru', 'ru/*.gz'), ('', './a=b.txt'), ('', 'a.txt'))
+    """
+    from mws_hf.corpus.groups import check_group_name
+
+    group, equals, file = str(name).partition("=")
+    if not equals or os.sep in group or "/" in group:
+        return "", name
+    advice = f"; for a file of this name give ./{name}"
+    if not file:
+        raise MwSError(f"{name}: no file stands after the ={advice}")
+    try:
+        return check_group_name(group), file
+    except MwSError as error:
+        raise MwSError(f"{name}: {error}{advice}") from error
+
+
+def parse_weights(texts: list[str] | None) -> dict[str, float]:
+    """Read the values of --weight: group=number each.
+
+    Raises:
+        MwSError: no such thing, a group twice.
+
+    >>> parse_weights(["ru=2", "en=.5"])
+    {'ru': 2.0, 'en': 0.5}
+    """
+    weights: dict[str, float] = {}
+    for text in texts or []:
+        group, _, number = text.partition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            raise MwSError(f"--weight {text!r}: give a group and a number, such as ru=2") from None
+        if group in weights:
+            raise MwSError(f"--weight {text!r}: group {group!r} has a weight already")
+        weights[group] = weight
+    return weights
+
+
+def parse_labels(texts: list[str] | None) -> Path | dict[str, Path] | None:
+    """Read the values of --labels: one file, or GROUP=FILE each.
+
+    Raises:
+        MwSError: several files without a group, a group twice.
+
+    >>> parse_labels(["fin=a.tsv", "eng=b.tsv"]) == {"fin": Path("a.tsv"), "eng": Path("b.tsv")}
+    True
+    >>> parse_labels(["a.tsv", "eng=b.tsv"])
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: --labels a.tsv: stands beside others; give one file, or a group for each (GROUP=FILE)
+    """
+    found: dict[str, Path] = {}
+    for text in texts or []:
+        group, file = group_of(text)
+        if not group and len(texts or []) > 1:
+            raise MwSError(f"--labels {text}: stands beside others; give one file, or a group for each (GROUP=FILE)")
+        if group in found:
+            raise MwSError(f"--labels {text}: group {group!r} has labels already")
+        found[group] = Path(file)
+    return found.get("", found or None)
+
+
+def parse_composition(text: str | None) -> float | Literal["fill"] | None:
+    """Read the value of --composition: a share from 0 to 1, or the word fill.
+
+    >>> parse_composition("0.5"), parse_composition("fill"), parse_composition(None)
+    (0.5, 'fill', None)
+    """
+    if text is None:
+        return None
+    if text == "fill":
+        return "fill"
+    try:
+        return float(text)
+    except ValueError:
+        raise MwSError(f"--composition {text!r}: give a share from 0 to 1, or 'fill'") from None
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse_bytes(text: str, option: str) -> int:
+    """A number of bytes, plain or with K, M, G or T (of 1024).
+
+    Raises:
+        MwSError: it is neither, or zero.
+
+    >>> parse_bytes("2G", "--memory-cap"), parse_bytes("1.5m", "--memory-cap"), parse_bytes("64", "--shard-size")
+    (2147483648, 1572864, 64)
+    """
+    number = text.strip().upper().removesuffix("IB").removesuffix("B")
+    unit = number[-1:] if number[-1:].isalpha() else ""
+    try:
+        size = float(number.removesuffix(unit))
+        return _positive(int(size * _UNITS[unit]))
+    except (ValueError, KeyError, OverflowError):
+        raise MwSError(f"{option} {text!r}: give a number of bytes above 0, such as 500M or 2G") from None
+
+
+def _positive(size: int) -> int:
+    if size < 1:
+        raise ValueError(size)
+    return size

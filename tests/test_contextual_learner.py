@@ -9,7 +9,7 @@ import pytest
 from mws_hf import MwSTrainer
 from mws_hf.learn.contextual import collect_evidence, learn_contextual
 from mws_hf.learn.engine.segmentation import learn_by_junction_value
-from mws_hf.learn.evidence.forms import collect_forms
+from mws_hf.learn.evidence.forms import Cores, collect_forms
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.settings import ContextualSettings
 from mws_hf.learn.words import SymbolCorpus
@@ -23,7 +23,7 @@ def alphabet_of(pretokens):
 def train(pretokens, n_merges, counts=None, settings=None, **options):
     counts = np.ones(len(pretokens), np.int64) if counts is None else np.array(counts)
     forms = collect_forms(pretokens, counts)
-    evidence = collect_evidence(forms, settings)
+    evidence = collect_evidence(Cores(forms.spelled_cores, forms.core_counts), settings)
     return learn_contextual(forms, alphabet_of(pretokens), n_merges, evidence, **options)[0], evidence
 
 

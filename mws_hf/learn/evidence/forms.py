@@ -290,8 +290,8 @@ def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
     starts = np.concatenate([[0], np.cumsum(sizes)])
     bases = np.nonzero(base)[0]
     kinds = points[bases]
-    marked = np.nonzero(~base[np.minimum(bases + 1, len(base) - 1)])[0]  # few or none in most writing
     ends = np.append(bases, len(base))
+    marked = np.unique(np.searchsorted(bases, np.nonzero(~base)[0]) - 1)  # few or none in most writing
     offset = np.int32(N_POINTS)
     depth = 1
     while len(marked := marked[bases[marked] + depth < ends[marked + 1]]):

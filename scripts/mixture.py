@@ -5,8 +5,9 @@
 Text is split by line as in scripts/quality.py: every 50th line is held out for tokens per word, the rest trains. Every
 language is counted once, into `--cache`; gold is read to score alone. Each language's own tokenizer of 32,000 entries
 (`own`) stands beside them. Unigram is SentencePiece's: the trainer of `tokenizers` takes three times as long (66 s of
-processor against 22 s for 148,577 types; here there are 1.5 million) and is no better (scripts/LOG.md). `--cost` measures time and memory instead: commands that train on the whole text, one
-process after another. Writes scripts/results/mixture.json and mixture.md; what a run does not measure again stays.
+processor against 22 s for 148,577 types; here there are 1.5 million) and cuts no better (scripts/LOG.md). `--cost`
+measures time and memory instead: commands that train on the whole text, one process after another. Writes
+scripts/results/mixture.json and mixture.md; what a run does not measure again stays.
 """
 
 from __future__ import annotations

@@ -81,22 +81,25 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
     mws_hf.errors.MwSError: merge 0 ('ab', 'a'): part 'ab' is made only later, by merge 1 ('a', 'b'); put parts first
     """
     rank: dict[str, int] = {}
+
+    def where() -> str:
+        return f"merge {number} {tuple(pair) if isinstance(pair, list) else pair!r}"
+
     for number, pair in enumerate(merges):
-        where = f"merge {number} {tuple(pair)!r}" if isinstance(pair, tuple | list) else f"merge {number} {pair!r}"
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(x, str) and x for x in pair)):
-            raise MwSError(f"{where}: not a pair of non-empty strings; write [left, right]")
+            raise MwSError(f"{where()}: not a pair of non-empty strings; write [left, right]")
         product = pair[0] + pair[1]
         if find_surrogate(product) is not None:
-            raise MwSError(f"{where}: holds a lone surrogate, which is not Unicode text; drop this merge")
+            raise MwSError(f"{where()}: holds a lone surrogate, which is not Unicode text; drop this merge")
         if product in rank:
             first = merges[rank[product]]
             what = "repeats" if tuple(first) == tuple(pair) else f"makes {product!r} like"
-            raise MwSError(f"{where}: {what} merge {rank[product]} {tuple(first)!r}; keep one merge for each token")
+            raise MwSError(f"{where()}: {what} merge {rank[product]} {tuple(first)!r}; keep one merge for each token")
         if kind == "characters" and product in _BYTE_SET:
-            raise MwSError(f"{where}: makes the byte token {product!r}; drop this merge")
+            raise MwSError(f"{where()}: makes the byte token {product!r}; drop this merge")
         for part in pair:
             if len(part) > 1 and part not in rank:
-                raise MwSError(f"{where}: {_why_missing(part, number, merges)}")
+                raise MwSError(f"{where()}: {_why_missing(part, number, merges)}")
         rank[product] = number
 
 

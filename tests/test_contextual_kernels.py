@@ -1,5 +1,6 @@
 """The compiled steps of the evidence against their readable twins and against numpy."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -97,13 +98,18 @@ def rows_of(corpus, contexts, junctions):
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_trie_nodes_are_the_distinct_prefixes_or_suffixes(words, corpus, backwards):
+def test_trie_nodes_are_the_distinct_prefixes_or_suffixes_as_far_as_words_share_them(words, corpus, backwards):
     trie = build_trie(corpus.symbols, corpus.starts, backwards)
     affixes = [word[i:] if backwards else word[: i + 1] for word in words for i in range(len(word))]
-    names = dict(zip(trie.nodes.tolist(), affixes, strict=True))
-    assert len(trie.parents) == len(names) == len(set(affixes))
-    assert [names[n] for n in trie.nodes.tolist()] == affixes
-    assert {names[n] for n in np.nonzero(trie.ends)[0].tolist()} == set(words)
+    above = [affix[1:] if backwards else affix[:-1] for affix in affixes]
+    times = Counter(affixes)
+    expected = [affix if times.get(root, 2) > 1 else None for affix, root in zip(affixes, above, strict=True)]
+    names = dict(zip(trie.nodes.tolist(), expected, strict=True))
+    assert names.pop(-1) is None
+    assert len(trie.parents) == len(names) == len(set(names.values()))
+    assert [names.get(n) for n in trie.nodes.tolist()] == expected
+    assert trie.counts.tolist() == [times[names[n]] for n in range(len(names))]
+    assert {names[n] for n in np.nonzero(trie.ends)[0].tolist()} == set(words) & set(names.values())
 
 
 def test_branching_equals_the_reference_in_every_view(words, corpus, contexts):

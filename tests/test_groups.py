@@ -20,6 +20,7 @@ from mws_hf.commands.sources import Sources
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.group_counting import count_group_column, count_source
 from mws_hf.corpus.groups import GroupedCounts
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.demo.tokens import open_all
 from mws_hf.learn.contextual import find_evidence
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -78,6 +79,24 @@ def test_order_of_groups_and_files_and_threads_change_nothing(order, turned, wor
     assert dict(counts) == expected
     learned, usual = quiet().learn(counts), quiet().learn(expected)
     assert (learned.alphabet, learned.merges) == (usual.alphabet, usual.merges)
+
+
+def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch):
+    monkeypatch.setenv("MWS_NUM_THREADS", "3")
+    found = find_group_evidence(counted())
+    monkeypatch.setenv("MWS_NUM_THREADS", "1")
+    alone = find_group_evidence(counted())
+    assert found.types == alone.types
+    for name in ("probabilities", "weights", "prices"):
+        assert getattr(found, name).tolist() == getattr(alone, name).tolist()
+
+
+def test_evidence_tells_how_often_its_types_occur_labelled_ones_once_at_least():
+    counts = WordCounts.from_mapping({" talo": 4, "Talo": 2, " talossa": 1, " katu": 5}, pattern=WORD_PATTERN)
+    labels = tuple(GoldWord(word, ((word,),)) for word in ("katu", "metsä"))
+    found = find_evidence(counts, EvidenceSettings(max_types=1, labels=labels))
+    assert found.times is not None
+    assert dict(zip(found.types, found.times.tolist(), strict=True)) == {"talo": 6, "katu": 5, "metsä": 1}
 
 
 def test_files_texts_counts_and_commands_give_the_same_mixture(files, mixture, tmp_path):

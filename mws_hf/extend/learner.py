@@ -24,7 +24,7 @@ from mws_hf.extend.base import Base
 from mws_hf.extend.words import CutWords, collect_base_forms, cut_words, symbol_sizes
 from mws_hf.learn.arguments import check_number, check_whole
 from mws_hf.learn.contextual import FORM_UNIT, UNIT, Evidence, collect_evidence
-from mws_hf.learn.evidence.forms import Forms, with_lower_case
+from mws_hf.learn.evidence.forms import Cores, Forms, with_lower_case
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.settings import DEFAULT_BURIAL_COST, DEFAULT_COMPOSITION, DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import LearnedMerges, count_points
@@ -105,7 +105,8 @@ def learn_tokens(
     forms = collect_base_forms(base, counts)
     if not len(forms.counts):
         raise MwSError("no words to learn from; give text with at least one word of letters")
-    evidence = collect_evidence(forms, settings.evidence) if settings.composition < 1 else None
+    cores = Cores(forms.spelled_cores, forms.core_counts)
+    evidence = collect_evidence(cores, settings.evidence) if settings.composition < 1 else None
     n_forms = len(forms.counts)
     symbols = [] if base.byte_level else missing_characters(base, forms, n_tokens // CHARACTER_SHARE, settings)
     forms = with_lower_case(forms) if evidence is not None else forms

@@ -32,10 +32,11 @@ class Interned(NamedTuple):
 
 
 class Trie(NamedTuple):
-    """The trie of all words read in one direction.
+    """The trie of all words read in one direction; a branch with a single word is not followed further.
 
     Attributes:
-        nodes: int32, one a symbol: the node reached when the word has been read up to and with this symbol.
+        nodes: int32, one a symbol: the node reached when the word has been read up to and with this symbol; -1 behind
+            a node that has this word alone.
         parents: int32, one a node; -1 under the root.
         counts: int32, words that pass through or end in a node.
         ends: int32, words that end in a node.
@@ -158,17 +159,17 @@ def build_trie(symbols: Ints, starts: Longs, backwards: bool) -> Trie:
 
     Nodes are numbered by depth, within a depth in order of first appearance.
 
-    >>> trie = build_trie(np.array([7, 8, 7, 9], np.int32), np.array([0, 2, 4]), False)  # words "ab", "ac"
+    >>> trie = build_trie(np.array([7, 8, 5, 7, 9], np.int32), np.array([0, 3, 5]), False)  # words "abd", "ac"
     >>> trie.nodes.tolist(), trie.parents.tolist(), trie.counts.tolist(), trie.ends.tolist()
-    ([0, 1, 0, 2], [-1, 0, 0], [2, 1, 1], [0, 1, 1])
+    ([0, 1, -1, 0, 2], [-1, 0, 0], [2, 1, 1], [0, 0, 1])
     """
-    nodes = np.empty(len(symbols), np.int32)
+    nodes = np.full(len(symbols), -1, np.int32)
     left = np.diff(starts)
     place = starts[1:] - 1 if backwards else starts[:-1]
-    above, total = np.zeros(len(left), np.int32), 0
+    above, total, on = np.zeros(len(left), np.int32), 0, left > 0
     parents, counts, ends = ([np.zeros(0, np.int32)] for _ in range(3))
-    while len(place := place[left > 0]):
-        above, left = above[left > 0], left[left > 0] - 1
+    while len(place := place[on]):
+        above, left = above[on], left[on] - 1
         level = intern_pairs(above, symbols[place])
         nodes[place] = level.ids + np.int32(total)
         parents.append(above[level.first] + np.int32(total - len(counts[-1])) if total else -1 - above[level.first])
@@ -176,4 +177,5 @@ def build_trie(symbols: Ints, starts: Longs, backwards: bool) -> Trie:
         ends.append(np.bincount(level.ids[left == 0], minlength=len(level.first)).astype(np.int32))
         above, total = level.ids, total + len(level.first)
         place = place - 1 if backwards else place + 1
+        on = (left > 0) & (level.counts[level.ids] > 1)
     return Trie(nodes, *map(np.concatenate, (parents, counts, ends)))

@@ -20,9 +20,10 @@ from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.engine.tables import NO_LIMIT
 from mws_hf.learn.evidence.forms import (
     CharacterTable,
+    Cores,
     Forms,
     WordPlaces,
-    collect_forms,
+    collect_cores,
     count_graphemes,
     find_words,
     fold,
@@ -89,6 +90,7 @@ class Evidence:
     labels: Mapping[str, LabelFit] = field(default_factory=dict)
     in_code: Doubles | None = None
     prices: Doubles | None = None
+    times: Longs | None = None
 
     @cached_property
     def types(self) -> list[str]:
@@ -173,32 +175,32 @@ def _fill_boundaries(
 
 def find_evidence(counts: WordCounts, settings: EvidenceSettings | None = None) -> Evidence:
     """`collect_evidence` of word counts."""
-    return collect_evidence(collect_forms(CodePoints.of_counts(counts), counts.counts), settings)
+    return collect_evidence(collect_cores(CodePoints.of_counts(counts), counts.counts), settings)
 
 
-def collect_evidence(forms: Forms, settings: EvidenceSettings | None = None, n_threads: int | None = None) -> Evidence:
+def collect_evidence(cores: Cores, settings: EvidenceSettings | None = None, n_threads: int | None = None) -> Evidence:
     """Evidence for the `max_types` most frequent cores of 2 to `max_word_length` graphemes.
 
     Args:
-        forms: from `collect_forms`.
+        cores: from `collect_cores`.
         settings: constants of the recipe.
         n_threads: threads; all cores when absent. The result does not depend on it.
     """
     settings = settings or EvidenceSettings()
-    cores = forms.spelled_cores
-    sizes = count_graphemes(cores)
+    sizes = count_graphemes(cores.words)
     chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
-    types = cores.take(chosen)
+    types, times, n_text = cores.words.take(chosen), cores.counts[chosen], len(chosen)
     if settings.labels:
         types = add_labelled(types, settings.labels, settings.max_word_length)
-    n_text = len(chosen)
-    del forms, cores, sizes, chosen
+        rare = find_among(types.take(np.arange(n_text, len(types))), cores.words)
+        times = np.concatenate([times, np.where(rare >= 0, cores.counts[rare], 1)])
+    del cores, sizes, chosen
     graphemes = split_graphemes(types)
     give_back()
     labelled = label_targets(types, settings.labels, graphemes.last) if settings.labels else None
     found = np.zeros(len(graphemes.last))
     found[graphemes.last], fitted = find_boundaries(graphemes.corpus, settings, n_threads, labelled)
-    return Evidence(types, found, settings, labels=report(settings.labels, types, n_text, fitted))
+    return Evidence(types, found, settings, labels=report(settings.labels, types, n_text, fitted), times=times)
 
 
 def learn_contextual(
@@ -242,7 +244,8 @@ def learn_contextual(
     del forms, kept
     corpus = SymbolCorpus.from_words(words, frequencies, alphabet)
     turns = [(share, times * crossing_penalty) for share, times in (MIXED if evidence.weights is not None else ALONE)]
-    values = [_junction_values(words, core, weights, evidence, alphabet, corpus, penalty) for _, penalty in turns]
+    penalties = np.array([penalty for _, penalty in turns])
+    values = _junction_values(words, core, weights, evidence, alphabet, corpus, penalties)
     del words, core, weights, frequencies
     give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
@@ -251,16 +254,9 @@ def learn_contextual(
     segmentation = Segmentation(corpus)
     segmentation.apply(first)
     give_back()
-    learnt = _learn_in_turn(
-        segmentation,
-        values,
-        [round(share * n_merges) for share, _ in turns],
-        n_merges - len(first),
-        min_occurrences=min_occurrences,
-        min_frequency=min_frequency,
-        show_progress=show_progress,
-        **limits,
-    )
+    most = [round(share * n_merges) for share, _ in turns]
+    limits |= {"min_occurrences": min_occurrences, "min_frequency": min_frequency, "show_progress": show_progress}
+    learnt = _learn_in_turn(segmentation, values, most, n_merges - len(first), **limits)
     unit = float(UNIT * FORM_UNIT if types else UNIT)
     scores = [0.0] * len(first) + [score / unit for score in learnt.scores]
     return LearnedMerges(first + learnt.merges, scores, learnt.exhausted), segmentation
@@ -290,26 +286,26 @@ def _shares(forms: Forms, types: Ints, weights: Doubles | None) -> Longs:
 
 def _junction_values(
     forms: CodePoints, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str], corpus: SymbolCorpus,
-    crossing_penalty: float,
-) -> Longs:  # fmt: skip
+    penalties: Doubles,
+) -> list[Longs]:  # fmt: skip
     """Worth of the junctions of forms in 1 / UNIT of an occurrence times weight, by cells of their corpus.
 
     Returns:
-        int64, one a cell (see learn/engine/pairs.py); 0 in those between words.
+        int64, one a cell (see learn/engine/pairs.py), for each crossing penalty; 0 in those between words.
     """
     number = numbering(alphabet)[1]
-    values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
+    values = [np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64) for _ in penalties]
     _fill_values(
         forms.points, forms.starts, core, weights, evidence.starts, evidence.probabilities,
-        crossing_penalty, number, *evidence.identifier_tables(forms.points), values,
+        penalties, number, *evidence.identifier_tables(forms.points), tuple(values),
     )  # fmt: skip
     return values
 
 
 @njit(nogil=True)
 def _fill_values(
-    points: Ints, starts: Longs, core: Ints, weights: Longs, core_starts: Longs, probabilities: Doubles, penalty: float,
-    number: Ints, in_code: Doubles, cases: Cases, values: Longs,
+    points: Ints, starts: Longs, core: Ints, weights: Longs, core_starts: Longs, probabilities: Doubles,
+    penalties: Doubles, number: Ints, in_code: Doubles, cases: Cases, values: tuple[Longs, ...],
 ) -> None:  # fmt: skip
     """Write the values of characters that have a number, each unbroken run of them behind a cell that is left out."""
     cell = -1
@@ -323,7 +319,8 @@ def _fill_values(
             j = probabilities[i + shift] if within else 0.0
             if within and len(cases) and part_ends(points, i, starts[w + 1], cases):
                 j += in_code[core[w]] * (1.0 - j)
-            values[cell] = int(np.rint(UNIT * (1 - (1 + penalty) * j))) * weights[w]
+            for turn in range(len(values)):
+                values[turn][cell] = int(np.rint(UNIT * (1 - (1 + penalties[turn]) * j))) * weights[w]
 
 
 def _seeds(

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,14 +30,17 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
 from mws_hf.corpus.labels import labels_of_groups
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.memory import give_back
+from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.contextual import Evidence, find_evidence
-from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.identifiers import CODE
 from mws_hf.learn.evidence.scripts import script_lists
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.words import CodePoints, distinct, find_among
+from mws_hf.learn.words import CodePoints, distinct
 
 Doubles = npt.NDArray[np.float64]
+
+AT_ONCE = 2
+"""Groups whose evidence is computed side by side, since much of it is done by one thread; each takes 100 to 200 MB."""
 
 
 class GroupEvidence(NamedTuple):
@@ -83,11 +87,16 @@ def find_group_evidence(
     if len(groups) == 1:
         name, words = next(iter(groups.items()))
         return _group_evidence(name, words, settings, labels.get(name, ()))
-    parts: list[GroupEvidence] = []
-    for name, words in groups.items():
-        evidence = _group_evidence(name, words, settings, labels.get(name, ()))
-        parts.append(GroupEvidence(evidence, _frequency(evidence, words), shares[name], float(words.total)))
-        give_back()
+    by_length = sorted(groups, key=lambda name: -len(groups[name]))  # the longest first, or it would be last and alone
+    with ThreadPoolExecutor(min(AT_ONCE, thread_count())) as pool:
+        jobs = {
+            name: pool.submit(_group_evidence, name, groups[name], settings, labels.get(name, ())) for name in by_length
+        }
+    found = {name: job.result() for name, job in jobs.items()}
+    parts = [
+        GroupEvidence(found[name], _frequency(found[name]), shares[name], float(words.total))
+        for name, words in groups.items()
+    ]
     return join_groups(parts, settings)
 
 
@@ -146,30 +155,29 @@ def concatenated(parts: Sequence[CodePoints]) -> CodePoints:
 def _group_evidence(
     name: str, counts: WordCounts, settings: EvidenceSettings, labels: tuple[GoldWord, ...]
 ) -> Evidence:
-    """Evidence of one group; that of code knows that it is. What came of labels by group is told by group."""
-    found = _list_evidence(counts, replace(settings, labels=labels, group_labels={}))
-    fits = {name if settings.group_labels else UNNAMED: fit for fit in found.labels.values()}  # one at most
-    in_code = np.ones(len(found.code_points)) if name == CODE else None
-    return replace(found, settings=settings, labels=fits, in_code=in_code)
-
-
-def _list_evidence(counts: WordCounts, settings: EvidenceSettings) -> Evidence:
-    """Evidence of one group, script by script; labels are words of the main script."""
+    """Evidence of one group, script by script; that of code knows that it is. Labels are words of the main script."""
     lists = script_lists(CodePoints.of_counts(counts))
-    if len(lists) == 1:
-        return find_evidence(counts, settings)
-    others = replace(settings, labels=())
-    found = [find_evidence(counts.take(rows), others if k else settings) for k, rows in enumerate(lists)]
+    found: list[Evidence] = []
+    for rows in lists:
+        own = replace(settings, labels=() if found else labels, group_labels={})
+        found.append(find_evidence(counts.take(rows) if len(lists) > 1 else counts, own))
+        give_back()
+    whole = found[0] if len(found) == 1 else _concatenated(found)
+    fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most
+    in_code = np.ones(len(whole.code_points)) if name == CODE else None
+    return replace(whole, settings=settings, labels=fits, in_code=in_code)
+
+
+def _concatenated(lists: Sequence[Evidence]) -> Evidence:
+    """Types, probabilities and times of lists that share no type, one list after another."""
     return Evidence(
-        concatenated([part.code_points for part in found]),
-        np.concatenate([part.probabilities for part in found]),
-        settings,
-        labels=found[0].labels,
+        concatenated([part.code_points for part in lists]),
+        np.concatenate([part.probabilities for part in lists]),
+        times=np.concatenate([part.times for part in lists if part.times is not None]),
     )
 
 
-def _frequency(evidence: Evidence, counts: WordCounts) -> Doubles:
+def _frequency(evidence: Evidence) -> Doubles:
     """How often each type occurs among all of them."""
-    forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
-    times = forms.core_counts[find_among(evidence.code_points, forms.spelled_cores)]
+    times = np.ones(len(evidence.code_points), np.int64) if evidence.times is None else evidence.times
     return times / max(1, int(times.sum()))

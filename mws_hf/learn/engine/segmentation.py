@@ -15,7 +15,8 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.int_table import find_pair
+from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
+from mws_hf.learn.engine.apply import merge_words
 from mws_hf.learn.engine.greedy import (
     ASK,
     ASKED,
@@ -132,21 +133,28 @@ class Segmentation:
             MwSError: a part is not a token yet, or a product already is one.
         """
         merges = list(merges)
-        if merges:
-            for _ in self.replay(merges, np.zeros(len(self.text), np.int64)):
-                pass
+        keys, products = new_table(len(merges))
+        for left, right in merges:
+            pair = self._ids_of(left, right)
+            put(keys, products, pair_key(*pair), len(self.tokens))
+            self.add_token(left + right)
+        merge_words(self.text, np.fromiter(map(len, self.tokens), np.int32, len(self.tokens)), keys, products)
+
+    def _ids_of(self, left: str, right: str) -> tuple[int, int]:
+        """The ids of a merge's parts."""
+        if left not in self._ids or right not in self._ids or left + right in self._ids:
+            raise MwSError(
+                f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
+                "the product new; check the order of the merges"
+            )
+        return self._ids[left], self._ids[right]
 
     def replay(self, merges: Iterable[tuple[str, str]], cell_values: Array) -> Iterator[Replayed]:
         """Carry out given merges one by one, reporting on each; errors as `apply`."""
         limits = (1, NO_LIMIT, NO_LIMIT)
         table = open_table(self.text, cell_values, self.tokens, limits)
         for left, right in merges:
-            if left not in self._ids or right not in self._ids or left + right in self._ids:
-                raise MwSError(
-                    f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
-                    "the product new; check the order of the merges"
-                )
-            ids = self._ids[left], self._ids[right]
+            ids = self._ids_of(left, right)
             pair = int(find_pair(table.keys, table.ids, *ids))
             value = replaced = 0
             if pair >= 0 and table.listed[pair] > 0:

@@ -6,7 +6,7 @@ Equal strings have equal hashes: a hash not in the set proves a string new; one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from mws_hf.kernels.int_table import FREE, new_keys, slot_of
 from mws_hf.kernels.jit import njit
+from mws_hf.learn.words import CodePoints
 from mws_hf.special import BYTE_TOKENS as BYTE_TOKENS
 
 _BASE = 0x5851F42D4C957F2D
@@ -37,6 +38,28 @@ def hash_and_power(string: str) -> tuple[int, int]:
     for character in string:
         total = (total * _BASE + ord(character) + 1) & ((1 << 64) - 1)
     return _signed(total), _signed(pow(_BASE, len(string), 1 << 64))
+
+
+def hashes_and_powers(strings: Sequence[str]) -> Array:
+    """`hash_and_power` of many strings, int64, shape (n, 2).
+
+    >>> hashes_and_powers(["вет", ""]).tolist() == [list(hash_and_power("вет")), list(hash_and_power(""))]
+    True
+    """
+    words = CodePoints.of(strings)
+    found = np.empty((len(words), 2), np.int64)
+    _fill_hashes(words.points, words.starts, found)
+    return found
+
+
+@njit
+def _fill_hashes(points: Array, starts: Array, found: Array) -> None:
+    for w in range(len(found)):
+        total, power = np.int64(0), np.int64(1)
+        for i in range(starts[w], starts[w + 1]):
+            total = total * _BASE + points[i] + 1
+            power *= _BASE
+        found[w, 0], found[w, 1] = total, power
 
 
 @njit

@@ -20,7 +20,7 @@ from mws_hf.learn.engine.pairs import (
     list_occurrences,
     tidy,
 )
-from mws_hf.learn.engine.strings import hash_and_power
+from mws_hf.learn.engine.strings import hashes_and_powers
 
 Array = npt.NDArray[Any]
 NO_LIMIT = 1 << 30
@@ -81,7 +81,7 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
     n, room = len(tokens), len(tokens) + SPARE
     length = np.fromiter(map(len, tokens), np.int32, n)
     size = np.fromiter((len(token.lstrip()) for token in tokens), np.int32, n) if strip else length
-    hashes = np.array([hash_and_power(token) for token in tokens], np.int64).reshape(n, 2)
+    hashes = hashes_and_powers(tokens)
     nothing = np.full(n, -1, np.int32)
     rows: tuple[Array, ...] = (length, size, nothing, nothing, hashes[:, 0], hashes[:, 1], np.zeros(n))
     keys, ids = new_table(SPARE - 1)

@@ -84,14 +84,9 @@ def continuation_table(n_contexts: int, context: npt.NDArray[np.int32], counts: 
     """
     support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
     _add_up(context, counts, support, variety)
-    return _table_of(support, variety, context, counts)
-
-
-def _table_of(support: Longs, variety: Longs, context: Ints, counts: Ints) -> Floats:
-    """`continuation_table`, given sums; of the pairs, those that occur once may be left out."""
-    terms = np.zeros(len(support))
+    terms = np.zeros(n_contexts)
     _add_terms(context, counts * log2s(counts), terms)
-    table = np.empty((len(support), 3), np.float32)
+    table = np.empty((n_contexts, 3), np.float32)
     log_support = log2s(np.maximum(support, 1))
     table[:, 1] = log_support
     terms /= np.maximum(support, 1)
@@ -114,48 +109,6 @@ def _add_terms(context: Ints, terms: npt.NDArray[np.float64], sums: npt.NDArray[
         sums[context[k]] += terms[k]
 
 
-def _next_symbols(n_contexts: int, context: Ints, symbols: Ints, n_symbols: int) -> Floats:
-    """`continuation_table` of (context, symbol) pairs that are not counted yet, one a place; no pair is hashed.
-
-    >>> context, symbols = np.array([0, 1, 1, 0, 1, 1], np.int32), np.array([3, 5, 5, 4, 5, 5], np.int32)
-    >>> _next_symbols(2, context, symbols, 6).tolist()
-    [[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]
-    """
-    support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
-    repeated = np.empty((2, len(context) // 2), np.int32)
-    size = _repeated_pairs(context, symbols, support, np.zeros(n_symbols, np.int32), variety, repeated)
-    return _table_of(support, variety, repeated[0, :size], repeated[1, :size])
-
-
-@njit(nogil=True, allocates=True)
-def _repeated_pairs(context: Ints, symbols: Ints, support: Longs, times: Ints, variety: Longs, repeated: Ints) -> int:
-    """Count each context's distinct symbols; write (context, count) of the pairs seen twice or more, by appearance."""
-    for k in range(len(context)):
-        support[context[k]] += 1
-    begins = np.zeros(len(support) + 1, np.int32)
-    for c in range(len(support)):
-        begins[c + 1] = begins[c] + support[c]
-    sorted_symbols = np.empty(len(symbols), np.int32)
-    for k in range(len(context)):
-        sorted_symbols[begins[context[k]]] = symbols[k]
-        begins[context[k]] += 1
-    size, begin = 0, 0
-    for c in range(len(support)):
-        end = begins[c]  # moved there by the loop above
-        for k in range(begin, end):
-            times[sorted_symbols[k]] += 1
-        for k in range(begin, end):
-            symbol = sorted_symbols[k]
-            if times[symbol] > 0:
-                variety[c] += 1
-                if times[symbol] > 1:
-                    repeated[0, size], repeated[1, size] = c, times[symbol]
-                    size += 1
-                times[symbol] = 0
-        begin = end
-    return size
-
-
 def _padded(corpus: SymbolCorpus, pad: int) -> Ints:
     """All words with `pad` zeros before, between and after them; symbols are shifted by 1."""
     padded = np.zeros(len(corpus.symbols) + pad * (len(corpus) + 1), np.int32)
@@ -174,28 +127,29 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -
     """The forward and the backward view of each order.
 
     An n-gram is the context (order n) that ends with its last symbol and the one that begins with its first, so one
-    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest.
+    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest. What
+    follows or precedes n-grams are the n-grams longer by one, so those are counted and no place is looked at again.
     """
-    pad, n_symbols = max(orders), len(corpus.alphabet) + 1
+    pad = max(orders)
     grams = padded = _padded(corpus, pad)
     shorter: dict[int, Ints] = {}
     tables: dict[int, tuple[Floats, Floats]] = {}
     for order in range(1, pad + 1):
-        n_grams = int(grams.max()) + 1
+        longer = intern_pairs(grams[:-1], padded[order:])
+        begins_with = grams[longer.first]
         if order in orders:
-            after = pool.submit(_next_symbols, n_grams, grams[:-1], padded[order:], n_symbols)
-            before = _next_symbols(n_grams, grams[1:], padded[: len(grams) - 1], n_symbols)
+            n_grams = int(grams.max()) + 1
+            after = pool.submit(continuation_table, n_grams, begins_with, longer.counts)
+            before = continuation_table(n_grams, grams[longer.first + 1], longer.counts)
             tables[order] = after.result(), before
             del after
             give_back()
         if order < pad:
-            longer = intern_pairs(grams[:-1], padded[order:])
-            begins_with = grams[longer.first]
             shorter = {n: up[begins_with] for n, up in shorter.items()}
             if order in orders:
                 shorter[order] = begins_with
             grams = longer.ids
-            del longer
+        del longer
     nothing = np.zeros(0, np.int32)
     return [
         View(grams, shorter.get(order, nothing), pad, 0 if backwards else 1 - order, tables[order][backwards])
@@ -225,7 +179,7 @@ def trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, Mask]:
 @njit(nogil=True)
 def _renumber(ids: Ints, number: Ints) -> None:
     for k in range(len(ids)):
-        ids[k] = number[ids[k]]
+        ids[k] = number[ids[k]] if ids[k] >= 0 else 0
 
 
 def collect_contexts(

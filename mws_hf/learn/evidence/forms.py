@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -164,24 +165,48 @@ def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms
     """
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
-    cores = places.cores(words)
-    core = distinct(cores)
-    core_counts = _sums(core.ids, counts[words], len(core.first))
-    order = np.lexsort((core.hashes, -core_counts))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    spelled_cores = cores.take(core.first[order])
-    del cores
+    counts = counts[words]
+    cores, core_of = _collect_cores(places, words, counts)
     forms = places.forms(words)
     del places, pretokens
     form = distinct(forms)
     return Forms(
         forms.take(form.first),
-        _sums(form.ids, counts[words], len(form.first)),
-        rank[core.ids[form.first]],
-        spelled_cores,
-        core_counts[order],
+        _sums(form.ids, counts, len(form.first)),
+        core_of[form.first],
+        cores.words,
+        cores.counts,
     )
+
+
+class Cores(NamedTuple):
+    """Distinct cores in the order of `Forms.spelled_cores`, and how often each occurs, int64."""
+
+    words: CodePoints
+    counts: Longs
+
+
+def collect_cores(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Cores:
+    """The cores of `collect_forms` alone, in half the time.
+
+    >>> cores = collect_cores([" дом", " Дом", "(дом", "12", "ом"], np.array([5, 1, 2, 9, 1]))
+    >>> cores.words.strings(), cores.counts.tolist()
+    (['дом', 'ом'], [8, 1])
+    """
+    places = find_words(pretokens)
+    words = np.nonzero(places.is_word)[0]
+    return _collect_cores(places, words, counts[words])[0]
+
+
+def _collect_cores(places: WordPlaces, words: Longs, counts: Longs) -> tuple[Cores, Longs]:
+    """The cores of the given words, and the number of each word's core."""
+    cores = places.cores(words)
+    core = distinct(cores)
+    core_counts = _sums(core.ids, counts, len(core.first))
+    order = np.lexsort((core.hashes, -core_counts))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return Cores(cores.take(core.first[order]), core_counts[order]), rank[core.ids]
 
 
 def with_lower_case(forms: Forms) -> Forms:
@@ -234,15 +259,23 @@ def count_graphemes(words: CodePoints) -> Longs:
     >>> count_graphemes(CodePoints.of(["ते", "मन", ""])).tolist()
     [1, 2, 0]
     """
-    starts = np.concatenate([[0], np.cumsum(_bases(words))])[words.starts]
-    return np.diff(starts)
+    return _find_bases(words)[1]
 
 
-def _bases(words: CodePoints) -> Mask:
-    """True at the characters that begin a grapheme."""
-    base = ~CharacterTable(words.points).mark[words.points]
-    base[words.starts[:-1][np.diff(words.starts) > 0]] = True
-    return base
+def _find_bases(words: CodePoints) -> tuple[Mask, Longs]:
+    """True at the characters that begin a grapheme, and how many each word has."""
+    base, sizes = np.empty(len(words.points), bool), np.empty(len(words), np.int64)
+    _write_bases(words.points, words.starts, CharacterTable(words.points).mark, base, sizes)
+    return base, sizes
+
+
+@njit(nogil=True)
+def _write_bases(points: Points, starts: Longs, mark: Mask, base: Mask, sizes: Longs) -> None:
+    for w in range(len(sizes)):
+        sizes[w] = 0
+        for i in range(starts[w], starts[w + 1]):
+            base[i] = i == starts[w] or not mark[points[i]]
+            sizes[w] += base[i]
 
 
 def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
@@ -253,18 +286,20 @@ def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
     ([6, 2], [0, 1, 2, 3, 1, 0], ('न', 'म', 'स्', 'ते'))
     """
     words = CodePoints.of(words)
-    points, base = words.points, _bases(words)
+    points, (base, sizes) = words.points, _find_bases(words)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
     bases = np.nonzero(base)[0]
-    sizes = np.diff(np.append(bases, len(points)))
     kinds = points[bases]
+    ends = np.append(bases, len(base))
+    marked = np.unique(np.searchsorted(bases, np.nonzero(~base)[0]) - 1)  # few or none in most writing
     offset = np.int32(N_POINTS)
-    for depth in range(1, int(sizes.max(initial=1))):
-        more = np.nonzero(sizes > depth)[0]
-        longer = intern_pairs(kinds[more], points[bases[more] + depth])
-        kinds[more] = longer.ids + offset
+    depth = 1
+    while len(marked := marked[bases[marked] + depth < ends[marked + 1]]):
+        longer = intern_pairs(kinds[marked], points[bases[marked] + depth])
+        kinds[marked] = longer.ids + offset
         offset += np.int32(len(longer.first))
+        depth += 1
     symbols = intern_pairs(kinds, np.zeros(len(kinds), np.int32))
-    graphemes = cut_out(points, bases[symbols.first], bases[symbols.first] + sizes[symbols.first])
-    grapheme_starts = np.concatenate([[0], np.cumsum(base)])[words.starts]
-    corpus = SymbolCorpus(tuple(graphemes.strings()), symbols.ids, grapheme_starts, np.ones(len(words), np.int64))
+    graphemes = cut_out(points, bases[symbols.first], ends[symbols.first + 1])
+    corpus = SymbolCorpus(tuple(graphemes.strings()), symbols.ids, starts, np.ones(len(words), np.int64))
     return Graphemes(corpus, np.append(base, True)[1:])

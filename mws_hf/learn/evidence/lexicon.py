@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -177,20 +178,17 @@ class LexiconView:
         """
         settings, state = self._settings, self._state
         posterior = np.zeros(self._n_symbols, np.float32)
-        for price in settings.price_ramp:
+        for before, price in pairwise((-math.inf, *settings.price_ramp, math.inf)):
             for _ in range(settings.em_steps - 1):
                 self._maximise(state, *self._expect(state, posterior))
             counts, moves = self._expect(state, posterior)
+            if before in settings.price_ends:
+                yield posterior
+            if price == math.inf:
+                return
             self._maximise(state, counts, moves)
             self._prune(state, counts, price)
             del counts
-            if price in settings.price_ends:
-                kept = state.p.copy(), state.step, state.stop, state.start
-                for _ in range(settings.em_steps - 1):
-                    self._maximise(state, *self._expect(state, posterior))
-                self._expect(state, posterior)
-                state.p, state.step, state.stop, state.start = kept
-                yield posterior
 
     def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
         """One expectation step: uses of the entries and moves between classes, in fixed point."""

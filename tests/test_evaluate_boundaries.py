@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import best_alternative, emma2, score, word_table
-from mws_hf.evaluate.segment import every_character, no_cut, pieces_of
+from mws_hf.evaluate.segment import pieces_of
 
 # The reference of the unit tests of github.com/svirpioj/morphoeval, whose expected values are quoted below.
 REFERENCE = {
@@ -116,10 +116,10 @@ def test_alternatives_count_the_best_one():
 
 def test_ends_of_the_scale():
     gold = as_gold(REFERENCE)
-    every = score(gold, [every_character(entry.word) for entry in gold])
+    every = score(gold, [tuple(entry.word) for entry in gold])
     assert every.recall == 1 and every.under_segmented == 0
     assert every.f1 == pytest.approx(2 * 4 / (4 + sum(len(word) - 1 for word in REFERENCE)))
-    none = score(gold, [no_cut(entry.word) for entry in gold])
+    none = score(gold, [(entry.word,) for entry in gold])
     assert (none.precision, none.recall, none.f1, none.exact) == (1, 0, 0, 3 / 7)
     assert none.morphscore_words == 0
 

@@ -19,7 +19,7 @@ from mws_hf.errors import INTERRUPTED
 COMMANDS = {
     "train": ("mws_hf.commands.train", "train", "Learn a tokenizer without labels and save it."),
     "count": ("mws_hf.commands.count", "count", "Count pre-tokens once, or merge counts made before."),
-    "segment": ("mws_hf.commands.segment", "segment", "Print words cut into morphs."),
+    "segment": ("mws_hf.commands.evaluate", "segment", "Print words cut into morphs."),
     "explain": ("mws_hf.commands.explain", "explain", "Why a word is cut as it is, why a pair was merged."),
     "evaluate": ("mws_hf.commands.evaluate", "evaluate", "Score tokenizers against gold and on running text."),
     "compare": ("mws_hf.commands.compare", "compare", "Train MwS and its rivals on the same words, score all."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mws_hf.commands import options
-from mws_hf.commands.explain import From
+from mws_hf.commands.explain import From, Model
 from mws_hf.commands.sources import Sources
 
 if TYPE_CHECKING:
@@ -54,26 +54,18 @@ def demo(
 
     load_gradio()  # before anything is counted
     tokenizers = open_all(directories)
-    blocks = page(tokenizers, None if sources.is_empty else _evidence(places, tokenizers, sources))
+    blocks = page(tokenizers, None if sources.is_empty else evidence_of(places, tokenizers, sources))
     typer.echo(serve(blocks, port, open_browser=open_browser))
     wait(blocks)
 
 
-def _evidence(places: list[Path], tokenizers: list[Opened], sources: Sources) -> TrainingEvidence:
+def evidence_of(places: list[Path], tokenizers: list[Opened], sources: Sources) -> TrainingEvidence:
     """Evidence of the training words, with the settings of the first tokenizer that keeps a record of its training."""
-    from mws_hf.backend import pattern_of
     from mws_hf.demo.word_view import TrainingEvidence
-    from mws_hf.learn.mixtures import find_group_evidence
-    from mws_hf.learn.settings import ContextualSettings, from_record
     from mws_hf.training_record import read_record
 
-    pattern, record = None, None
-    for place, opened in zip(places, tokenizers, strict=True):
-        if place.is_dir() and (record := read_record(place, opened.backend)) is not None:
-            pattern = pattern_of(opened.backend)
-            break
-    settings, vocabulary = from_record(record or {})
-    counts = sources.gather(pattern, (record or {}).get("normalization")).at_least(vocabulary.min_count)
-    own = settings.evidence if isinstance(settings, ContextualSettings) else None
-    evidence = find_group_evidence(counts, own, vocabulary.weights)
-    return TrainingEvidence(evidence, counts.pattern, counts.normalization, sources.describe())
+    pairs = [(place, opened.backend) for place, opened in zip(places, tokenizers, strict=True) if place.is_dir()]
+    models = (Model(backend, read_record(place, backend)) for place, backend in pairs)
+    known = next((model for model in models if model.record is not None), Model())
+    counts = known.gather(sources)
+    return TrainingEvidence(known.evidence(counts), counts.pattern, counts.normalization, sources.describe())

@@ -86,7 +86,7 @@ def explain(
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
     if not classic:
         _check(words, model, plot, sources)
-    known = _Model() if model is None else _open(model)
+    known = Model() if model is None else _open(model)
     if model is not None and not quiet:
         typer.echo(f"{model}: {known.describe()}", err=True)
     if classic:
@@ -117,7 +117,7 @@ _LONG = ("pattern", "labels", "label_fit")
 
 
 @dataclass(frozen=True)
-class _Model:
+class Model:
     """The tokenizer to explain, if any, and the record of its training (None: not known)."""
 
     backend: Tokenizer | None = None
@@ -148,26 +148,37 @@ class _Model:
         counts = sources.gather(pattern, self.normalization, default_pattern)
         return counts.at_least(self.settings[1].min_count)
 
+    def evidence(self, counts: GroupedCounts) -> Evidence:
+        """Boundary evidence of training words by the model's own settings; weights of groups not there do not count."""
+        from mws_hf.learn.mixtures import find_group_evidence
+        from mws_hf.learn.settings import ContextualSettings
+
+        settings, vocabulary = self.settings
+        own = settings.evidence if isinstance(settings, ContextualSettings) else None
+        weights = {name: weight for name, weight in vocabulary.weights.items() if name in counts}
+        return find_group_evidence(counts, own, weights)
+
     @property
     def normalization(self) -> str | None:
+        """Its Unicode normalization, such as "nfc"."""
         if self.backend is None or self.backend.normalizer is None:
             return None
         return str(json.loads(self.backend.normalizer.__getstate__())["type"]).lower()
 
 
-def _open(model: Path) -> _Model:
+def _open(model: Path) -> Model:
     from mws_hf.tokenizer_file import load_backend
     from mws_hf.training_record import read_record
 
     backend, _ = load_backend(model)
-    return _Model(backend, read_record(model, backend))
+    return Model(backend, read_record(model, backend))
 
 
-def _explain_words(words: list[str], known: _Model, sources: Sources, plot: Path | None, as_json: bool) -> None:
+def _explain_words(words: list[str], known: Model, sources: Sources, plot: Path | None, as_json: bool) -> None:
     from mws_hf.explain import Traced, Tracer, evidence_lines, plot_evidence
 
     counts = None if sources.is_empty else known.gather(sources)
-    evidence = None if counts is None else _evidence(counts, known)
+    evidence = None if counts is None else known.evidence(counts)
     tracer = None if known.backend is None else Tracer(known.backend)
     drawn: list[tuple[str, list[float], list[str]]] = []
     for word in words:
@@ -208,7 +219,7 @@ def _without_space(traced: Traced, values: list[float]) -> tuple[str, list[float
 
 
 def _result(
-    word: str, traced: list[Traced], found: list[list[float] | None], known: _Model, with_evidence: bool
+    word: str, traced: list[Traced], found: list[list[float] | None], known: Model, with_evidence: bool
 ) -> dict[str, Any]:
     """One line of `--json`; boundaries are None for pre-tokens without evidence, and as a whole where there is none."""
     result: dict[str, Any] = {"word": word}
@@ -225,16 +236,8 @@ def _result(
     return result
 
 
-def _evidence(counts: GroupedCounts, known: _Model) -> Evidence:
-    from mws_hf.learn.mixtures import find_group_evidence
-    from mws_hf.learn.settings import ContextualSettings
-
-    settings = known.settings[0]
-    return find_group_evidence(counts, settings.evidence if isinstance(settings, ContextualSettings) else None)
-
-
 def _classic_rows(
-    sources: Sources, pair: tuple[str, str] | None, merges: int | None, known: _Model
+    sources: Sources, pair: tuple[str, str] | None, merges: int | None, known: Model
 ) -> list[dict[str, Any]]:
     from mws_hf.learn.classic.coefficient import ClassicSettings
     from mws_hf.learn.classic.explain import explain_merges, explain_pair

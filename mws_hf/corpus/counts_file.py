@@ -88,20 +88,16 @@ def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str,
     Raises:
         MwSError: the file is missing, truncated, corrupt, or not made by it.
     """
-    with _parquet(Path(path)) as file:
-        table = file.read()
-    settings = _settings(table.schema)
-    named = _checked_version(table.schema, settings, str(path))
-    check_strings(table["word"], str(path))
-    pattern, normalization = settings["pattern"], settings["normalization"] or None
-    groups: dict[str, Columns] = {}
-    for name, rows in _rows_by_group(table, settings, str(path)).items():
-        groups[name] = rows["word"], _numbers(rows)
-    expected = fingerprint(pattern, normalization, sorted(groups) if named else ())
-    total = sum(int(part.sum()) for _, part in groups.values())
-    if settings["fingerprint"] != expected or settings["total"] != str(total):
-        raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
-    return groups, pattern, normalization
+    file = CountsFile.open(path)
+    words: dict[str, list[Any]] = {name: [] for name in file.totals}
+    numbers = {name: [np.zeros(0, np.int64)] for name in file.totals}
+    for name, (strings, counts) in file.batches(ROW_GROUP):
+        words[name].append(strings)
+        numbers[name].append(counts)
+    columns = {
+        name: (pa.chunked_array(words[name], pa.large_string()), np.concatenate(numbers[name])) for name in words
+    }
+    return columns, file.pattern, file.normalization
 
 
 class CountsFile(NamedTuple):

@@ -41,11 +41,8 @@ def count_source(
 ) -> GroupedCounts:
     """Count whatever `MwSTrainer.train` takes: files or texts, of no group or by group.
 
-    Args:
-        source: files or texts, or a dict from group to them.
-        column: the text column of tables and datasets.
-        group_column: the column that holds the group of each row; with it the source is tables or datasets.
-        **options: of `count_files`, or for texts of `count_documents`.
+    A dict goes from group to files or texts; with a `group_column` the source is tables or datasets. Options are those
+    of `count_files`, or for texts of `count_documents`.
 
     Raises:
         MwSError: as `count_files` and `count_documents`; a bad name of a group, a group within a group.
@@ -130,17 +127,9 @@ def count_group_column(
     show_progress: bool = False,
     **options: Any,
 ) -> GroupedCounts:
-    """Count tables and datasets whose rows name their group, in one pass.
+    """Count tables and datasets whose rows name their group in another column, in one pass.
 
-    Args:
-        paths: names or globs of .csv, .tsv, .parquet, .arrow files and `save_to_disk` folders.
-        column: the text column.
-        group_column: the column of groups.
-        encoding: of CSV files.
-        errors: "strict", "replace" or "ignore" for bytes that are not text.
-        field: of JSON-lines records, which are not read here.
-        show_progress: a bar of bytes read, when stderr is a terminal.
-        **options: `pattern`, `normalization`, `workers` and `memory_cap` of `counting.count_files`.
+    Options are those of `counting.count_files`, whose `field` is of no account: JSON lines are not read here.
 
     Raises:
         MwSError: another kind of file, an absent column, a row with text but no group, more than 256 groups.

@@ -51,11 +51,8 @@ def merge_files(
 ) -> Merged:
     """Add up saved counts into another such file: the same, to the byte, as by `merge` and `save` in memory.
 
-    Args:
-        paths: files that `save` wrote, all with one pattern and normalization, and all with named groups or none.
-        output: the file to write.
-        memory_cap: bytes that counts may take at a time, about; beyond it they are spilled to a temporary folder.
-        min_count: words rarer than this, in all groups together, are left out after everything is added up.
+    Counts above some `memory_cap` bytes are spilled to a temporary folder. Words rarer than `min_count`,
+    in all groups together, are left out after everything is added up.
 
     Raises:
         MwSError: a file is missing, damaged or not of saved counts, or they were made with different settings.

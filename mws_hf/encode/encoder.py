@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from mws_hf.backend import without_limits
 from mws_hf.corpus.blocks import Block, joined
 from mws_hf.encode.corpus import Encoded
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
@@ -27,9 +28,7 @@ def _without_limits(backend: Tokenizer) -> Tokenizer:
     """The backend, or a copy of it, that neither pads nor truncates."""
     if backend.padding is None and backend.truncation is None:
         return backend
-    copy = Tokenizer.from_str(backend.to_str())
-    copy.no_padding()
-    copy.no_truncation()
+    copy = without_limits(backend)
     copy.encode_special_tokens = backend.encode_special_tokens
     return copy
 

@@ -142,14 +142,11 @@ def finish(work: Path, directory: Path, manifest: dict[str, Any]) -> None:
                 os.replace(work / shard.file, directory / shard.file)
         except OSError as error:
             raise MwSError(f"{directory}: cannot be written ({error.strerror}); run the command again") from error
-    write_dataset_files(directory, manifest["shards"], manifest["dtype"], _corpus_fingerprint(manifest))
+    fingerprint = "".join(shard.checksum for shard in manifest["shards"][-1:]) + manifest["tokenizer"]
+    write_dataset_files(directory, manifest["shards"], manifest["dtype"], fingerprint)
     write_manifest(directory, {**manifest, "complete": True})
     if work != directory:
         _remove_replacement(directory)
-
-
-def _corpus_fingerprint(manifest: dict[str, Any]) -> str:
-    return "".join(shard.checksum for shard in manifest["shards"][-1:]) + manifest["tokenizer"]
 
 
 def _remove_files(folder: Path, kept: set[str]) -> None:

@@ -82,24 +82,6 @@ def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
     return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
 
 
-def every_character(word: str) -> tuple[str, ...]:
-    """The baseline that cuts everywhere.
-
-    >>> every_character("abc")
-    ('a', 'b', 'c')
-    """
-    return tuple(word)
-
-
-def no_cut(word: str) -> tuple[str, ...]:
-    """The baseline that never cuts.
-
-    >>> no_cut("abc")
-    ('abc',)
-    """
-    return (word,)
-
-
 def _checked(word: str, pieces: Iterable[str]) -> tuple[str, ...]:
     cut = tuple(piece for piece in pieces if piece)
     if "".join(cut) != word:

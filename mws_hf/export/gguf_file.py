@@ -36,15 +36,8 @@ def write_gguf(
 ) -> Comparison | None:
     """Write the vocabulary of a byte-level tokenizer as a GGUF file that llama.cpp reads with the same ids, or nothing.
 
-    Args:
-        backend: the tokenizer.
-        roles: ``{"eos_token": "<|endoftext|>", ...}``, and ``chat_template``.
-        output: the file.
-        texts: what both tokenizers must agree on.
-        name: of the model, for people.
-
-    Returns:
-        What was compared, or None where `llama-cpp-python` is not installed.
+    `roles` are ``{"eos_token": "<|endoftext|>", ...}`` and ``chat_template``; both tokenizers must agree on the texts.
+    Returns what was compared, or None where `llama-cpp-python` is not installed.
 
     Raises:
         MwSError: the tokenizer cannot be carried exactly, or the `gguf` package is missing.

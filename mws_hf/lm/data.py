@@ -56,10 +56,7 @@ def read_documents(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
 def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_bytes: int) -> Split:
     """Take distinct documents in the order of their digests: first those held out, then those to train on.
 
-    Args:
-        documents: any order; duplicates count once.
-        train_bytes: UTF-8 bytes to train on, at least (the last document is not cut); None: all.
-        held_out_bytes: UTF-8 bytes to hold out, at least.
+    Both get so many UTF-8 bytes at least, for the last document is not cut; None trains on all.
 
     Raises:
         MwSError: the corpus is smaller than both together.

@@ -104,7 +104,7 @@ def evaluate_run(
 def judge(
     model_dir: str | os.PathLike[str], pairs: Sequence[Pair], *, context_bytes: int = 2048, batch_size: int = 64
 ) -> Floats:
-    """How much more probable a model finds the good sentence of each pair.
+    """How much more probable a model finds the good sentence of each pair: float64 (pairs,), in nats.
 
     A sentence stands alone after the separator; its end is not scored, and punctuation counts as any token does.
 
@@ -113,9 +113,6 @@ def judge(
         pairs: what to judge.
         context_bytes: raw bytes a prediction can look at, those it predicts included; a run has its own.
         batch_size: sentences a pass.
-
-    Returns:
-        Log-probability of the good sentence minus that of the bad one, float64 (pairs,), in nats.
 
     Raises:
         MwSError: no model or tokenizer there.

@@ -86,10 +86,10 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
         return f"merge {number} {tuple(pair) if isinstance(pair, list) else pair!r}"
 
     for number, pair in enumerate(merges):
-        if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(x, str) and x for x in pair)):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and _is_text(pair[0]) and _is_text(pair[1])):
             raise MwSError(f"{where()}: not a pair of non-empty strings; write [left, right]")
         product = pair[0] + pair[1]
-        if find_surrogate(product) is not None:
+        if not product.isascii() and find_surrogate(product) is not None:
             raise MwSError(f"{where()}: holds a lone surrogate, which is not Unicode text; drop this merge")
         if product in rank:
             first = merges[rank[product]]
@@ -101,6 +101,10 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
             if len(part) > 1 and part not in rank:
                 raise MwSError(f"{where()}: {_why_missing(part, number, merges)}")
         rank[product] = number
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, str) and part != ""
 
 
 def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> str:

@@ -6,11 +6,18 @@ from typing import Any
 
 import numpy.typing as npt
 
-from mws_hf.kernels.int_table import find_pair
+from mws_hf.kernels.int_table import find_pair, pair_key, put
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.engine.pairs import INSIDE
 
 Array = npt.NDArray[Any]
+
+
+@njit(nogil=True)
+def enter_products(pairs: Array, first: int, keys: Array, products: Array) -> None:
+    """Give row k of `pairs`, two token ids, the product ``first + k`` in a table (kernels/int_table.py)."""
+    for k in range(len(pairs)):
+        put(keys, products, pair_key(pairs[k, 0], pairs[k, 1]), first + k)
 
 
 @njit(nogil=True)

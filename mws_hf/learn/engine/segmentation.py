@@ -15,8 +15,8 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
-from mws_hf.learn.engine.apply import merge_words
+from mws_hf.kernels.int_table import find_pair, new_table
+from mws_hf.learn.engine.apply import enter_products, merge_words
 from mws_hf.learn.engine.greedy import (
     ASK,
     ASKED,
@@ -132,13 +132,18 @@ class Segmentation:
         Raises:
             MwSError: a part is not a token yet, or a product already is one.
         """
-        merges = list(merges)
-        keys, products = new_table(len(merges))
-        for left, right in merges:
-            pair = self._ids_of(left, right)
-            put(keys, products, pair_key(*pair), len(self.tokens))
-            self.add_token(left + right)
-        merge_words(self.text, np.fromiter(map(len, self.tokens), np.int32, len(self.tokens)), keys, products)
+        first = len(self.tokens)
+        pairs = [self._made(left, right) for left, right in merges]
+        lengths = np.fromiter(map(len, self.tokens), np.int32, len(self.tokens))
+        keys, products = new_table(len(pairs))
+        enter_products(np.array(pairs, np.int64).reshape(-1, 2), first, keys, products)
+        merge_words(self.text, lengths, keys, products)
+
+    def _made(self, left: str, right: str) -> tuple[int, int]:
+        """Add the product of two tokens; their ids."""
+        ids = self._ids_of(left, right)
+        self.add_token(left + right)
+        return ids
 
     def _ids_of(self, left: str, right: str) -> tuple[int, int]:
         """The ids of a merge's parts."""

@@ -39,7 +39,7 @@ def hash_and_power(string: str) -> tuple[int, int]:
     return _signed(total), _signed(pow(_BASE, len(string), 1 << 64))
 
 
-@njit
+@njit(inline="always")
 def _member(value: int) -> int:
     return value if value != FREE else 0  # costs a question to whoever asks, seldom enough
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import os
@@ -17,6 +18,7 @@ def main() -> None:
     """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell had it ignored
         signal.signal(signal.SIGINT, _leave)  # while libraries are loaded; `commands.app` sets the usual one back
+    gc.set_threshold(100_000)  # a tenth of the first use would go into looking for garbage that loading does not make
     from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
 
     run(app, "mws")

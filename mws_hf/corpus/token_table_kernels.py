@@ -72,7 +72,7 @@ def _put(data: Bytes, start: int, first: int, second: int, third: int, out: Byte
     store_word(out, at + 16, third)
 
 
-@njit
+@njit(inner=True)
 def _add_batch(data: Bytes, starts: Ints, amounts: Ints, n: int, size: int, table: Table) -> bool:
     """Add `amounts[q]` to the count of the string with key ``table.keys[q]`` for q < n; False when room may not do.
 
@@ -97,7 +97,7 @@ def _add_batch(data: Bytes, starts: Ints, amounts: Ints, n: int, size: int, tabl
     return True
 
 
-@njit
+@njit(inline="always")
 def _cut_texts(data: Bytes, offsets: Ints, cursor: Ints, classes: Bytes, kind: int, bounds: Ints) -> int:
     """Cut a batch of pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on.
 
@@ -171,7 +171,7 @@ def count_part(old: Table, part: int, parts: int, cursor: Ints, table: Table, st
 @njit(nogil=True)
 def part_size(table: Table, part: int, parts: int) -> tuple[int, int]:
     """How many strings have a hash that falls to `part` of `parts`, and their bytes."""
-    n = size = start = 0
+    n, size, start = 0, 0, _I(0)
     for end in table.ends:
         first, second, third = key_of(table.arena, start, end - start)
         wanted = _I(_part_of(home_of(first, second, third), parts) == part)

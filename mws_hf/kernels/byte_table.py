@@ -62,7 +62,7 @@ def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     return long_key(text, start, size)
 
 
-@njit
+@njit(inner=True)
 def long_key(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     """`key_of` a string of more than `INLINE_KEY` bytes."""
     mixed = _U(size)
@@ -73,7 +73,7 @@ def long_key(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     return mixed, _U(0), LONG | _U(size)
 
 
-@njit
+@njit(inline="always")
 def key_at_end(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     """`key_of` where fewer than 24 bytes may follow `start` in `text`; slower."""
     if size > INLINE_KEY:
@@ -104,7 +104,7 @@ def size_of(third: int) -> np.int64:
     return np.int64(third & _SIZE) if third >= LONG else np.int64(third >> _U(56))
 
 
-@njit
+@njit(inner=True)
 def same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
     """Whether `size` bytes, 8 or more, are the same."""
     for k in range(0, size - 7, 8):

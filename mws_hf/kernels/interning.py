@@ -12,6 +12,7 @@ from mws_hf.kernels.jit import njit
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint64]
 
 BITS_A_ROW, LEAST_ROWS = 32, 1 << 16
 """Bits that a row may cost where every possible pair has one; beyond that pairs are hashed."""
@@ -83,18 +84,7 @@ def intern_hashed(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
     return first[:size].copy(), counts[:size].copy()
 
 
-@njit(nogil=True)
-def _extent(left: Ints, right: Ints) -> tuple[int, int]:
-    """How many different values there may be on the left and on the right, where `left` is not negative."""
-    lefts, rights = 0, 0
-    for i in range(len(left)):
-        if left[i] >= 0:
-            lefts = max(lefts, int(left[i]) + 1)
-            rights = max(rights, int(right[i]) + 1)
-    return lefts, rights
-
-
-@njit(nogil=True)
+@njit(inner=True)
 def _ones(x: np.uint64) -> int:
     """How many bits of `x` are set."""
     x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -103,27 +93,27 @@ def _ones(x: np.uint64) -> int:
     return int((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(nogil=True, allocates=True)
-def intern_dense(left: Ints, right: Ints, lefts: int, rights: int, ids: Ints) -> tuple[Ints, Ints]:
-    """`intern_hashed` for keys below `lefts` and `rights`: a bit for every possible pair, ranked by the bits before it.
-
-    Its tables are a hundredth of a hash table's where pairs are few values' products, so they stay in the processor's
-    cache; three to ten times faster.
-    """
-    bits = np.zeros((lefts * rights >> 6) + 1, np.uint64)
+@njit(nogil=True)
+def _mark_pairs(left: Ints, right: Ints, rights: int, bits: Bits, before: Ints) -> int:
+    """Set the bit of every pair; writes how many there are `before` each word of bits, and tells how many in all."""
     one = np.uint64(1)
     for i in range(len(left)):
         if left[i] >= 0:
             key = np.int64(left[i]) * rights + right[i]
             bits[key >> 6] |= one << np.uint64(key & 63)
-    before = np.empty(len(bits), np.int32)
     total = 0
     for k in range(len(bits)):
         before[k] = total
         total += _ones(bits[k])
-    number = np.full(total, -1, np.int32)
-    first = np.empty(total, np.int32)
-    counts = np.zeros(total, np.int32)
+    return total
+
+
+@njit(nogil=True)
+def _number_pairs(
+    left: Ints, right: Ints, rights: int, bits: Bits, before: Ints, number: Ints, first: Ints, counts: Ints, ids: Ints
+) -> None:
+    """Write the numbers of the pairs, `number` those by rank, with the first appearance and the count of each."""
+    one = np.uint64(1)
     size = 0
     for i in range(len(left)):
         if left[i] < 0:
@@ -137,6 +127,19 @@ def intern_dense(left: Ints, right: Ints, lefts: int, rights: int, ids: Ints) ->
             size += 1
         ids[i] = number[rank]
         counts[number[rank]] += 1
+
+
+def intern_dense(left: Ints, right: Ints, lefts: int, rights: int, ids: Ints) -> tuple[Ints, Ints]:
+    """`intern_hashed` for keys below `lefts` and `rights`: a bit for every possible pair, ranked by the bits before it.
+
+    Its tables are a hundredth of a hash table's where pairs are few values' products, so they stay in the processor's
+    cache; three to ten times faster.
+    """
+    bits = np.zeros((lefts * rights >> 6) + 1, np.uint64)
+    before = np.empty(len(bits), np.int32)
+    total = int(_mark_pairs(left, right, rights, bits, before))
+    first, counts = np.empty(total, np.int32), np.zeros(total, np.int32)
+    _number_pairs(left, right, rights, bits, before, np.full(total, -1, np.int32), first, counts, ids)
     return first, counts
 
 
@@ -148,7 +151,7 @@ def intern_pairs(left: Ints, right: Ints) -> Interned:
     ([0, 1, 0, -1], [0, 1], [2, 1])
     """
     ids = np.empty(len(left), np.int32)
-    lefts, rights = _extent(left, right)
+    lefts, rights = (int(side.max(initial=-1)) + 1 for side in (left, right))
     if lefts * rights <= BITS_A_ROW * max(len(left), LEAST_ROWS):
         return Interned(ids, *intern_dense(left, right, lefts, rights, ids))
     return Interned(ids, *intern_hashed(left, right, ids))

@@ -140,7 +140,7 @@ def _lead_length(byte: int) -> int:
     return 3 if byte < 0xF0 else 4
 
 
-@njit(inline="always")
+@njit
 def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8]) -> np.int64:
     """The class of the character that starts at byte `i` of valid UTF-8."""
     lead = np.int64(data[i])
@@ -194,7 +194,7 @@ def _word_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[
     return i
 
 
-@njit
+@njit(inline="always")
 def _blank_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
     r"""End of ``\s*[\r\n]|\s+(?!\S)|\s+`` at byte `i`, which starts a white-space character."""
     last_newline = previous = -1
@@ -225,7 +225,7 @@ def _symbols_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArr
     return i
 
 
-@njit
+@njit(inline="always")
 def _cased_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
     r"""End of ``U*L+|U+L*`` and an English ending at byte `i`; `i` where neither matches.
 
@@ -252,7 +252,7 @@ def _cased_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray
     return i
 
 
-@njit
+@njit(inline="always")
 def _number_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], digits: int) -> int:
     r"""End of the number part of the pattern, one of `pattern.DIGIT_PARTS`, at byte `i`, which starts a number."""
     most = 3

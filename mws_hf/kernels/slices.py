@@ -30,7 +30,7 @@ def hash_of(points: Ints, begin: int, end: int) -> np.int64:
     return h
 
 
-@njit(nogil=True)
+@njit(inner=True)
 def _fetch(points: Ints, starts: Longs, w: int, keys: Keys, values: Values) -> None:
     """Have the places of a word further on in the table brought near; the last words have none."""
     w += _AHEAD
@@ -40,7 +40,7 @@ def _fetch(points: Ints, starts: Longs, w: int, keys: Keys, values: Values) -> N
         prefetch(values, home)
 
 
-@njit(nogil=True)
+@njit(inner=True)
 def _find(
     points: Ints, begin: int, end: int, known: Ints, starts: Longs, keys: Keys, values: Values
 ) -> tuple[np.int64, np.int64]:
@@ -114,10 +114,14 @@ def find_slices(points: Ints, starts: Longs, known: Ints, known_starts: Longs) -
     return out
 
 
-@njit(nogil=True, allocates=True)
+@njit(nogil=True)
+def _fill_hashes(points: Ints, starts: Longs, which: Ints, hashes: Longs) -> None:
+    for k in range(len(which)):
+        hashes[k] = hash_of(points, starts[which[k]], starts[which[k] + 1])
+
+
 def hash_slices(points: Ints, starts: Longs, which: Ints) -> Longs:
     """`hash_of` the given slices: int64."""
     hashes = np.empty(len(which), np.int64)
-    for k in range(len(which)):
-        hashes[k] = hash_of(points, starts[which[k]], starts[which[k] + 1])
+    _fill_hashes(points, starts, which, hashes)
     return hashes

@@ -81,7 +81,7 @@ def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
     return known & ~_ONE
 
 
-@njit
+@njit(inline="always")
 def cut(
     text: np.ndarray, start: int, end: int, classes: np.ndarray, kind: int, bounds: np.ndarray, n: int, wanted: int
 ) -> int:

@@ -53,6 +53,7 @@ def _environment(cache: str | None) -> dict[str, str]:
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(SCRIPTS), str(SCRIPTS.parent)]),
         "HF_HUB_OFFLINE": "1",
+        "PYTHONDONTWRITEBYTECODE": "",  # as an installed package has its bytecode, the checkout may keep its own
         "TOKENIZERS_PARALLELISM": "true",
         **({"NUMBA_CACHE_DIR": cache} if cache else {}),
     }

@@ -36,7 +36,7 @@ class Queue(NamedTuple):
     used: Array
 
 
-@njit(no_cpython_wrapper=True)
+@njit(inner=True)
 def _add(t: PairTable, q: Queue, p: int) -> None:
     """Queue pair `p` under its present value."""
     q.queued[p] = t.value[p]
@@ -51,7 +51,7 @@ def fill_queue(t: PairTable, q: Queue, least: tuple[int, int]) -> None:
             _add(t, q, p)
 
 
-@njit(no_cpython_wrapper=True)
+@njit(inner=True)
 def _best(t: PairTable, q: Queue, least: tuple[int, int]) -> int:
     """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
     keys, ids, value, places, heap, queued, used = t.keys, t.ids, t.value, t.places, q.heap, q.queued, q.used
@@ -71,13 +71,13 @@ def _best(t: PairTable, q: Queue, least: tuple[int, int]) -> int:
     return -1
 
 
-@njit(nogil=True)
-def most_pushes(t: PairTable, p: int) -> int:
-    """Upper bound of the pairs that merging `p` can add to the heap: two lost and two new for each neighbour."""
-    return int(4 * min(np.int64(t.listed[p]), t.used[TOKENS] + 1))
+@njit
+def most_pushes(listed: int, n_tokens: int) -> int:
+    """Upper bound of the pairs that merging one can add to the heap: two lost and two new for each neighbour."""
+    return 4 * min(listed, n_tokens + 1)
 
 
-@njit(no_cpython_wrapper=True)
+@njit(inner=True)
 def _frequency(t: PairTable, p: int, weights: Array) -> int:
     """Occurrences of a pair, each with the weight of its first cell."""
     tok, arena, left, right, total = t.tok, t.arena, t.left[p], t.right[p], np.int64(0)
@@ -129,7 +129,7 @@ def advance(
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
         if p != accepted and known(strings, product):
             return ASK
-        if not has_room(t, p) or len(q.heap) - q.used[SIZE] < most_pushes(t, p):
+        if not has_room(t, p) or len(q.heap) - q.used[SIZE] < most_pushes(np.int64(t.listed[p]), t.used[TOKENS]):
             return ROOM
         first = t.used[PAIRS]
         t.token_score[t.used[TOKENS]] = t.value[p]

@@ -103,7 +103,7 @@ def write_weights(weights: Array, starts: Array, out: Array) -> None:
         out[starts[w] + w + 1 : starts[w + 1] + w + 1] = weights[w]
 
 
-@njit(no_cpython_wrapper=True)
+@njit(inner=True)
 def _new_pair(t: PairTable, left: int, right: int) -> int:
     p = t.used[PAIRS]
     t.used[PAIRS] = p + 1
@@ -113,7 +113,7 @@ def _new_pair(t: PairTable, left: int, right: int) -> int:
     return p
 
 
-@njit(nogil=True)
+@njit(inner=True)
 def _fits(left_size: Array, length: Array, left: int, right: int, limit: int, longest: int) -> bool:
     return max(1, left_size[left]) + length[right] <= limit and length[left] + length[right] <= longest
 
@@ -173,7 +173,7 @@ def list_occurrences(t: PairTable, min_count: int) -> None:
         position = after
 
 
-@njit(nogil=True)
+@njit(inner=True)
 def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token: int, value: int) -> None:
     """Add one neighbour to the tally of a side."""
     if hits[side, token] == 0:
@@ -183,7 +183,7 @@ def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token
     sums[side, token] += value
 
 
-@njit(no_cpython_wrapper=True)
+@njit(inner=True)
 def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours it is taken from.
 
@@ -216,7 +216,7 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
     return int(kept - first), int(total)
 
 
-@njit(no_cpython_wrapper=True)
+@njit(inner=True)
 def _withdraw(t: PairTable, p: int) -> None:
     """Take the tallied occurrences off the pairs (neighbour, left of p) and (right of p, neighbour); clear it."""
     t.used[TOUCHED] = 0
@@ -234,7 +234,7 @@ def _withdraw(t: PairTable, p: int) -> None:
         t.n_seen[side] = 0
 
 
-@njit(no_cpython_wrapper=True)
+@njit(inner=True)
 def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
     """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
     for side in range(2):
@@ -252,7 +252,7 @@ def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
         t.n_seen[side] = 0
 
 
-@njit(no_cpython_wrapper=True)
+@njit(inner=True)
 def _add_token(t: PairTable, p: int) -> int:
     new = t.used[TOKENS]
     left, right = t.left[p], t.right[p]
@@ -321,7 +321,7 @@ def tidy(t: PairTable) -> None:
     t.used[ARENA] = kept
 
 
-@njit(nogil=True)
+@njit(inner=True)
 def has_room(t: PairTable, p: int) -> bool:
     """Whether `merge_pair(t, p)` fits into the arrays as they are."""
     n = np.int64(t.listed[p])

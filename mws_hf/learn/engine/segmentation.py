@@ -319,7 +319,7 @@ def _queue(table: PairTable) -> Queue:
 def _enlarged(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
     pair, size = (int(queue.used[i]) for i in (ASKED, SIZE))
     table = make_room(table, pair)
-    heap, needed = queue.heap, size + int(most_pushes(table, pair))
+    heap, needed = queue.heap, size + most_pushes(int(table.listed[pair]), int(table.used[0]))
     if needed > len(heap):
         heap = np.empty((2 * needed, 2), np.int64)
         heap[:size] = queue.heap[:size]

@@ -62,7 +62,7 @@ def _fill_hashes(points: Array, starts: Array, found: Array) -> None:
         found[w, 0], found[w, 1] = total, power
 
 
-@njit
+@njit(inline="always")
 def _member(value: int) -> int:
     return value if value != FREE else 0  # costs a question to whoever asks, seldom enough
 

@@ -69,7 +69,6 @@ class _Weights(NamedTuple):
     b: Doubles
 
 
-@njit(nogil=True, allocates=True)
 def expected_counts(starts: Longs, arcs: Arcs, model: Model, expected: Expected) -> None:
     """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
 
@@ -89,15 +88,16 @@ def expected_counts(starts: Longs, arcs: Arcs, model: Model, expected: Expected)
         model: the probabilities.
         expected: is added to.
     """
-    longest = 0
-    for w in range(len(starts) - 1):
-        longest = max(longest, starts[w + 1] - starts[w])
-    weights = _Weights(np.empty((longest + 1, 3)), np.empty((longest + 1, 3)), np.empty((longest + 1, 3)))
-    f, stop = weights.f, model.stop
     spelled_out = 0.0
-    for share in model.unknown:  # not `unknown.sum()`, with which numba imports SciPy and numpy.f2py: 19 MB, 0.2 s
+    for share in model.unknown:  # one after another: numpy's order is not promised
         spelled_out += share
-    known = 1 - spelled_out
+    longest = np.diff(starts).max(initial=0)
+    _add_expected(starts, arcs, model, 1 - spelled_out, _Weights(*np.empty((3, longest + 1, 3))), expected)
+
+
+@njit(nogil=True)
+def _add_expected(starts: Longs, arcs: Arcs, model: Model, known: float, weights: _Weights, expected: Expected) -> None:
+    f, stop = weights.f, model.stop
     for w in range(len(starts) - 1):
         s = starts[w]
         n = starts[w + 1] - s
@@ -108,7 +108,7 @@ def expected_counts(starts: Longs, arcs: Arcs, model: Model, expected: Expected)
             _backward(s, n, arcs, model, known, weights, total, expected)
 
 
-@njit(nogil=True)
+@njit(inline="always")
 def _forward(s: int, n: int, arcs: Arcs, model: Model, known: float, weights: _Weights) -> None:
     """f[i, c]: weight of all ways to write the first i symbols that end with class c; enter: those going on with c."""
     rows, entries, spans = arcs
@@ -129,7 +129,7 @@ def _forward(s: int, n: int, arcs: Arcs, model: Model, known: float, weights: _W
             f[i + size, 1] += spelled * unknown[size]
 
 
-@njit(nogil=True)
+@njit(inline="always")
 def _backward(
     s: int, n: int, arcs: Arcs, model: Model, known: float, weights: _Weights, total: float, expected: Expected
 ) -> None:
@@ -173,7 +173,7 @@ def _backward(
         posterior[s + i - 1] = cut / total
 
 
-@njit(nogil=True)
+@njit(inline="always")
 def digamma(x: float) -> float:
     """Derivative of the logarithm of the gamma function, for x > 0, to 1e-8 (Abramowitz and Stegun, 6.3.5, 6.3.18)."""
     shift = 0.0
@@ -208,12 +208,17 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
             p[t, c] = single_stem if c == 1 and lengths[t] == 1 else p[t, c] / total
 
 
-@njit(nogil=True, allocates=True)
 def best_splits(
     first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:
     """Log probability of the best segmentation of each entry into two or more others (-inf for single symbols)."""
-    best = np.empty(257)
+    _best_splits(first, lengths, rows, entries, spans, logp, np.empty(257), out)
+
+
+@njit(nogil=True)
+def _best_splits(
+    first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, best: Doubles, out: Doubles
+) -> None:
     for t in range(len(first)):
         s = first[t]
         n = np.int64(lengths[t])

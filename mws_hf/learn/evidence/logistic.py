@@ -41,11 +41,17 @@ def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights:
     return value
 
 
-@njit(nogil=True, allocates=True)
 def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
     """Lower triangle of the negative Hessian."""
+    result = np.zeros((len(weights), len(weights)))
+    _add_curvature(rows, weights, np.empty(len(rows)), result)
+    result[np.diag_indices_from(result)] += ridge
+    return result
+
+
+@njit(nogil=True)
+def _add_curvature(rows: Doubles, weights: Doubles, factors: Doubles, result: Doubles) -> None:
     n = len(weights)
-    result, factors = np.zeros((n, n)), np.empty(len(rows))
     for i in range(len(rows)):
         x = 0.0
         for k in range(n):
@@ -67,9 +73,6 @@ def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
             scaled = factors[i] * rows[i, a]
             for b in range(a + 1):
                 result[a, b] += scaled * rows[i, b]
-    for a in range(n):
-        result[a, a] += ridge
-    return result
 
 
 @njit(nogil=True)
@@ -83,11 +86,16 @@ def factorise(lower: Doubles) -> None:
             lower[a, b] = math.sqrt(total) if a == b else total / lower[b, b]
 
 
-@njit(nogil=True, allocates=True)
 def substitute(factor: Doubles, right: Doubles) -> Doubles:
     """Solve A x = right, given the Cholesky factor of A."""
-    n = len(right)
     x = right.copy()
+    _substitute(factor, x)
+    return x
+
+
+@njit(nogil=True)
+def _substitute(factor: Doubles, x: Doubles) -> None:
+    n = len(x)
     for a in range(n):
         for k in range(a):
             x[a] -= factor[a, k] * x[k]
@@ -96,7 +104,6 @@ def substitute(factor: Doubles, right: Doubles) -> Doubles:
         for k in range(a + 1, n):
             x[a] -= factor[k, a] * x[k]
         x[a] /= factor[a, a]
-    return x
 
 
 def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles | None = None) -> Doubles:

@@ -41,7 +41,6 @@ def _rises(
             k += 1
 
 
-@njit(nogil=True, allocates=True)
 def add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], scores: Doubles) -> None:
     """Add (value - mean) / standard deviation within each group to `scores`.
 
@@ -50,13 +49,17 @@ def add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], scores: 
     >>> scores.round(2).tolist()
     [-1.0, 1.0, 0.0]
     """
-    size, total, squares = np.zeros(LONGEST + 1), np.zeros(LONGEST + 1), np.zeros(LONGEST + 1)
+    _add_standard_scores(values, groups, np.zeros((5, LONGEST + 1)), scores)
+
+
+@njit(nogil=True)
+def _add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], sums: Doubles, scores: Doubles) -> None:
+    size, total, squares, mean, deviation = sums[0], sums[1], sums[2], sums[3], sums[4]
     for k in range(len(values)):
         g = groups[k]
         size[g] += 1
         total[g] += values[k]
         squares[g] += values[k] * values[k]
-    mean, deviation = np.zeros(LONGEST + 1), np.zeros(LONGEST + 1)
     for g in range(LONGEST + 1):
         n = max(size[g], 1.0)
         mean[g] = total[g] / n

@@ -129,12 +129,17 @@ def output_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def staged(directory: Path, stale: Collection[str] = ()) -> Iterator[Path]:
+def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.json") -> Iterator[Path]:
     """Yield an empty folder; on success its files replace those of `directory`, on any error nothing changes.
 
-    A new directory appears in one step. In an existing one each changed file is replaced in one step, all at the end;
-    files that the globs of `stale` name would contradict the new ones, and go unless written anew. The directory is
-    locked against other writers meanwhile.
+    A new directory appears in one step. In an existing one the changed files are replaced at the end, while `head` is
+    absent: a run killed in that moment leaves a directory that nothing loads, never half old and half new. The
+    directory is locked against other writers meanwhile.
+
+    Args:
+        directory: where the files go.
+        stale: globs of files that would contradict the new ones, and go unless written anew.
+        head: the file that whoever reads the directory cannot do without.
 
     Raises:
         MwSError: `directory` is a file, cannot be written, or another run is writing it.
@@ -151,8 +156,7 @@ def staged(directory: Path, stale: Collection[str] = ()) -> Iterator[Path]:
             stage.mkdir()
             yield stage
             if directory.is_dir():
-                _remove_stale(stage, directory, stale)
-                _replace_changed(stage, directory)
+                _replace(stage, directory, stale, head)
             else:
                 stage.rename(directory)
         except OSError as error:
@@ -170,20 +174,20 @@ def _remove_leftovers(home: Path, name: str) -> None:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _remove_stale(stage: Path, directory: Path, stale: Collection[str]) -> None:
-    for pattern in stale:
-        for old in directory.glob(pattern):
-            if not (stage / old.relative_to(directory)).exists():
-                old.unlink()
+def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) -> None:
+    """Remove what is stale and move what differs; equal files are left alone, which keeps the moment short."""
+    new = sorted(path.relative_to(stage) for path in stage.rglob("*") if path.is_file())
+    old = {path.relative_to(directory) for pattern in stale for path in directory.glob(pattern)}.difference(new)
+    changed = [name for name in new if not _same(stage / name, directory / name)]
+    if len(old) + len(changed) > 1 and Path(head) in new:
+        (directory / head).unlink(missing_ok=True)
+        changed = [*(name for name in changed if name != Path(head)), Path(head)]
+    for name in old:
+        (directory / name).unlink()
+    for name in changed:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(stage / name, directory / name)
 
 
-def _replace_changed(stage: Path, directory: Path) -> None:
-    """Move files whose content differs; leaving equal ones alone keeps the moment between two replacements short."""
-    changed = []
-    for source in sorted(path for path in stage.rglob("*") if path.is_file()):
-        target = directory / source.relative_to(stage)
-        if not (target.is_file() and filecmp.cmp(source, target, shallow=False)):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            changed.append((source, target))
-    for source, target in changed:
-        os.replace(source, target)
+def _same(one: Path, other: Path) -> bool:
+    return other.is_file() and filecmp.cmp(one, other, shallow=False)

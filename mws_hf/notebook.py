@@ -92,7 +92,7 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
     except MwSError as error:
         raise MwSError(f"the notebook's two files cannot carry this tokenizer: {error}") from error
     document = {"merges": merges} if pattern == GPT4_PATTERN else {"merges": merges, "pattern": pattern}
-    with staged(Path(directory)) as stage:
+    with staged(Path(directory), head=VOCABULARY_FILE) as stage:
         write_text(stage / VOCABULARY_FILE, json.dumps(dict(sorted(vocab.items(), key=lambda item: item[1]))))
         write_text(stage / MERGES_FILE, json.dumps(document))
     return Path(directory, VOCABULARY_FILE), Path(directory, MERGES_FILE)

@@ -192,7 +192,9 @@ class PortableMixin:
         parent: Any = super()
         prefix = f"{glob.escape(filename_prefix)}-" if filename_prefix else ""
         stale = [prefix + name for name in STALE_FILES if not prefix or "/" not in name]
-        with staged(directory, stale) as stage:
+        with staged(
+            directory, stale, f"{filename_prefix}-{TOKENIZER_FILE}" if filename_prefix else TOKENIZER_FILE
+        ) as stage:
             try:
                 files = parent.save_pretrained(str(stage), **options, **local)
             except Exception as error:

@@ -187,8 +187,49 @@ while True:
 """
 
 
+KILLED_AT = """
+import os, signal, sys
+from tests.small_tokenizers import small_fast
+new = small_fast(model_max_length=5)
+new.add_tokens(["<new>"])
+left = int(sys.argv[2])
+def count_down(event, arguments):
+    global left
+    if event in ("os.rename", "os.remove") and sys.argv[1] in str(arguments[-2 if event == "os.remove" else 1]):
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(count_down)
+new.save_pretrained(sys.argv[1])
+"""
+
+
 @pytest.mark.slow
-def test_kill_9_while_saving_leaves_a_loadable_artifact(tmp_path):
+def test_killed_between_any_two_replacements_a_save_leaves_the_old_tokenizer_or_none(tmp_path):
+    """Of a directory with three files to change and one to remove; the last run is not killed."""
+    found = []
+    for steps in range(9):
+        saved = tmp_path / f"saved{steps}"
+        small_fast(chat_template="old").save_pretrained(saved)
+        done = subprocess.run([sys.executable, "-c", KILLED_AT, str(saved), str(steps)], check=False).returncode
+        try:
+            loaded = AutoTokenizer.from_pretrained(saved)
+        except (OSError, ValueError, TypeError):
+            assert not (saved / "tokenizer.json").exists()
+            found.append("none")
+            continue
+        found.append("new" if "<new>" in loaded.get_vocab() else "old")
+        assert (loaded.model_max_length == 5) == (loaded.chat_template is None) == (found[-1] == "new")
+        if done == 0:
+            break
+    assert found[0] == "old" and found[-1] == "new" and "none" in found and found == sorted(found, key=ORDER.index)
+
+
+ORDER = ["old", "none", "new"]
+
+
+@pytest.mark.slow
+def test_kill_9_while_saving_leaves_a_whole_tokenizer_or_none(tmp_path):
     small_fast().save_pretrained(tmp_path / "saved")
     clock = random.Random(0)
     lengths = {len(small_fast()), len(small_fast()) + 300}
@@ -198,6 +239,8 @@ def test_kill_9_while_saving_leaves_a_loadable_artifact(tmp_path):
         time.sleep(clock.uniform(0.01, 0.4))
         process.send_signal(signal.SIGKILL)
         process.communicate()
+        if not (tmp_path / "saved" / "tokenizer.json").exists():
+            continue
         loaded = MwSTokenizerFast.from_pretrained(tmp_path / "saved")
         assert len(loaded) in lengths
         assert loaded.encode("перечитать 漢") == small_fast().encode("перечитать 漢")

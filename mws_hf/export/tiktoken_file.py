@@ -51,7 +51,7 @@ def write_tiktoken(
     found = _read_back(backend, ranks, special, tables.pattern, texts)
     if found is not None:
         refuse_differences(found, "tiktoken", "keep to clients that read tokenizer.json")
-    with staged(Path(output)) as stage:
+    with staged(Path(output), head=MODULE_FILE) as stage:
         lines = [f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in ranks.items()]
         (stage / RANKS_FILE).write_text("".join(lines), encoding="ascii", newline="\n")
         module = _MODULE.format(name=name, pattern=tables.pattern, ranks=RANKS_FILE, special=special)

@@ -62,7 +62,7 @@ def transplant_directory(
             raise MwSError(f"{source / shards[name]}: {name} is quantized ({matrix.dtype}); give the full weights")
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrices[names[0]], multiple_of)
     changed = {name: _fitted(matrices.pop(name), mixtures) for name in names}
-    with staged(Path(output), ("*.safetensors", INDEX)) as stage:
+    with staged(Path(output), ("*.safetensors", INDEX), head="config.json") as stage:
         for file in sorted(set(shards.values())):
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
             rewrite_shard(source / file, stage / file, inside)

@@ -49,11 +49,12 @@ def _fill_flags(i: int, n: int, left_is_word: bool, right_is_word: bool, row: Do
     row[8] = 1.0
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def _gather_view(
     junctions: Longs, words: Longs, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats,
-    backwards: bool, nodes: Ints, rows: Doubles, column: int,
+    backwards: bool, rows: Doubles, column: int,
 ) -> None:  # fmt: skip
+    nodes = np.empty(_longest(starts), np.int32)
     for k in range(len(junctions)):
         begin, end = starts[words[k]], starts[words[k] + 1]
         read_contexts(ids, up, pad, shift, words[k], begin, end, nodes)
@@ -71,16 +72,20 @@ def _gather_flags(
         _fill_flags(i - begin, end - begin, *words_beside, rows[k, rows.shape[1] - N_FLAGS :])
 
 
-def _nodes(starts: Longs) -> Ints:
-    """Room for the contexts of a word."""
-    return np.empty(np.diff(starts).max(initial=0), np.int32)
-
-
 @njit(nogil=True)
+def _longest(starts: Longs) -> int:
+    longest = 0
+    for w in range(len(starts) - 1):
+        longest = max(longest, starts[w + 1] - starts[w])
+    return longest
+
+
+@njit(nogil=True, allocates=True)
 def _score_view(
     first: int, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats, backwards: bool,
-    linear: Doubles, square: Doubles, nodes: Ints, row: Doubles, out: Doubles,
+    linear: Doubles, square: Doubles, out: Doubles,
 ) -> None:  # fmt: skip
+    nodes, row = np.empty(_longest(starts), np.int32), np.empty(len(linear))
     for w in range(len(starts) - 1):
         begin, end = starts[w], starts[w + 1]
         read_contexts(ids, up, pad, shift, first + w, begin, end, nodes)
@@ -90,11 +95,12 @@ def _score_view(
                 out[begin + i] += (linear[k] + square[k] * row[k]) * row[k]
 
 
-@njit(nogil=True)
+@njit(nogil=True, allocates=True)
 def _score_flags(
     starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask, suffix_is_word: Mask, linear: Doubles,
-    square: Doubles, row: Doubles, out: Doubles,
+    square: Doubles, out: Doubles,
 ) -> None:  # fmt: skip
+    row = np.empty(len(linear))
     for w in range(len(starts) - 1):
         begin, end = starts[w], starts[w + 1]
         for i in range(begin, end - 1):
@@ -115,12 +121,11 @@ def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square
         square: the same shape.
         out: float64, one a symbol of the whole corpus.
     """
-    nodes, row = _nodes(starts), np.empty(max(PER_VIEW, N_FLAGS))
     for v, view in enumerate(contexts.views):
         part = slice(PER_VIEW * v, PER_VIEW * (v + 1))
-        _score_view(first, starts, *view, v % 2 == 1, linear[part], square[part], nodes, row[:PER_VIEW], out)
+        _score_view(first, starts, *view, v % 2 == 1, linear[part], square[part], out)
     prefixes, suffixes = (view.ids for view in contexts.views[:2])
-    _score_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], row, out)
+    _score_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
 
 
 def sample_rows(contexts: Contexts, starts: Longs, junctions: Longs, rows: Doubles) -> None:
@@ -132,8 +137,8 @@ def sample_rows(contexts: Contexts, starts: Longs, junctions: Longs, rows: Doubl
         junctions: ascending symbol indices, none of them the last of its word.
         rows: shape (n, 5 * n_views + 9 or more).
     """
-    words, nodes = np.searchsorted(starts, junctions, side="right") - 1, _nodes(starts)
+    words = np.searchsorted(starts, junctions, side="right") - 1
     for v, view in enumerate(contexts.views):
-        _gather_view(junctions, words, starts, *view, v % 2 == 1, nodes, rows, PER_VIEW * v)
+        _gather_view(junctions, words, starts, *view, v % 2 == 1, rows, PER_VIEW * v)
     prefixes, suffixes = (view.ids for view in contexts.views[:2])
     _gather_flags(junctions, words, starts, prefixes, suffixes, *contexts.is_word, rows)

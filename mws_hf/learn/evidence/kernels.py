@@ -208,17 +208,12 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
             p[t, c] = single_stem if c == 1 and lengths[t] == 1 else p[t, c] / total
 
 
+@njit(nogil=True, allocates=True)
 def best_splits(
     first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:
     """Log probability of the best segmentation of each entry into two or more others (-inf for single symbols)."""
-    _best_splits(first, lengths, rows, entries, spans, logp, np.empty(257), out)
-
-
-@njit(nogil=True)
-def _best_splits(
-    first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, best: Doubles, out: Doubles
-) -> None:
+    best = np.empty(257)
     for t in range(len(first)):
         s = first[t]
         n = np.int64(lengths[t])

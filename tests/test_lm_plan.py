@@ -51,7 +51,7 @@ def test_the_sweep_climbs_until_the_best_rate_has_worse_neighbours():
     while (rate := due_rate(measured)) is not None:
         measured[rate] = abs(math.log2(rate / 8e-3))
     assert sorted(measured) == [4e-3, 8e-3, 16e-3]
-    assert due_rate({8e-3: float("nan"), 4e-3: float("nan"), 1e-3: 1.4}) == 2e-3  # what diverged is the worst
+    assert due_rate({1.6e-2: float("nan"), 8e-3: float("nan"), 1e-3: 1.4}) == 2e-3  # what diverged is the worst
 
 
 def test_everything_that_is_asked_for_gets_done_in_order():

@@ -149,7 +149,7 @@ def test_the_report_tells_the_best_rate_what_is_missing_and_the_check(name, gap,
     preset = PRESETS[name]()
     records = Records.open(tmp_path / "runs.jsonl", preset.settings)
     done = {}
-    for run in finish(preset, done, steps=18, bits=lambda run: bits_of(run) + gap * (run.system == "bpe-byte")):
+    for run in finish(preset, done, steps=25, bits=lambda run: bits_of(run) + gap * (run.system == "bpe-byte")):
         records.add(run, *line(done[run], train_bytes=run.train_bytes))
     draft = Run(system="mws", seed=0, vocabulary=8000, learning_rate=1e-3, multi_token=True)
     speculation = {"acceptance": [0.25, 0.1], "tokens": 100, "bytes": 200, "bytes_per_step": 3.5}

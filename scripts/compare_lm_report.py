@@ -52,7 +52,7 @@ def grouped(records: Records) -> dict[Key, list[Finished]]:
     """Runs by row, by seed, all at one learning rate.
 
     In the main table that is the rate that is best on the first seed. Elsewhere it is the rate the main table uses if
-    there is a run at it, else the lowest, so that rows of a sweep that is not done are compared at equal rates.
+    there is a run at it, else the best that was tried.
     """
     found: dict[Key, list[Finished]] = {}
     for entry in records.runs.values():
@@ -64,7 +64,7 @@ def grouped(records: Records) -> dict[Key, list[Finished]]:
         main = found.get(Key(key.system, key.vocabulary, None, False, False), [])
         rates = {entry.run.learning_rate for entry in entries}
         best = _best(main) if main else None
-        rate = best if best in rates else min(rate for rate in rates if rate is not None)
+        rate = best if best in rates else _best(entries)
         kept = [entry for entry in entries if entry.run.learning_rate == rate]
         result[key] = sorted(kept, key=lambda entry: entry.run.seed)
     return result
@@ -262,7 +262,7 @@ def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
     header = ["tokenizer", *(f"{size} MB" for size in sizes)]
     return (
         "Bits per byte by training text, and the difference to BPE; one seed besides the main table, at its rate, or "
-        "at the lowest tried as long as the main table is not begun:\n\n" + markdown_table(header, lines)
+        "at the best tried if there is no run at that:\n\n" + markdown_table(header, lines)
     )
 
 

@@ -1,3 +1,24 @@
-"""What pytest must not collect by itself."""
+"""What pytest must not collect by itself, and what tests of both criteria set up alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
 
 collect_ignore = ["transformers_mixin_cases.py"]  # run by test_transformers_mixin.py in a process of its own
+
+
+@pytest.fixture
+def collide(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From its call on, all strings have the same hash in the engine."""
+
+    def start() -> None:
+        monkeypatch.setattr("mws_hf.learn.engine.segmentation.hash_and_power", lambda string: (0, 1))
+        monkeypatch.setattr(
+            "mws_hf.learn.engine.tables.hashes_and_powers",
+            lambda strings: np.tile(np.array([0, 1]), (len(strings), 1)),
+        )
+
+    return start

@@ -136,13 +136,10 @@ def test_compositions_follow_on_the_segmentation_the_score_left():
     assert len(set(products)) == len(products)
 
 
-def test_colliding_hashes_change_nothing(monkeypatch):
+def test_colliding_hashes_change_nothing(collide):
     corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
     expected = learn_classic(corpus, 20)
-    monkeypatch.setattr("mws_hf.learn.engine.segmentation.hash_and_power", lambda string: (0, 1))
-    monkeypatch.setattr(
-        "mws_hf.learn.engine.tables.hashes_and_powers", lambda strings: np.tile(np.array([0, 1]), (len(strings), 1))
-    )
+    collide()
     assert learn_classic(corpus, 20) == expected
 
 

@@ -120,11 +120,10 @@ def test_an_empty_corpus_learns_nothing():
     assert learn_by_junction_value(SymbolCorpus.from_words([]), None, 5).exhausted
 
 
-def test_colliding_hashes_change_nothing(monkeypatch):
+def test_colliding_hashes_change_nothing(collide):
     corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
     expected = learn_by_junction_value(corpus, None, 20)
-    monkeypatch.setattr("mws_hf.learn.engine.segmentation.hash_and_power", lambda string: (0, 1))
-    monkeypatch.setattr(tables, "hashes_and_powers", lambda strings: np.tile(np.array([0, 1]), (len(strings), 1)))
+    collide()
     assert learn_by_junction_value(corpus, None, 20) == expected
 
 

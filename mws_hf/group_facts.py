@@ -15,10 +15,8 @@ from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.evidence.forms import find_words
+from mws_hf.learn.mixtures import AT_ONCE
 from mws_hf.learn.words import CodePoints
-
-AT_ONCE = 2
-"""Groups cut side by side; each takes the memory of its ids."""
 
 
 def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, dict[str, float]]:

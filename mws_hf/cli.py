@@ -34,10 +34,11 @@ def main() -> None:
 def _end_at_once(code: object) -> None:
     """End without freeing all memory piece by piece, which takes a tenth of a second; mypy does so too.
 
-    Returns, so that Python ends in its own way, where threads still run, there is a message to print or output that
-    cannot be written.
+    Returns, so that Python ends in its own way, where threads still run, a profiler or debugger watches, there is a
+    message to print or output that cannot be written.
     """
-    if not (code is None or isinstance(code, int)) or threading.active_count() > 1:
+    watched = sys.gettrace() is not None or sys.getprofile() is not None
+    if watched or threading.active_count() > 1 or not (code is None or isinstance(code, int)):
         return
     try:
         atexit._run_exitfuncs()

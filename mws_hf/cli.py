@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import io
 import logging
@@ -64,6 +65,11 @@ def run(app: Callable[..., None], name: str) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.stderr.write(f"error: the result cannot be written: {error.strerror}; make room and run it again\n")
+        sys.exit(2)
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

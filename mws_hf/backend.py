@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from mws_hf.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
 from mws_hf.errors import MwSError
@@ -135,12 +135,13 @@ def check_ids(vocab: Mapping[str, int]) -> None:
         MwSError: the first token for which this does not hold.
     """
     owner: dict[int, str] = {}
+    all_text = find_surrogate("".join(vocab)) is None
     for token, number in vocab.items():
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
             raise MwSError(f"vocabulary: token {token!r} has id {number!r}; ids are integers from 0")
         if number in owner:
             raise MwSError(f"vocabulary: {owner[number]!r} and {token!r} share id {number}; give each token its own id")
-        if find_surrogate(token) is not None:
+        if not all_text and find_surrogate(token) is not None:
             raise MwSError(f"vocabulary: token {token!r} holds a lone surrogate, which is not Unicode text; drop it")
         owner[number] = token
 
@@ -226,6 +227,7 @@ def build_backend(
         if normalization not in NORMALIZERS:
             raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMALIZERS))}")
         tokenizer.normalizer = NORMALIZERS[normalization]()
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")  # adds none; v5 sets it
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special_tokens])
     return tokenizer
 

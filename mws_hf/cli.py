@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import errno
 import gc
 import io
 import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 
@@ -19,9 +22,33 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell had it ignored
         signal.signal(signal.SIGINT, _leave)  # while libraries are loaded; `commands.app` sets the usual one back
     gc.set_threshold(100_000)  # a tenth of the first use would go into looking for garbage that loading does not make
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin, and no command multiplies matrices
     from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
 
-    run(app, "mws")
+    try:
+        run(app, "mws")
+    except SystemExit as end:
+        _end_at_once(end.code)
+        raise
+
+
+def _end_at_once(code: object) -> None:
+    """End without freeing all memory piece by piece, which takes a tenth of a second; mypy does so too.
+
+    Returns, so that Python ends in its own way, where threads still run, a profiler or debugger watches, there is a
+    message to print or output that cannot be written.
+    """
+    watched = sys.gettrace() is not None or sys.getprofile() is not None
+    if watched or threading.active_count() > 1 or not (code is None or isinstance(code, int)):
+        return
+    try:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(code or 0)
 
 
 def run(app: Callable[..., None], name: str) -> None:
@@ -38,6 +65,11 @@ def run(app: Callable[..., None], name: str) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.stderr.write(f"error: the result cannot be written: {error.strerror}; make room and run it again\n")
+        sys.exit(2)
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

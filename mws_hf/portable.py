@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, processors
+from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate, without_limits
@@ -115,8 +115,6 @@ def save_backend(
         MwSError: the directory cannot be written, or another run is writing it.
     """
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
-    backend = Tokenizer.from_str(backend.to_str())
-    backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")  # adds nothing; v5 sets it
     with staged(Path(directory), STALE_FILES) as stage:
         (stage / TOKENIZER_FILE).write_text(backend.to_str(pretty=True), encoding="utf-8", newline="\n")
         write_config(stage / CONFIG_FILE, portable_config({**plain, **roles}))

@@ -31,6 +31,8 @@ from benchmark.summary import contradictions
 
 from mws_hf.errors import MwSError
 
+VALIDATED_MB = 10
+
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -94,13 +96,15 @@ def job_of(options: argparse.Namespace, task: str, text: Path) -> Job:
 
 
 def started(options: argparse.Namespace, results: Results, corpus: dict[float, Path]) -> None:
-    """Validate on the smallest text, make what measurements start from, and have our kernels compiled.
+    """Validate on the smallest text (10 MB of it), make what measurements start from, have our kernels compiled.
 
     Raises:
         MwSError: something differs that must not, or fails.
     """
     (options.work / "shared").mkdir(parents=True, exist_ok=True)
     smallest, largest = corpus[options.sizes[0]], corpus[options.sizes[-1]]
+    if smallest.stat().st_size > VALIDATED_MB * MB:
+        smallest = cut(smallest, VALIDATED_MB)
     for task, text in (("validate", smallest), ("set-up", largest)):
         say(f"{task}: {text.name}")
         outcome = run_job(job_of(options, task, text), 4 * options.timeout)

@@ -5,9 +5,9 @@
 
 Each run is a process of its own (`python -m mws_hf.lm`); call the script again to go on where it stopped. What a run
 measured is one line of scripts/results/lm_PRESET.runs.jsonl, so that another machine goes on from there as well;
-checkpoints of a run that was interrupted stay under --work. scripts/results/lm_PRESET.{md,csv,json,png} are written
-after every run. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own sentences and without novels that are there
-twice (`NOT_FOR_MODELS`).
+checkpoints of a run that was interrupted stay under --work. scripts/results/lm_PRESET.{md,csv,json} are written after
+every run, the picture of all presets, lm.png, at the end. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own
+sentences and without novels that are there twice (`NOT_FOR_MODELS`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from compare_lm_picture import write_picture
 from compare_lm_plan import MWS, PRESETS, REFERENCES, Preset, Run, plan
 from compare_lm_records import Records
 from compare_lm_report import write_report
@@ -185,6 +186,7 @@ def main() -> None:
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)
         write_report(options.preset, preset, records, options.results)
     write_report(options.preset, preset, records, options.results)
+    write_picture(options.results, {options.preset: records})
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Tables, curves and figures of the runs that `compare_lm.py` has finished; it trains nothing."""
+"""Tables of the runs that `compare_lm.py` has finished; it trains nothing."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 from compare_lm_plan import MB, REFERENCES, Preset, plan, tuned_rates
 from compare_lm_records import Finished, Records
 
-from mws_hf.atomic import atomic_path, write_text
+from mws_hf.atomic import write_text
 from mws_hf.evaluate.report import json_text, markdown_table
 from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
 from mws_hf.lm.scoring import SEEN, UNSEEN
@@ -34,7 +34,7 @@ class Key(NamedTuple):
 
 
 def write_report(name: str, preset: Preset, records: Records, results: Path) -> None:
-    """Write lm_NAME.json, .csv, .md and .png of everything finished so far."""
+    """Write lm_NAME.json, .csv and .md of everything finished so far."""
     groups = grouped(records)
     rows = [_row(key, runs, groups, records.n_bytes) for key, runs in groups.items()]
     rows.sort(key=lambda row: (row["multi_token"], row["train_bytes"], row["vocabulary"], row["bits_per_byte"]))
@@ -45,7 +45,6 @@ def write_report(name: str, preset: Preset, records: Records, results: Path) -> 
     write_text(results / f"lm_{name}.json", json_text(document))
     write_text(results / f"lm_{name}.csv", _csv(rows))
     write_text(results / f"lm_{name}.md", _markdown(name, preset, records, rows, state))
-    _plot(results / f"lm_{name}.png", rows, dict(_sweep(preset, records)))
 
 
 def grouped(records: Records) -> dict[Key, list[Finished]]:
@@ -302,26 +301,3 @@ def _interval(difference: dict[str, float] | None) -> str:
     scale = 100 * difference["relative"] / difference["value"] if difference["value"] else 0.0
     low, high = difference["low"] * scale, difference["high"] * scale
     return f"{100 * difference['relative']:+.2f} % [{low:+.2f}, {high:+.2f}]"
-
-
-def _plot(path: Path, rows: Sequence[dict[str, Any]], sweep: dict[str, dict[float, float]]) -> None:
-    """Bits per byte against bytes per token, and against the peak rate."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (scatter, rates) = pyplot.subplots(1, 2, figsize=(11, 4.5))
-    for row in rows:
-        scatter.scatter(row["bytes_per_token"], row["bits_per_byte"], s=14)
-        text = f"{_label(row)} {row['train_bytes'] / MB:.0f} MB"
-        scatter.annotate(text, (row["bytes_per_token"], row["bits_per_byte"]), fontsize=6)
-    for system, measured in sweep.items():
-        rates.plot(list(measured), list(measured.values()), marker="o", label=system, linewidth=1)
-    scatter.set(xlabel="bytes per token", ylabel="held-out bits per byte, mean over seeds")
-    rates.set(xlabel="peak learning rate, seed 0", ylabel="held-out bits per byte", xscale="log")
-    rates.legend(fontsize=7)
-    figure.tight_layout()
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    pyplot.close(figure)

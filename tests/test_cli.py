@@ -185,6 +185,16 @@ def test_output_that_has_no_unicode_is_no_traceback(encoding: str, trained: Path
         assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+def test_a_result_that_finds_no_room_is_one_line(trained: Path):
+    explain = ["explain", "читал", "--model", str(trained), "--quiet"]
+    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *explain]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+    assert done.returncode == 2 and done.stderr.startswith("error: the result cannot be written: No space left")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("normalization", [None, "nfd"])
 def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normalization: str | None, tmp_path: Path):
     text = TEXT.replace("чит", "чйт")

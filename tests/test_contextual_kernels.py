@@ -29,7 +29,7 @@ from mws_hf.learn.evidence.logistic import (
     penalised_likelihood,
     substitute,
 )
-from mws_hf.learn.evidence.positions import inner_junctions
+from mws_hf.learn.evidence.positions import inner_positions
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.evidence.variation import normalised_variation
 from mws_hf.learn.words import SymbolCorpus
@@ -90,10 +90,10 @@ def contexts_of(corpus, view):
     return out
 
 
-def rows_of(corpus, contexts, junctions):
+def rows_of(corpus, contexts, positions):
     n = PER_VIEW * len(contexts.views)
-    rows = np.empty((len(junctions), n + N_FLAGS))
-    sample_rows(contexts, corpus.starts, junctions, rows)
+    rows = np.empty((len(positions), n + N_FLAGS))
+    sample_rows(contexts, corpus.starts, positions, rows)
     return rows
 
 
@@ -120,8 +120,8 @@ def test_branching_equals_the_reference_in_every_view(words, corpus, contexts):
 
 
 def test_rows_hold_rises_distances_and_word_flags(words, corpus, contexts):
-    junctions = np.nonzero(inner_junctions(corpus))[0]
-    rows = rows_of(corpus, contexts, junctions)
+    positions = np.nonzero(inner_positions(corpus))[0]
+    rows = rows_of(corpus, contexts, positions)
     forward, backward = (reference.branching(words, 2, backwards=b) for b in (False, True))
     at = 0
     for word, f, b in zip(words, forward, backward, strict=True):
@@ -140,14 +140,14 @@ def test_rows_hold_rises_distances_and_word_flags(words, corpus, contexts):
 
 def test_scores_are_the_weighted_rows(corpus, contexts):
     random = np.random.default_rng(3)
-    junctions = np.nonzero(inner_junctions(corpus))[0]
-    rows = rows_of(corpus, contexts, junctions)
+    positions = np.nonzero(inner_positions(corpus))[0]
+    rows = rows_of(corpus, contexts, positions)
     linear, square = random.normal(size=(2, rows.shape[1]))
     out = np.zeros(len(corpus.symbols))
     score(contexts, 0, corpus.starts[:6], linear, square, out)
     score(contexts, 5, corpus.starts[5:], linear, square, out)
-    np.testing.assert_allclose(out[junctions], rows @ linear + rows**2 @ square, rtol=1e-9, atol=1e-9)
-    assert not np.delete(out, junctions).any()
+    np.testing.assert_allclose(out[positions], rows @ linear + rows**2 @ square, rtol=1e-9, atol=1e-9)
+    assert not np.delete(out, positions).any()
 
 
 @pytest.mark.parametrize(("longest", "least"), [(12, 2), (3, 4)])

@@ -8,7 +8,7 @@ import pytest
 
 from mws_hf import MwSTrainer
 from mws_hf.learn.contextual import collect_evidence, learn_contextual
-from mws_hf.learn.engine.segmentation import learn_by_junction_value
+from mws_hf.learn.engine.segmentation import learn_by_position_value
 from mws_hf.learn.evidence.forms import Cores, collect_cores, collect_forms
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.settings import ContextualSettings
@@ -63,7 +63,7 @@ def trained(pretokens):
 def test_tokens_follow_the_morphs_far_better_than_frequency(language, pretokens, trained):
     learnt, _ = trained
     morphs = boundary_f1(learnt.merges, language)
-    bpe = learn_by_junction_value(SymbolCorpus.from_words(pretokens), None, len(learnt.merges))
+    bpe = learn_by_position_value(SymbolCorpus.from_words(pretokens), None, len(learnt.merges))
     assert morphs > 0.8
     assert morphs > boundary_f1(bpe.merges, language) + 0.2
     capitalised = {word.capitalize(): [morphs[0].capitalize(), *morphs[1:]] for word, morphs in language.items()}

@@ -17,7 +17,7 @@ from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, coefficien
 from mws_hf.learn.classic.explain import explain_merges, explain_pair
 from mws_hf.learn.classic.learner import learn_classic
 from mws_hf.learn.classic.reference import learn_classic_reference
-from mws_hf.learn.engine.segmentation import Segmentation, learn_by_junction_value
+from mws_hf.learn.engine.segmentation import Segmentation, learn_by_position_value
 from mws_hf.learn.words import SymbolCorpus
 
 FACTS = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
@@ -130,7 +130,7 @@ def test_compositions_follow_on_the_segmentation_the_score_left():
     segmentation = Segmentation(corpus)
     morphs = learn_classic(segmentation, 10**9)
     assert morphs.exhausted
-    compositions = learn_by_junction_value(segmentation, None, 10**9)
+    compositions = learn_by_position_value(segmentation, None, 10**9)
     assert [segmentation.pieces(i) for i in range(3)] == [[corpus.word(i)] for i in range(3)]
     products = [left + right for left, right in morphs.merges + compositions.merges]
     assert len(set(products)) == len(products)

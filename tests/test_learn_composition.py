@@ -7,7 +7,7 @@ import pytest
 
 from mws_hf import MwSError
 from mws_hf.learn.composition import learn_compositions
-from mws_hf.learn.engine.segmentation import learn_by_junction_value
+from mws_hf.learn.engine.segmentation import learn_by_position_value
 from mws_hf.learn.words import SymbolCorpus
 
 WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
@@ -26,7 +26,7 @@ def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
 
 def test_without_boundaries_it_is_frequency_bpe():
     corpus = SymbolCorpus.from_words(WORDS, COUNTS)
-    assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == learn_by_junction_value(corpus, None, 9).merges
+    assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == learn_by_position_value(corpus, None, 9).merges
 
 
 def test_boundaries_are_buried_last():

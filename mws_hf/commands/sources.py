@@ -142,6 +142,8 @@ class Sources:
 
     def _lists(self, pattern: str, normalization: str | None) -> list[WordCounts]:
         """Word lists, lemmas and the lexicon."""
+        if not self.word_lists and self.lexicon is None and self.lemmas is None:
+            return []
         from mws_hf.corpus.dictionary import lemma_counts, lexicon_counts
         from mws_hf.corpus.readers import read_lines
         from mws_hf.corpus.word_list import read_word_list

@@ -8,21 +8,23 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from mws_hf.atomic import atomic_path
 from mws_hf.corpus.columns import arrow_integers, arrow_strings
 from mws_hf.errors import MwSError
 
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
 FORMAT_VERSION, GROUPS_VERSION = "1", "2"
 """Of files without and with a column of groups."""
-_KEY = b"mws_hf.word_counts"
+_KEY, _MAGIC = b"mws_hf.word_counts", b"PAR1"
 
 ROW_GROUP = 2**20
 Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
@@ -76,6 +78,8 @@ def settings_of(totals: Mapping[str, int], pattern: str, normalization: str | No
 @contextmanager
 def counts_writer(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
     """A writer of a file of counts, to be given row groups of `ROW_GROUP` words; atomic."""
+    import pyarrow.parquet as pq  # here and below, because most of what counts neither writes nor reads such a file
+
     named = ["group"] if "group" in schema.names else False
     options = {"compression": "zstd", "use_dictionary": named, "write_page_checksum": True}
     with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, **options) as writer:
@@ -213,6 +217,11 @@ def check_strings(strings: Any, name: str) -> None:
 def is_counts_file(path: str | os.PathLike[str]) -> bool:
     """Whether `path` is a Parquet file that says it holds word counts; False for anything else, absent files too."""
     try:
+        with open(path, "rb") as stream:
+            if stream.read(len(_MAGIC)) != _MAGIC:
+                return False
+        import pyarrow.parquet as pq
+
         return _KEY in (pq.read_schema(path).metadata or {})
     except (OSError, pa.ArrowException):
         return False
@@ -220,6 +229,8 @@ def is_counts_file(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    import pyarrow.parquet as pq
+
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:  # `read_table` imports pandas: 50 MB
             yield file

@@ -67,7 +67,7 @@ def learn_compositions(
         segmentation.apply(morphs)
     corpus = segmentation.corpus
     give_back()  # what the first phase and the words took
-    plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its junctions
+    plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its positions
     found = LearnedMerges([])
     for discount in _DISCOUNTS:
         price = burial_cost * discount
@@ -90,7 +90,7 @@ def learn_compositions(
 def _cell_values(
     corpus: SymbolCorpus, kept: npt.NDArray[np.bool_], boundaries: npt.NDArray[np.float64], burial_cost: float
 ) -> npt.NDArray[np.int64]:
-    """Worth of the junction after each cell (see learn/engine/pairs.py), int64, in 1/256 of an occurrence.
+    """Worth of the position after each cell (see learn/engine/pairs.py), int64, in 1/256 of an occurrence.
 
     Args:
         corpus: the words.

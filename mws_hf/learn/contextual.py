@@ -122,7 +122,7 @@ class Evidence:
     def boundaries(self, pretokens: Sequence[str] | CodePoints, *, priced: bool = False) -> Doubles:
         """`word` of many pre-tokens, one after another.
 
-        Without evidence it is 0.5 at every junction inside a word but those before combining marks, 1 at capitals if
+        Without evidence it is 0.5 at every position inside a word but those before combining marks, 1 at capitals if
         there is a group of code; 0 in what is no word. If `priced`, all times the type's price, 1 if it has none.
         """
         places = find_words(pretokens)
@@ -245,7 +245,7 @@ def learn_contextual(
     corpus = SymbolCorpus.from_words(words, frequencies, alphabet)
     turns = [(share, times * crossing_penalty) for share, times in (MIXED if evidence.weights is not None else ALONE)]
     penalties = np.array([penalty for _, penalty in turns])
-    values = _junction_values(words, core, weights, evidence, alphabet, corpus, penalties)
+    values = _position_values(words, core, weights, evidence, alphabet, corpus, penalties)
     del words, core, weights, frequencies
     give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
@@ -284,11 +284,11 @@ def _shares(forms: Forms, types: Ints, weights: Doubles | None) -> Longs:
     return np.maximum(1, shares).astype(np.int64)
 
 
-def _junction_values(
+def _position_values(
     forms: CodePoints, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str], corpus: SymbolCorpus,
     penalties: Doubles,
 ) -> list[Longs]:  # fmt: skip
-    """Worth of the junctions of forms in 1 / UNIT of an occurrence times weight, by cells of their corpus.
+    """Worth of the positions of forms in 1 / UNIT of an occurrence times weight, by cells of their corpus.
 
     Returns:
         int64, one a cell (see learn/engine/pairs.py), for each crossing penalty; 0 in those between words.

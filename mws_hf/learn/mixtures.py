@@ -31,7 +31,8 @@ from mws_hf.corpus.labels import labels_of_groups
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import thread_count
-from mws_hf.learn.contextual import Evidence, find_evidence
+from mws_hf.learn.contextual import Evidence, collect_evidence
+from mws_hf.learn.evidence.forms import collect_cores
 from mws_hf.learn.evidence.identifiers import CODE
 from mws_hf.learn.evidence.scripts import script_lists
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -156,11 +157,12 @@ def _group_evidence(
     name: str, counts: WordCounts, settings: EvidenceSettings, labels: tuple[GoldWord, ...]
 ) -> Evidence:
     """Evidence of one group, script by script; that of code knows that it is. Labels are words of the main script."""
-    lists = script_lists(CodePoints.of_counts(counts))
+    words = CodePoints.of_counts(counts)
+    lists = script_lists(words)
     found: list[Evidence] = []
     for rows in lists:
         own = replace(settings, labels=() if found else labels, group_labels={})
-        found.append(find_evidence(counts.take(rows) if len(lists) > 1 else counts, own))
+        found.append(collect_evidence(collect_cores(words.take(rows), counts.counts[rows]), own))
         give_back()
     whole = found[0] if len(found) == 1 else _concatenated(found)
     fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most

@@ -125,7 +125,6 @@ def learn(
     if kind == "characters" and isinstance(settings, ContextualSettings):
         initial.add(BYTE_ORDER_MARK)
     alphabet = choose_alphabet(words, counts.counts, initial, vocabulary.limit_alphabet)
-    del words
     tokenizer_tables(vocabulary.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
     composition = _composition(settings, vocabulary, len(groups))
     budget = _merge_budget(settings, vocabulary, alphabet)
@@ -137,14 +136,18 @@ def learn(
     elif evidence is None and isinstance(settings, ContextualSettings):
         from mws_hf.learn.mixtures import find_group_evidence
 
+        del words  # evidence takes most memory
         evidence = find_group_evidence(groups, settings.evidence, vocabulary.weights)
-    morphs, known = _learn_morphs(counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
+        words = CodePoints.of_counts(counts)
+    morphs, known = _learn_morphs(words, counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
     merges = morphs.merges
     if len(merges) < budget and composition != 0:
-        counts = groups.repeated(vocabulary.weights)
+        repeated = groups.repeated(vocabulary.weights)
+        if repeated is not counts:
+            words = CodePoints.of_counts(repeated)
         n_more = budget - len(merges)
         merges = merges + _compose(
-            counts, settings, vocabulary, alphabet, merges, n_more, known, evidence, show_progress
+            words, repeated, settings, vocabulary, alphabet, merges, n_more, known, evidence, show_progress
         )
     if len(merges) < budget:
         advice = "" if composition else "; composition='fill' would fill the rest with frequent neighbours"
@@ -225,19 +228,19 @@ def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, a
 
 
 def _learn_morphs(
-    counts: WordCounts, settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str],
-    n_merges: int, evidence: Evidence | None, show_progress: bool,
+    words: CodePoints, counts: WordCounts, settings: CriterionSettings, vocabulary: VocabularySettings,
+    alphabet: list[str], n_merges: int, evidence: Evidence | None, show_progress: bool,
 ) -> tuple[LearnedMerges, Segmentation | None]:  # fmt: skip
     """The criterion's own merges, and words cut by them where the learner has kept them."""
     if isinstance(settings, ClassicSettings):
-        return _learn_classic(counts, settings, vocabulary, alphabet, n_merges, show_progress)
+        return _learn_classic(words, counts, settings, vocabulary, alphabet, n_merges, show_progress)
     if evidence is None:
         return LearnedMerges([]), None
     from mws_hf.learn.contextual import learn_contextual
     from mws_hf.learn.evidence.forms import collect_forms
 
     return learn_contextual(
-        collect_forms(CodePoints.of_counts(counts), counts.counts),  # anew: nobody but the callee is to hold them
+        collect_forms(words, counts.counts),
         alphabet,
         n_merges,
         evidence,
@@ -251,14 +254,14 @@ def _learn_morphs(
 
 
 def _learn_classic(
-    counts: WordCounts, settings: ClassicSettings, vocabulary: VocabularySettings, alphabet: list[str], n_merges: int,
-    show_progress: bool,
+    words: CodePoints, counts: WordCounts, settings: ClassicSettings, vocabulary: VocabularySettings,
+    alphabet: list[str], n_merges: int, show_progress: bool,
 ) -> tuple[LearnedMerges, Segmentation]:  # fmt: skip
     from mws_hf.learn.classic.learner import learn_classic
     from mws_hf.learn.engine.segmentation import Segmentation
 
     weights = None if vocabulary.types else counts.counts
-    segmentation = Segmentation(SymbolCorpus.from_words(CodePoints.of_counts(counts), weights, alphabet))
+    segmentation = Segmentation(SymbolCorpus.from_words(words, weights, alphabet))
     learned = learn_classic(
         segmentation,
         n_merges,
@@ -272,21 +275,21 @@ def _learn_classic(
 
 
 def _compose(
-    counts: WordCounts, settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str],
-    morphs: list[tuple[str, str]], n_merges: int, known: Segmentation | None, evidence: Evidence | None,
-    show_progress: bool,
+    words: CodePoints, counts: WordCounts, settings: CriterionSettings, vocabulary: VocabularySettings,
+    alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int, known: Segmentation | None,
+    evidence: Evidence | None, show_progress: bool,
 ) -> list[tuple[str, str]]:  # fmt: skip
     from mws_hf.learn.burial import priced_boundaries
     from mws_hf.learn.composition import learn_compositions
 
     return learn_compositions(
-        CodePoints.of_counts(counts),
+        words,
         counts.counts,
         alphabet,
         morphs,
         n_merges,
         known=known,
-        boundaries=None if evidence is None else lambda: priced_boundaries(evidence, CodePoints.of_counts(counts)),
+        boundaries=None if evidence is None else lambda: priced_boundaries(evidence, words),
         burial_cost=settings.burial_cost if isinstance(settings, ContextualSettings) else 0.0,
         min_frequency=vocabulary.min_frequency,
         max_token_length=vocabulary.max_token_length,

@@ -51,7 +51,7 @@ class CodePoints:
 
     @classmethod
     def of_counts(cls, counts: WordCounts) -> CodePoints:
-        """The words of counts; made anew for each use, in a few hundredths of a second, rather than kept."""
+        """The words of counts; it takes a few hundredths of a second."""
         points, starts = counts.code_points()
         return cls(points.view(np.int32), starts)
 

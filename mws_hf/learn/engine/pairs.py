@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 class PairTable(NamedTuple):
     """Arrays of the table; the first `used[...]` rows of each group are in use.
 
-    Text: `tok` int32, `val` int64 (what the junction after a cell is worth).
+    Text: `tok` int32, `val` int64 (what the position after a cell is worth).
     Tokens: `length` in characters, `left_size` (the same, or without leading whitespace; the limit on pairs uses it),
     `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (see strings.py), `token_score`.
     Pairs: `left`, `right`, `value` (sum of `val` over occurrences), `places` (how many), `begin` and `listed` (segment
@@ -203,7 +203,7 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
         if tok[i] != left or tok[j] != right:
             continue
         last = i + size - 1
-        # a product right before us has already tallied the junction between
+        # a product right before us has already tallied the position between
         if tok[i - 1] >= 0 and tok[i - 1] != new:
             _note(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
         if tok[last + 1] >= 0:

@@ -12,7 +12,7 @@ from mws_hf.learn.words import LearnedMerges, SymbolCorpus
 Word = list[tuple[int, int]]
 
 
-def learn_by_junction_value_reference(
+def learn_by_position_value_reference(
     corpus: SymbolCorpus,
     values: Sequence[int] | None,
     n_merges: int,
@@ -23,11 +23,11 @@ def learn_by_junction_value_reference(
     max_token_length: int | None = None,
     forbidden: frozenset[str] = frozenset(),
 ) -> LearnedMerges:
-    """What `engine.learn_by_junction_value` must return, merge for merge; same arguments.
+    """What `engine.learn_by_position_value` must return, merge for merge; same arguments.
 
-    A word is a list of (token id, value of the junction after it).
+    A word is a list of (token id, value of the position after it).
 
-    >>> learn_by_junction_value_reference(SymbolCorpus.from_words(["aab", "ab"], [2, 1]), None, 2).merges
+    >>> learn_by_position_value_reference(SymbolCorpus.from_words(["aab", "ab"], [2, 1]), None, 2).merges
     [('a', 'b'), ('a', 'ab')]
     """
     tokens = list(corpus.alphabet)
@@ -65,7 +65,7 @@ def learn_by_junction_value_reference(
 
 
 def merge_word(word: Word, left: int, right: int, product: int) -> Word:
-    """Replace (left, right) from the left; the product keeps the junction after its right part.
+    """Replace (left, right) from the left; the product keeps the position after its right part.
 
     >>> merge_word([(0, 5), (0, 6), (0, 7)], 0, 0, 1)
     [(1, 6), (0, 7)]

@@ -1,8 +1,9 @@
-"""Incremental merge engine for any criterion that adds up over junctions; it knows not where values come from.
+"""Incremental merge engine for any criterion that adds up over positions; it knows not where values come from.
 
-A junction is the place after a character. The engine repeatedly merges the adjacent pair of tokens whose occurrences
-have the largest sum of junction values: word weights give frequency BPE, evidence for "no boundary here" gives morphs.
-Each merge costs what it changes. `engine_reference.py` is the readable twin, equal to it merge for merge.
+A position is the place after a character, where a boundary may be. The engine repeatedly merges the adjacent pair of
+tokens whose occurrences have the largest sum of position values: word weights give frequency BPE, evidence for "no
+boundary here" gives morphs. Each merge costs what it changes. `reference.py` is the readable twin, equal to it merge
+for merge.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ class Segmentation:
         show_progress: bool = False,
         title: str = "merges",
     ) -> LearnedMerges:
-        """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_junction_value`.
+        """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_position_value`.
 
         `title` names the progress bar.
         """
@@ -210,7 +211,7 @@ class Segmentation:
         return learnt(table, self.tokens, first, status == EXHAUSTED)
 
     def cell_values(self, values: Array | None) -> Array:
-        """Junction values by cell (see pairs.py); None stands for each word's weight at all its junctions.
+        """Position values by cell (see pairs.py); None stands for each word's weight at all its positions.
 
         Values that are by cell already, one for each of `text`, stay as they are.
         """
@@ -221,7 +222,7 @@ class Segmentation:
             write_weights(self.corpus.weights, self.corpus.starts, cells)
             return cells
         if len(values) != len(self.corpus.symbols):
-            raise MwSError(f"{len(values)} junction values for {len(self.corpus.symbols)} characters; give one each")
+            raise MwSError(f"{len(values)} position values for {len(self.corpus.symbols)} characters; give one each")
         write_cells(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
         return cells
 
@@ -251,7 +252,7 @@ class Segmentation:
         return -1
 
 
-def learn_by_junction_value(
+def learn_by_position_value(
     corpus: SymbolCorpus | Segmentation,
     values: Array | None,
     n_merges: int,
@@ -263,7 +264,7 @@ def learn_by_junction_value(
     forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
 ) -> LearnedMerges:
-    """Greedily merge the pair whose occurrences have the largest sum of junction values, until none is positive.
+    """Greedily merge the pair whose occurrences have the largest sum of position values, until none is positive.
 
     Ties: smaller left id, then smaller right id; ids are the alphabet in code-point order, then merges in rank order.
     A pair is passed over when its product is already a token, is in `forbidden`, or reads like a byte token ``<0x..>``.
@@ -271,7 +272,7 @@ def learn_by_junction_value(
 
     Args:
         corpus: words as symbols, or a `Segmentation` to continue on (it is moved on in place).
-        values: int64, shape (n_symbols,): worth of the junction after each character of the corpus, in units of your
+        values: int64, shape (n_symbols,): worth of the position after each character of the corpus, in units of your
             choice; those after a word's last character are not used. The sum must fit into 63 bits. None: the word's
             weight everywhere, which is frequency BPE.
         n_merges: how many merges are wanted.
@@ -286,7 +287,7 @@ def learn_by_junction_value(
         MwSError: the number of values is wrong.
 
     >>> words = SymbolCorpus.from_words(["xay", "xby", "ay"])
-    >>> learn_by_junction_value(words, np.array([5, -9, 0, 5, 1, 0, 4, 0]), 5)
+    >>> learn_by_position_value(words, np.array([5, -9, 0, 5, 1, 0, 4, 0]), 5)
     LearnedMerges(merges=[('x', 'a'), ('x', 'b'), ('a', 'y'), ('xb', 'y')], scores=[5.0, 5.0, 4.0, 1.0], exhausted=True)
     """
     segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)

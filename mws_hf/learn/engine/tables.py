@@ -41,7 +41,7 @@ def open_table(
 
     Args:
         tok: the text in cells (see pairs.py); changed in place by later merges.
-        val: int64, worth of the junction after each cell.
+        val: int64, worth of the position after each cell.
         tokens: the token strings by id.
         limits: (least occurrences, largest left size + length, greatest length in characters) of a pair to keep.
         strip: leave leading whitespace out of left sizes.

@@ -12,7 +12,7 @@ from mws_hf.kernels.arithmetic import moments
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.evidence.logistic import fit_logistic
-from mws_hf.learn.evidence.positions import inner_junctions, word_ranges
+from mws_hf.learn.evidence.positions import inner_positions, word_ranges
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
 
@@ -34,16 +34,16 @@ def context_log_odds(
         corpus: distinct words.
         contexts: their context nodes.
         targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
-        settings: sample size and ridge. The sample is spread evenly over the junctions that have targets.
+        settings: sample size and ridge. The sample is spread evenly over the positions that have targets.
         pool: threads for scoring.
         n_threads: word ranges scored side by side.
 
     Returns:
         float32, one a symbol; 0 at word ends.
     """
-    junctions = np.nonzero(inner_junctions(corpus)[: len(targets)])[0]
-    size = min(settings.fit_sample, len(junctions))
-    sample = junctions[np.arange(size) * len(junctions) // max(size, 1)]
+    positions = np.nonzero(inner_positions(corpus)[: len(targets)])[0]
+    size = min(settings.fit_sample, len(positions))
+    sample = positions[np.arange(size) * len(positions) // max(size, 1)]
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((size, 2 * n + N_FLAGS))  # numbers, their squares, flags
     sample_rows(contexts, corpus.starts, sample, rows)

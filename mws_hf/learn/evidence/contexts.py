@@ -1,6 +1,6 @@
 """How free the continuation is: entropy, support and variety of the next symbol in a context.
 
-Contexts are whole prefixes and suffixes (tries) and the last k symbols before a junction or the first k after it.
+Contexts are whole prefixes and suffixes (tries) and the last k symbols before a position or the first k after it.
 Sources: branching entropy, Tanaka-Ishii and Jin (2006); its rise, Magistry and Sagot (2012). No decision is made here.
 """
 

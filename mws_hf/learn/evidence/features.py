@@ -1,6 +1,6 @@
-"""The context view's description of a junction: 50 numbers from the context tables, their squares, 9 flags. No fitting.
+"""The context view's description of a position: 50 numbers from the context tables, their squares, 9 flags. No fitting.
 
-Of each view: entropy at the junction, its rise from the previous junction (seen in the view's direction), the next
+Of each view: entropy at the position, its rise from the previous position (seen in the view's direction), the next
 rise, log2 support, log2 variety. Flags: left part is 1, 2, 3 symbols long, the same for the right part, the left part
 is a word, the right part is a word, constant.
 """
@@ -25,7 +25,7 @@ N_FLAGS = 9
 
 @njit(nogil=True)
 def _fill_view(backwards: bool, i: int, n: int, nodes: Ints, table: Floats, row: Doubles) -> None:
-    """One view's numbers of the junction after symbol `i` of a word of `n` symbols with these contexts."""
+    """One view's numbers of the position after symbol `i` of a word of `n` symbols with these contexts."""
     if backwards:
         here, last, following, edge = i + 1, i + 2, i, i + 2 == n
     else:
@@ -51,23 +51,23 @@ def _fill_flags(i: int, n: int, left_is_word: bool, right_is_word: bool, row: Do
 
 @njit(nogil=True, allocates=True)
 def _gather_view(
-    junctions: Longs, words: Longs, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats,
+    positions: Longs, words: Longs, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats,
     backwards: bool, rows: Doubles, column: int,
 ) -> None:  # fmt: skip
     nodes = np.empty(_longest(starts), np.int32)
-    for k in range(len(junctions)):
+    for k in range(len(positions)):
         begin, end = starts[words[k]], starts[words[k] + 1]
         read_contexts(ids, up, pad, shift, words[k], begin, end, nodes)
-        _fill_view(backwards, junctions[k] - begin, end - begin, nodes, table, rows[k, column:])
+        _fill_view(backwards, positions[k] - begin, end - begin, nodes, table, rows[k, column:])
 
 
 @njit(nogil=True)
 def _gather_flags(
-    junctions: Longs, words: Longs, starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask,
+    positions: Longs, words: Longs, starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask,
     suffix_is_word: Mask, rows: Doubles,
 ) -> None:  # fmt: skip
-    for k in range(len(junctions)):
-        i, begin, end = junctions[k], starts[words[k]], starts[words[k] + 1]
+    for k in range(len(positions)):
+        i, begin, end = positions[k], starts[words[k]], starts[words[k] + 1]
         words_beside = prefix_is_word[prefixes[i]], suffix_is_word[suffixes[i + 1]]
         _fill_flags(i - begin, end - begin, *words_beside, rows[k, rows.shape[1] - N_FLAGS :])
 
@@ -111,7 +111,7 @@ def _score_flags(
 
 
 def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square: Doubles, out: Doubles) -> None:
-    """Add the log-odds of junctions to `out`: linear . row + square . row ** 2, without keeping the rows.
+    """Add the log-odds of positions to `out`: linear . row + square . row ** 2, without keeping the rows.
 
     Args:
         contexts: from `collect_contexts`.
@@ -128,17 +128,17 @@ def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square
     _score_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
 
 
-def sample_rows(contexts: Contexts, starts: Longs, junctions: Longs, rows: Doubles) -> None:
-    """Write the raw numbers of the junctions after the given symbols into the first columns, the flags into the last.
+def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubles) -> None:
+    """Write the raw numbers of the positions after the given symbols into the first columns, the flags into the last.
 
     Args:
         contexts: from `collect_contexts`.
         starts: word starts of the corpus.
-        junctions: ascending symbol indices, none of them the last of its word.
+        positions: ascending symbol indices, none of them the last of its word.
         rows: shape (n, 5 * n_views + 9 or more).
     """
-    words = np.searchsorted(starts, junctions, side="right") - 1
+    words = np.searchsorted(starts, positions, side="right") - 1
     for v, view in enumerate(contexts.views):
-        _gather_view(junctions, words, starts, *view, v % 2 == 1, rows, PER_VIEW * v)
+        _gather_view(positions, words, starts, *view, v % 2 == 1, rows, PER_VIEW * v)
     prefixes, suffixes = (view.ids for view in contexts.views[:2])
-    _gather_flags(junctions, words, starts, prefixes, suffixes, *contexts.is_word, rows)
+    _gather_flags(positions, words, starts, prefixes, suffixes, *contexts.is_word, rows)

@@ -3,7 +3,7 @@
 A word pre-token is an optional leading character followed by letters, their combining marks and inner apostrophes
 (' and ’). Its letters, lower-cased character by character where that keeps the length, are its core; all cased and
 spaced forms share their core's evidence. A leading space is part of the form; any other leading character is cut off,
-since the junction after it is certain. Numbers, punctuation, whitespace and mixed pre-tokens are no words.
+since the position after it is certain. Numbers, punctuation, whitespace and mixed pre-tokens are no words.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The log-odds of a boundary become ``a * mixture + b + w . features``: the features are the context view's numbers, their
 squares and its flags, and the log-odds of the single views. A ridge pulls w towards 0, and with it the ranking of the
-junctions towards the mixture's; `PRIOR_JUNCTIONS` made-up junctions pull a and b towards what held in six languages.
+positions towards the mixture's; `PRIOR_POSITIONS` made-up positions pull a and b towards what held in six languages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.evidence.forms import count_graphemes, find_words
 from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
-from mws_hf.learn.evidence.positions import inner_junctions, word_ranges
+from mws_hf.learn.evidence.positions import inner_positions, word_ranges
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY
 from mws_hf.learn.words import CodePoints, SymbolCorpus, find_among, joined
 
@@ -38,8 +38,8 @@ Mask = npt.NDArray[np.bool_]
 SLOPE, SHIFT = 0.55, 1.55
 """Usual log-odds of a boundary: SLOPE * calibrated mixture + SHIFT. Fitted on gold: .48 to .70 and .6 to 2.7."""
 
-PRIOR_JUNCTIONS = 60
-"""Made-up junctions with these log-odds, some ten words' worth."""
+PRIOR_POSITIONS = 60
+"""Made-up positions with these log-odds, some ten words' worth."""
 
 RIDGES = (1e6, 300.0, 100.0, 30.0, 10.0, 3.0)
 """Strengths that cross-validation chooses from; the first leaves the mixture as it is."""
@@ -55,7 +55,7 @@ HALF_TRUST = 25
 """Words from which their share of boundaries counts as much as the default granularity."""
 
 SAMPLE = 20_000
-"""Junctions on which features are standardised."""
+"""Positions on which features are standardised."""
 
 CUT_FROM = 0.4
 """Least probability of a cut in the cross-validated F1: about half of a usual F1, where the expected F1 is highest."""
@@ -70,10 +70,10 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class Refit:
-    """What came of labelled junctions.
+    """What came of labelled positions.
 
     Attributes:
-        log_odds: float64, one an inner junction of all types.
+        log_odds: float64, one an inner position of all types.
         granularity: the share of cuts that the labels ask for.
         ridge: the strength that cross-validation chose.
         f1: micro boundary F1 of the evidence on the labelled words, each judged by a fit that has not seen it.
@@ -146,7 +146,7 @@ def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: R
 
 
 def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles | None:
-    """Share of each junction's segmentations that have a boundary there, one a grapheme; NaN where none is labelled.
+    """Share of each position's segmentations that have a boundary there, one a grapheme; NaN where none is labelled.
 
     Args:
         types: from `add_labelled`.
@@ -182,7 +182,7 @@ def _cores(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
 
 @dataclass(frozen=True)
 class _Design:
-    """Features of some junctions, without the mixture: what `_standardised` needs to make those of others.
+    """Features of some positions, without the mixture: what `_standardised` needs to make those of others.
 
     Attributes:
         mean: of the context view's numbers.
@@ -201,18 +201,18 @@ def refit(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, targets: Doubles,
     pool: ThreadPoolExecutor, n_threads: int,
 ) -> Refit:  # fmt: skip
-    """Fit to labelled junctions, and the new log-odds of all.
+    """Fit to labelled positions, and the new log-odds of all.
 
     Args:
         corpus: distinct words.
         contexts: from `collect_contexts`.
-        views: shape (n, k), log-odds of the single views at the n inner junctions.
+        views: shape (n, k), log-odds of the single views at the n inner positions.
         mixture: shape (n,), the calibrated mixture of default granularity there.
         targets: from `label_targets`, of at least `LEAST` words.
         pool: threads.
         n_threads: word ranges scored side by side.
     """
-    inner = inner_junctions(corpus)
+    inner = inner_positions(corpus)
     rank = np.cumsum(inner) - 1
     at = np.nonzero(inner & ~np.isnan(targets))[0]
     words = np.searchsorted(corpus.starts, at, side="right") - 1
@@ -221,8 +221,8 @@ def refit(
     sample = places[np.arange(min(SAMPLE, len(places))) * len(places) // min(SAMPLE, len(places))]
     design = _measure(contexts, corpus, sample, views[rank[sample]])
     rows = _features(contexts, corpus, at, views[rank[at]], mixture[rank[at]], design)
-    middles = (2 * np.arange(PRIOR_JUNCTIONS) + 1) * len(sample) // (2 * PRIOR_JUNCTIONS)
-    prior = np.zeros((PRIOR_JUNCTIONS, rows.shape[1]))
+    middles = (2 * np.arange(PRIOR_POSITIONS) + 1) * len(sample) // (2 * PRIOR_POSITIONS)
+    prior = np.zeros((PRIOR_POSITIONS, rows.shape[1]))
     prior[:, -2], prior[:, -1] = _FREE * np.sort(mixture[rank[sample]])[middles], _FREE
     prior_targets = sigmoid(SLOPE / _FREE * prior[:, -2] + SHIFT)
 
@@ -278,7 +278,7 @@ def _score_all(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, weights: Doubles, design: _Design,
     pool: ThreadPoolExecutor, n_threads: int,
 ) -> Doubles:  # fmt: skip
-    """Log-odds of all inner junctions."""
+    """Log-odds of all inner positions."""
     k = 2 * len(design.mean) + N_FLAGS
     linear, square = raw_coefficients(weights[:k], design.mean, design.scale)
     out = np.zeros(len(corpus.symbols))
@@ -287,7 +287,7 @@ def _score_all(
         score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
 
     list(pool.map(work, word_ranges(corpus, n_threads)))
-    found = out[inner_junctions(corpus)]
+    found = out[inner_positions(corpus)]
     for column, weight in enumerate(weights[k:-2]):
         found += (views[:, column] - design.view_mean[column]) * (weight / design.view_scale[column])
     return found + mixture * (weights[-2] * _FREE) + weights[-1] * _FREE
@@ -302,7 +302,7 @@ def _product(rows: Doubles, weights: Doubles) -> Doubles:
 
 
 def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles:
-    """Log-likelihood of each word's junctions, in order."""
+    """Log-likelihood of each word's positions, in order."""
     bounds = np.flatnonzero(np.diff(words, prepend=-1, append=-1)).tolist()
     one, spare, rows = np.ones(1), np.empty(1), found[:, None].copy()
     each = [penalised_likelihood(rows[a:b], targets[a:b], 0.0, one, spare) for a, b in itertools.pairwise(bounds)]

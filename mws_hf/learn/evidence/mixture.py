@@ -1,4 +1,4 @@
-"""Boundary evidence: three views of every junction, mixed as log-odds and calibrated. No merges here.
+"""Boundary evidence: three views of every position, mixed as log-odds and calibrated. No merges here.
 
 The lexicon view explains words by whole morphs, the context view generalises its posteriors over contexts (one round
 of co-training, Blum and Mitchell 1998, on soft labels), normalised variation looks at entropy alone. One round, since
@@ -20,7 +20,7 @@ from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
 from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import LexiconView
-from mws_hf.learn.evidence.positions import inner_junctions
+from mws_hf.learn.evidence.positions import inner_positions
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.evidence.variation import normalised_variation
@@ -68,7 +68,7 @@ def find_boundaries(
 
 @dataclass(frozen=True)
 class Mixture:
-    """The views of n inner junctions, mixed.
+    """The views of n inner positions, mixed.
 
     Attributes:
         log_odds: float64, shape (n,), their weighted sum, not calibrated.
@@ -89,7 +89,7 @@ def boundaries_of(
     labelled: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
     """`find_boundaries` of views that are mixed; for labels they must have been kept."""
-    inner = inner_junctions(corpus)
+    inner = inner_positions(corpus)
     j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
     if len(mixed) == 0:
         return j, None
@@ -117,7 +117,7 @@ def _calibrate(mixed: Doubles, granularity: float, sharpness: float) -> None:
 def mix_views(
     corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, *, keep: bool = False
 ) -> Mixture:
-    """Weighted sum of the views at every inner junction, the lexicon's only where it was learnt.
+    """Weighted sum of the views at every inner position, the lexicon's only where it was learnt.
 
     Args:
         corpus: distinct words.
@@ -126,7 +126,7 @@ def mix_views(
         keep: also keep the views and the contexts, for labels.
     """
     n_threads = thread_count(n_threads)
-    inner = inner_junctions(corpus)
+    inner = inner_positions(corpus)
     if not inner.any():
         return Mixture(np.zeros(0))
     learnt = _first_words(corpus, settings.em_types)

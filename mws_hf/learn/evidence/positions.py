@@ -1,4 +1,4 @@
-"""Positions in a corpus of words: which junctions lie inside words, and how to share the words out among threads."""
+"""Positions in a corpus of words: which positions lie inside words, and how to share the words out among threads."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy.typing as npt
 from mws_hf.learn.words import SymbolCorpus
 
 
-def inner_junctions(corpus: SymbolCorpus) -> npt.NDArray[np.bool_]:
+def inner_positions(corpus: SymbolCorpus) -> npt.NDArray[np.bool_]:
     """True after every symbol but the last of each word.
 
-    >>> inner_junctions(SymbolCorpus.from_words(["abc", "d"])).tolist()
+    >>> inner_positions(SymbolCorpus.from_words(["abc", "d"])).tolist()
     [True, True, False, False]
     """
     inner = np.ones(len(corpus.symbols), bool)

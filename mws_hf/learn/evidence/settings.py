@@ -62,7 +62,7 @@ class EvidenceSettings:
             once is cut into pieces that happen to be known (F1 up to .05 less on lists of 8,000 to 25,000 types, .00
             to .01 on longer ones); .3 to .9 are alike.
         unknown_stem_length: mean of the Poisson prior on such a stem's graphemes; 5 and 7 are alike.
-        fit_sample: junctions on which the logistic is fitted; F1 from 40,000 on is the same within a tie.
+        fit_sample: positions on which the logistic is fitted; F1 from 40,000 on is the same within a tie.
         ridge: L2 penalty of the logistic, only there to keep collinear features apart.
         context_weight: share of the context view in the mixture of its log-odds with the lexicon's, which are the
             sharper and noisier of the two; .5 favours English, .875 Turkish, by .005 to .02.

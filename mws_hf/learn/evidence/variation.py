@@ -1,6 +1,6 @@
 """The third view: normalised variation of branching entropy, after Magistry and Sagot (2012). Nothing is fitted.
 
-Where a morph ends the next symbol becomes less certain. The rise of entropy from one junction to the next, in the trie
+Where a morph ends the next symbol becomes less certain. The rise of entropy from one position to the next, in the trie
 of whole prefixes and in that of whole suffixes, is compared with the rises at the same distance from the word's edge,
 since tries thin out with depth.
 """
@@ -28,7 +28,7 @@ def _rises(
     starts: Longs, nodes: Ints, table: npt.NDArray[np.float32], backwards: bool, rise: Doubles,
     group: npt.NDArray[np.uint8],
 ) -> None:  # fmt: skip
-    """Rise of a trie's entropy at each inner junction, seen in its direction, and its distance from the word's edge."""
+    """Rise of a trie's entropy at each inner position, seen in its direction, and its distance from the word's edge."""
     k = 0
     for w in range(len(starts) - 1):
         for i in range(starts[w], starts[w + 1] - 1):
@@ -69,14 +69,14 @@ def _add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], sums: D
 
 
 def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
-    """Sum of the standardised rises of forward and backward branching entropy at each junction inside a word.
+    """Sum of the standardised rises of forward and backward branching entropy at each position inside a word.
 
     Args:
         corpus: distinct words.
         contexts: their contexts; the first two views, the tries, are used.
 
     Returns:
-        float64, one for each true value of ``inner_junctions(corpus)``, in order.
+        float64, one for each true value of ``inner_positions(corpus)``, in order.
     """
     n = len(corpus.symbols) - len(corpus)
     scores, rise, group = np.zeros(n), np.empty(n), np.empty(n, np.uint8)

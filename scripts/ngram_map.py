@@ -176,12 +176,15 @@ def picture(cells: list[dict[str, Any]]) -> Any:
 
     sizes = sorted({c["size"] for c in cells})
     languages = [each for each in LANGUAGES if any(c["language"] == each for c in cells)]
-    figure = Figure(figsize=(2.6 * len(languages) + 1, 2.4 * len(sizes) + 0.8), dpi=110, layout="constrained")
+    figure = Figure(figsize=(2.1 * len(languages) + 1, 2.4 * len(sizes) + 0.8), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(len(sizes), len(languages), sharey=True, squeeze=False)
     for row, size in enumerate(sizes):
         for column, language in enumerate(languages):
             axes = grid[row][column]
+            if not any((c["language"], c["size"]) == (language, size) for c in cells):
+                axes.set_axis_off()
+                continue
             axes.axhline(0, color="black", linewidth=1)
             for system, colour in COLOURS.items():
                 own = [c for c in cells if (c["language"], c["size"], c["system"]) == (language, size, system)]

@@ -68,9 +68,13 @@ def _language(name: str, preset: Preset, records: Records) -> Language:
         for key, runs in grouped(records).items()
         if not key.multi_token and not key.flop_matched and key.vocabulary == preset.vocabulary
     }
+    rates = {key.system: runs[0].run.learning_rate for key, runs in groups.items() if key.train_bytes is None}
     curve: dict[str, dict[float, float]] = {}
     for key, runs in groups.items():
-        percent = _percent(runs, groups.get(key._replace(system="bpe"), []))
+        base = groups.get(key._replace(system="bpe"), [])
+        if any(rates.get(each[0].run.system) != each[0].run.learning_rate for each in (runs, base) if each):
+            continue  # at another rate than that of the main table a system is not at its best
+        percent = _percent(runs, base)
         if percent is not None and key.system != "bpe":
             curve.setdefault(key.system, {})[runs[0].training["train_bytes"] / MB] = percent
     main = {

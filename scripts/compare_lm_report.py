@@ -249,6 +249,8 @@ def _sweep_table(records: Records) -> str:
 
 def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
     plain = [r for r in rows if not r["multi_token"] and not r["flop_matched"] and r["vocabulary"] == preset.vocabulary]
+    main = {row["system"]: row["learning_rate"] for row in plain if row["main"]}
+    plain = [row for row in plain if main.get(row["system"]) in (None, row["learning_rate"])]
     sizes = sorted({round(row["train_bytes"] / MB) for row in plain})
     if all(row["main"] for row in plain):
         return ""
@@ -260,8 +262,8 @@ def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
     ]
     header = ["tokenizer", *(f"{size} MB" for size in sizes)]
     return (
-        "Bits per byte by training text, and the difference to BPE; one seed besides the main table, at its rate, or "
-        "at the best tried if there is no run at that:\n\n" + markdown_table(header, lines)
+        "Bits per byte by training text, and the difference to BPE; one seed besides the main table, at its rate:\n\n"
+        + markdown_table(header, lines)
     )
 
 

@@ -162,7 +162,8 @@ def _group_evidence(
     found: list[Evidence] = []
     for rows in lists:
         own = replace(settings, labels=() if found else labels, group_labels={})
-        found.append(collect_evidence(collect_cores(words.take(rows), counts.counts[rows]), own))
+        listed = words.take(rows) if len(lists) > 1 else words
+        found.append(collect_evidence(collect_cores(listed, counts.counts[rows]), own))
         give_back()
     whole = found[0] if len(found) == 1 else _concatenated(found)
     fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most

@@ -91,9 +91,9 @@ def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_
         assert rows["mws"]["differences"]["bpe"]["documents"] > 5
         assert "| mws | 8000 | 0.008 | 1 |" in (results / "lm_rus.md").read_text(encoding="utf-8")
         assert "mws,8000" in (results / "lm_rus.csv").read_text(encoding="utf-8")
+        assert (results / "lm.png").stat().st_size > 1000
     else:
         assert rows["bpe"]["bytes_per_step"] > 0
-    assert (results / f"lm_{preset}.png").stat().st_size > 1000
     assert "due      " in script("compare_lm.py", *arguments, "--plan")
     shutil.rmtree(tmp_path / "work")  # another machine goes on from the records alone
     assert script("compare_lm.py", *arguments, "--only", *only) == "" and not (tmp_path / "work").exists()

@@ -159,11 +159,12 @@ def _group_evidence(
     """Evidence of one group, script by script; that of code knows that it is. Labels are words of the main script."""
     words = CodePoints.of_counts(counts)
     lists = script_lists(words)
+    cores = [collect_cores(words.take(rows) if len(lists) > 1 else words, counts.counts[rows]) for rows in lists]
+    del words, lists
     found: list[Evidence] = []
-    for rows in lists:
+    while cores:
         own = replace(settings, labels=() if found else labels, group_labels={})
-        listed = words.take(rows) if len(lists) > 1 else words
-        found.append(collect_evidence(collect_cores(listed, counts.counts[rows]), own))
+        found.append(collect_evidence(cores.pop(0), own))
         give_back()
     whole = found[0] if len(found) == 1 else _concatenated(found)
     fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most

@@ -186,7 +186,7 @@ def main() -> None:
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)
         write_report(options.preset, preset, records, options.results)
     write_report(options.preset, preset, records, options.results)
-    write_picture(options.results, {options.preset: records})
+    write_picture(options.results)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,7 @@ def _row(key: Key, runs: list[Finished], groups: dict[Key, list[Finished]], n_by
         "train_bytes": first.training["train_bytes"],
         "learning_rate": first.run.learning_rate,
         "seeds": len(runs),
+        "by_seed": values,
         "bytes_per_token": first.training["bytes_per_token"],
         "tokens_per_weight": first.training["train_tokens"] / weights,
         "relative_flops": first.training["flops"] / base[0].training["flops"] if base else None,
@@ -150,7 +151,7 @@ def _label(row: dict[str, Any]) -> str:
 def _csv(rows: list[dict[str, Any]]) -> str:
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
-    names = [name for name in (rows[0] if rows else {}) if name != "differences"]
+    names = [name for name in (rows[0] if rows else {}) if name not in ("differences", "by_seed")]
     compared = [(name, part) for name in REFERENCES for part in ("value", "low", "high")]
     writer.writerow([*names, *(f"{part} against {name}" for name, part in compared)])
     for row in rows:
@@ -247,10 +248,16 @@ def _sweep_table(records: Records) -> str:
     return "Bits per byte by peak learning rate, seed 0:\n\n" + markdown_table(header, lines) if lines else ""
 
 
-def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
-    plain = [r for r in rows if not r["multi_token"] and not r["flop_matched"] and r["vocabulary"] == preset.vocabulary]
+def curve_rows(rows: list[dict[str, Any]], vocabulary: int) -> list[dict[str, Any]]:
+    """Byte-matched rows over all amounts of text, without those at another rate than the main table's."""
+    plain = [row for row in rows if not row["multi_token"] and not row["flop_matched"]]
+    plain = [row for row in plain if row["vocabulary"] == vocabulary]
     main = {row["system"]: row["learning_rate"] for row in plain if row["main"]}
-    plain = [row for row in plain if main.get(row["system"]) in (None, row["learning_rate"])]
+    return [row for row in plain if main.get(row["system"]) in (None, row["learning_rate"])]
+
+
+def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
+    plain = curve_rows(rows, preset.vocabulary)
     sizes = sorted({round(row["train_bytes"] / MB) for row in plain})
     if all(row["main"] for row in plain):
         return ""

@@ -155,7 +155,7 @@ def test_the_report_tells_the_best_rate_what_is_missing_and_the_check(name, gap,
     assert "| bpe | 8000 | 0.008 | 1 |" in text and "| mws | 8000 | 0.001 |" in text
     assert re.search(r"\| mws \| 8000 .* \| -3\.33 % \[-3\.3", text)
     assert "| mws | 8000 | 1 | 5.30 | 1.4600 | 0.250 | 0.500 | 3.50 |" in text
-    write_picture(tmp_path, {name: records})
+    write_picture(tmp_path)
     assert (tmp_path / "lm.png").stat().st_size > 1000
 
 

@@ -72,7 +72,7 @@ class MwSTrainer:
         stop_threshold: classic; stop when the best coefficient is not above it; None: stop at 0.
         crossing_penalty: contextual; how much a merge across a boundary costs against one within a morph (lambda);
             three times as much at first, see `learn.contextual.ALONE`; None: 16.
-        burial_cost: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
+        hidden_boundary_price: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
         max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
         weights: of groups against each other where words are given by group, such as ``{"ru": 2}``; 1 for a group that
             is not named. In the morphs every language then weighs the same, however much text and however many forms it
@@ -119,7 +119,7 @@ class MwSTrainer:
     max_types: int | None = None
     granularity: float | None = None
     labels: Labels | None = None
-    burial_cost: float | None = None
+    hidden_boundary_price: float | None = None
     weights: Mapping[str, float] | None = None
     settings: CriterionSettings = field(init=False, repr=False, compare=False)
     vocabulary: VocabularySettings = field(init=False, repr=False, compare=False)

@@ -20,7 +20,7 @@ LANGUAGES = {"rus": "Russian", "hun": "Hungarian"}
 STYLES = {
     "mws": ("MwS, default", "#d55e00"),
     "mws-morphs": ("MwS, morphs alone", "#e6a000"),
-    "mws-c75-burial0": ("MwS, no price", "#aa4499"),
+    "mws-c75-price0": ("MwS, no price", "#aa4499"),
     "unigram": ("Unigram", "#0072b2"),
     "bpe-byte": ("BPE over bytes", "#117733"),
     "bpe": ("BPE", "#555555"),

@@ -27,8 +27,8 @@ MWS: dict[str, dict[str, Any]] = {
     "mws": {},
     "mws-morphs": {"composition": 0},
     "mws-c75": {"composition": 0.75},
-    "mws-burial0": {"burial_cost": 0.0},
-    "mws-c75-burial0": {"composition": 0.75, "burial_cost": 0.0},
+    "mws-price0": {"hidden_boundary_price": 0.0},
+    "mws-c75-price0": {"composition": 0.75, "hidden_boundary_price": 0.0},
     "mws-classic": {"criterion": "classic"},
 }
 """MwS systems by name: arguments of `MwSTrainer`. All other names are those of `mws_hf.baselines`."""
@@ -160,7 +160,7 @@ def small_preset(language: str, length: int, curve: Sequence[int], controls: tup
 
 def gpu_preset() -> Preset:
     """About 60M parameters on all of the Russian text, in minutes a run on one large GPU."""
-    tuned = ("mws", "mws-morphs", "mws-c75-burial0", "bpe", "bpe-byte", "unigram")
+    tuned = ("mws", "mws-morphs", "mws-c75-price0", "bpe", "bpe-byte", "unigram")
     rate = 1e-3
     pairs = [
         Run(system=system, seed=seed, vocabulary=8000, learning_rate=rate, multi_token=True)

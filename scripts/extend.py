@@ -3,8 +3,8 @@
     python scripts/extend.py --data ../shared/data --work out/extend [--languages rus tur] [--bases byte-level]
 
 Bases are stand-ins (`extend_bases`): English text and Python code, none of the language added. Each 50th line is held
-out for lengths; gold is read to score alone. "Frequency" is the same way of appending with composition 1 and burial
-cost 0; at equal length it is cut down to the number of tokens at which it is as long as ours. Writes
+out for lengths; gold is read to score alone. "Frequency" is the same way of appending with composition 1 and no
+price; at equal length it is cut down to the number of tokens at which it is as long as ours. Writes
 scripts/results/extend.json and extend.md; what a run does not measure again stays.
 """
 
@@ -34,7 +34,7 @@ RESULTS = Path(__file__).parent / "results"
 SYSTEMS = {
     "ours": {},
     "ours, morphs only": {"composition": 0},
-    "frequency": {"composition": 1, "burial_cost": 0},
+    "frequency": {"composition": 1, "hidden_boundary_price": 0},
 }
 
 

@@ -54,10 +54,10 @@ def measure(counts: WordCounts, gold: tuple[GoldWord, ...], sample: int, sizes: 
     pool = order[: min(max(LABELS), len(order) // 2)]
     rest = order[len(pool) :]
     settings = EvidenceSettings()
-    cores = collect_forms(CodePoints.of_counts(counts), counts.counts).spelled_cores
-    lengths = count_graphemes(cores)
+    listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
+    lengths = count_graphemes(listed)
     chosen = np.nonzero((lengths > 1) & (lengths <= settings.max_word_length))[0][: settings.max_types]
-    types = add_labelled(cores.take(chosen), pool, settings.max_word_length)
+    types = add_labelled(listed.take(chosen), pool, settings.max_word_length)
     graphemes = split_graphemes(types)
     mixture = mix_views(graphemes.corpus, settings, keep=True)
     rows = []

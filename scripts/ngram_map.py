@@ -34,11 +34,11 @@ rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words
 SLICES = {"1 MB": 1 << 20, "4 MB": 4 << 20, "16 MB": 16 << 20, "all": None}
 OURS: dict[str, dict[str, Any]] = {"mws-composed": {}, "mws": {"composition": 0}}
 VARIANTS: dict[str, dict[str, Any]] = {
-    "price 0": {"burial_cost": 0},
-    "price .3": {"burial_cost": 0.3},
-    "price 3": {"burial_cost": 3},
+    "price 0": {"hidden_boundary_price": 0},
+    "price .3": {"hidden_boundary_price": 0.3},
+    "price 3": {"hidden_boundary_price": 3},
     "half as many morphs": {"composition": 0.75},
-    "half as many morphs, price 0": {"composition": 0.75, "burial_cost": 0},
+    "half as many morphs, price 0": {"composition": 0.75, "hidden_boundary_price": 0},
 }
 RIVALS = {"bpe": "bpe", "bpe-byte": "bpe-byte", "unigram": "unigram"}
 COLOURS = {"mws-composed": "#d55e00", "mws": "#e6a000", "bpe-byte": "#117733", "unigram": "#0072b2"}

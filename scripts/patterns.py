@@ -30,7 +30,7 @@ from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.evaluate import Gold, read_gold, score_text, segment_words
 from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.report import markdown_table
-from mws_hf.learn.contextual import find_evidence
+from mws_hf.learn.mixtures import find_evidence
 from mws_hf.pattern import NAMED_PATTERNS
 
 TEXTS = {"rus": "rus.novels", "fin": "fin", "tur": "tur", "ukr": "ukr"}

@@ -18,7 +18,7 @@ from tests.test_cli import TEXT, mws
 
 NAN = float("nan")
 CLASSIC = ("len_norm_factor", "log_base", "max_merge_len", "max_len_delta", "stop_threshold")
-CONTEXTUAL = ("crossing_penalty", "burial_cost", "max_types", "granularity")
+CONTEXTUAL = ("crossing_penalty", "hidden_boundary_price", "max_types", "granularity")
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ CONTEXTUAL = ("crossing_penalty", "burial_cost", "max_types", "granularity")
         ("granularity", NAN),
         ("granularity", "fine"),
         ("granularity", True),
-        ("burial_cost", -0.5),
-        ("burial_cost", NAN),
+        ("hidden_boundary_price", -0.5),
+        ("hidden_boundary_price", NAN),
         ("len_norm_factor", NAN),
         ("log_base", 1.0),
         ("composition", True),
@@ -149,8 +149,11 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["train", "CORPUS", "--workers", "0", "--output", "OUT"], "--workers"),
         (["train", "CORPUS", "--workers", "-1", "--output", "OUT"], "--workers"),
         (["train", "CORPUS", "--max-token-length", "0", "--output", "OUT"], "max_token_length"),
-        (["train", "CORPUS", "--burial-cost", "nan", "--output", "OUT"], "burial_cost"),
-        (["train", "CORPUS", "--criterion", "classic", "--burial-cost", ".3", "--output", "OUT"], "burial_cost=0.3"),
+        (["train", "CORPUS", "--hidden-boundary-price", "nan", "--output", "OUT"], "hidden_boundary_price"),
+        (
+            ["train", "CORPUS", "--criterion", "classic", "--hidden-boundary-price", ".3", "--output", "OUT"],
+            "hidden_boundary_price=0.3",
+        ),
         (["train", "absent.txt", "--lexicon", "ru", "--output", "OUT"], "absent.txt"),
         (["train", "CORPUS", "--lexicon", "xx", "--output", "OUT"], "'xx'"),
         (["train", "CORPUS", "--errors", "ignor", "--output", "OUT"], "ignor"),

@@ -15,8 +15,8 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf import MwSError, MwSTrainer
 from mws_hf.corpus.counting import count_documents
 from mws_hf.kernels.scanner import scan
-from mws_hf.learn.burial import priced_boundaries
-from mws_hf.learn.mixtures import find_group_evidence
+from mws_hf.learn.hidden_boundaries import priced_boundaries
+from mws_hf.learn.mixtures import find_evidence
 from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
 from tests.test_cli import mws
@@ -74,7 +74,7 @@ class TestIdentifiers:
 
     def test_the_same_words_under_another_name_are_a_language(self, groups):
         """The oracle that the edges above come of the group's name, and that without it nothing changes."""
-        named, other = (find_group_evidence({name: groups["code"], "eng": groups["eng"]}) for name in ("code", "cobol"))
+        named, other = (find_evidence({name: groups["code"], "eng": groups["eng"]}) for name in ("code", "cobol"))
         assert other.in_code is None
         name = " getUserName"
         expected = np.array(other.word(name))
@@ -86,14 +86,14 @@ class TestIdentifiers:
         assert named.word(" GETUSERNAME") == other.word(" GETUSERNAME")
 
     def test_a_language_beside_code_keeps_its_cuts(self, groups):
-        mixed, alone = find_group_evidence(groups), find_group_evidence(groups["eng"])
+        mixed, alone = find_evidence(groups), find_evidence(groups["eng"])
         for word in (" McWalker", " reWalked", " walking", "unSigned"):
             assert mixed.word(word) == alone.word(word), word
 
     def test_a_word_of_both_is_cut_by_its_share_in_code(self):
         code = count_documents(["fileName other other other " + CODE])
         eng = count_documents(["fileName " + ENGLISH])
-        found = find_group_evidence({"code": code, "eng": eng})
+        found = find_evidence({"code": code, "eng": eng})
         times = {name: counts.total for name, counts in (("code", code), ("eng", eng))}
         share = float(found.in_code[found.types.index("filename")])
         assert 0 < share < 1, times
@@ -102,7 +102,7 @@ class TestIdentifiers:
         assert value == pytest.approx(below + share * (1 - below))
 
     def test_many_are_one_by_one(self, groups):
-        found = find_group_evidence(groups)
+        found = find_evidence(groups)
         many = [" getUserName", "_loadURL", "McWalker", "12", "(x", " walking"]
         expected = [
             p for each in many for p in (found.word(each) or [1.0, 0.0] if each == "(x" else found.word(each) or [0, 0])
@@ -110,13 +110,13 @@ class TestIdentifiers:
         assert found.boundaries(many).tolist() == expected
 
     def test_capitals_count_in_identifiers_too_long_for_evidence(self, groups):
-        found = find_group_evidence(groups)
+        found = find_evidence(groups)
         name = "getAVeryLongAndQuiteUnheardOfIdentifier"
         assert found.word(name) is None
         assert {i + 1 for i, p in enumerate(found.boundaries([name])) if p == 1} == ends(parts(name)) - {len(name)}
 
     def test_compositions_pay_in_code_for_sure_edges_alone_and_in_a_language_for_all(self, groups):
-        found = find_group_evidence(groups)
+        found = find_evidence(groups)
         prices = dict(zip(found.types, found.prices, strict=True))
 
         def price(word: str) -> list[float]:

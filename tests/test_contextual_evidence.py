@@ -7,7 +7,7 @@ import pytest
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.contextual import collect_evidence
-from mws_hf.learn.evidence.forms import collect_cores
+from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.evidence.mixture import boundary_probabilities
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
@@ -85,8 +85,8 @@ def test_evidence_equals_the_readable_twin_from_end_to_end(settings):
     endings = {a + b for a, b in product(("ev", "kuş", "at", "dere"), ("", "i", "de", "ler"))}
     words = sorted(word for word in endings | {"el", "eli", "atık", "kol", "deli"} if len(word) < 7)
     expected = evidence_twin.boundary_probabilities(words, settings)
-    cores = collect_cores([" " + word for word in words], np.ones(len(words), np.int64))
-    evidence = collect_evidence(cores, settings)
+    listed = collect_types([" " + word for word in words], np.ones(len(words), np.int64))
+    evidence = collect_evidence(listed, settings)
     found = {word: evidence.word(" " + word) for word in words}
     assert 0.2 < np.mean([x > 0.01 for row in expected.values() for x in row]) < 1
     for word in words:  # the package keeps features and the lexicon's posteriors in single precision

@@ -1,4 +1,4 @@
-"""Which pre-tokens are words, which forms share a core, and that marks stay with their letters, in many scripts."""
+"""Which pre-tokens are words, which forms share a type, and that marks stay with their letters, in many scripts."""
 
 import itertools
 import unicodedata
@@ -12,7 +12,7 @@ from mws_hf.pattern import split
 
 
 @pytest.mark.parametrize(
-    ("pretoken", "core"),
+    ("pretoken", "lower"),
     [
         ("дом", "дом"), (" Дом", "дом"), ("(ДОМ", "дом"), ("\tдом", "дом"), ("-то", "то"), ("\u00a0дом", "дом"),
         ("don't", "don't"), (" п’ять", "п’ять"), (" ANKARA'DA", "ankara'da"), (" l'", None), ("a''b", None),
@@ -21,10 +21,10 @@ from mws_hf.pattern import split
         (" العَرَبِيَّة", "العَرَبِيَّة"), ("漢字", "漢字"), (" İzmir", "İzmir"), (" STRASSE", "strasse"), (" ẞ", "ß"),
     ],
 )  # fmt: skip
-def test_words_and_their_cores(pretoken, core):
+def test_words_and_their_types(pretoken, lower):
     forms = collect_forms([pretoken], np.array([3]))
-    assert forms.cores == ([] if core is None else [core])
-    assert forms.core_counts.tolist() == ([] if core is None else [3])
+    assert forms.types.strings() == ([] if lower is None else [lower])
+    assert forms.type_counts.tolist() == ([] if lower is None else [3])
 
 
 def test_what_the_default_pattern_calls_a_word_is_one_here():
@@ -38,18 +38,19 @@ def test_what_the_default_pattern_calls_a_word_is_one_here():
 def test_forms_keep_case_and_space_and_lose_other_leading_characters():
     pretokens = [" дом", " Дом", "дом", "(дом", "«Дом", " дома", "5"]
     forms = collect_forms(pretokens, np.array([10, 4, 2, 1, 1, 20, 99]))
-    assert dict(zip(forms.forms, forms.counts.tolist(), strict=True)) == {
+    assert dict(zip(forms.words.strings(), forms.counts.tolist(), strict=True)) == {
         " дом": 10, " Дом": 4, "дом": 3, "Дом": 1, " дома": 20,
     }  # fmt: skip
-    assert forms.cores == ["дома", "дом"]
-    assert forms.core_counts.tolist() == [20, 18]
-    assert [forms.cores[i] for i in forms.core_of] == [fold(form.strip()) for form in forms.forms]
+    assert forms.types.strings() == ["дома", "дом"]
+    assert forms.type_counts.tolist() == [20, 18]
+    assert [forms.types.strings()[i] for i in forms.type_of] == [fold(form.strip()) for form in forms.words.strings()]
 
 
 def test_the_order_of_cores_does_not_depend_on_that_of_the_input():
     pretokens, counts = [" b", " a", " c", " B", " ä"], np.array([1, 2, 2, 1, 5])
     found = {
-        tuple(collect_forms([pretokens[i] for i in o], counts[o]).cores) for o in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0])
+        tuple(collect_forms([pretokens[i] for i in o], counts[o]).types.strings())
+        for o in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0])
     }
     assert len(found) == 1
     assert sorted(found.pop()[1:]) == ["a", "b", "c"]
@@ -57,9 +58,9 @@ def test_the_order_of_cores_does_not_depend_on_that_of_the_input():
 
 def test_the_first_of_a_list_without_counts_are_an_even_sample():
     pretokens = [" " + "".join(letters) for letters in itertools.product("abcdefgh", repeat=4)]
-    cores = collect_forms(pretokens, np.ones(len(pretokens), np.int64)).cores[:1024]
+    types = collect_forms(pretokens, np.ones(len(pretokens), np.int64)).types.strings()[:1024]
     for place in range(4):
-        counts = Counter(core[place] for core in cores)
+        counts = Counter(each[place] for each in types)
         assert len(counts) == 8
         # 128 expected, standard deviation 9
         assert min(counts.values()) > 90
@@ -80,5 +81,5 @@ def test_graphemes_start_at_letters_and_spell_the_word(text, form):
 
 def test_nothing_to_find():
     forms = collect_forms([], np.zeros(0, np.int64))
-    assert (forms.forms, forms.cores) == ([], [])
+    assert (forms.words.strings(), forms.types.strings()) == ([], [])
     assert len(split_graphemes([]).corpus) == 0

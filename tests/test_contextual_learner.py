@@ -9,7 +9,7 @@ import pytest
 from mws_hf import MwSTrainer
 from mws_hf.learn.contextual import collect_evidence, learn_contextual
 from mws_hf.learn.engine.segmentation import learn_by_position_value
-from mws_hf.learn.evidence.forms import Cores, collect_cores, collect_forms
+from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.settings import ContextualSettings
 from mws_hf.learn.words import SymbolCorpus
@@ -23,7 +23,7 @@ def alphabet_of(pretokens):
 def train(pretokens, n_merges, counts=None, settings=None, **options):
     counts = np.ones(len(pretokens), np.int64) if counts is None else np.array(counts)
     forms = collect_forms(pretokens, counts)
-    evidence = collect_evidence(collect_cores(pretokens, counts), settings)
+    evidence = collect_evidence(collect_types(pretokens, counts), settings)
     return learn_contextual(forms, alphabet_of(pretokens), n_merges, evidence, **options)[0], evidence
 
 
@@ -91,21 +91,21 @@ def test_the_space_goes_with_every_letter_of_the_alphabet(pretokens, trained):
 def test_merges_do_not_depend_on_the_order_of_the_words_nor_on_threads(pretokens):
     learnt, _ = train(pretokens, 300)
     forms = collect_forms(pretokens[::-1], np.ones(len(pretokens), np.int64))
-    evidence = collect_evidence(Cores(forms.spelled_cores, forms.core_counts), n_threads=1)
+    evidence = collect_evidence(TypeCounts(forms.types, forms.type_counts), n_threads=1)
     assert learn_contextual(forms, alphabet_of(pretokens), 300, evidence)[0].merges == learnt.merges
 
 
 def test_cased_forms_and_punctuation_share_the_evidence_of_the_letters(trained):
     _, evidence = trained
-    core = evidence.types[0]
-    values = evidence.word(core)
-    assert len(values) == len(core)
+    known = evidence.types[0]
+    values = evidence.word(known)
+    assert len(values) == len(known)
     assert values[-1] == 0
-    assert evidence.word(" " + core.upper()) == [0.0, *values]
-    assert evidence.word("(" + core) == [1.0, *values]
+    assert evidence.word(" " + known.upper()) == [0.0, *values]
+    assert evidence.word("(" + known) == [1.0, *values]
     assert evidence.word("neverseen") is None
     assert evidence.word("12") is None
-    many = [" " + core, "12", "?" + core]
+    many = [" " + known, "12", "?" + known]
     expected = [x for p in many for x in (evidence.word(p) or [0.0] * len(p))]
     assert evidence.boundaries(many).tolist() == expected
 
@@ -200,7 +200,7 @@ def test_tiny_inputs(words):
 def test_the_first_merges_are_those_of_a_higher_penalty(pretokens):
     """Two fifths of them, in a mixture one fifth; a larger vocabulary, whose two fifths are more, goes on with them."""
     counts = np.ones(len(pretokens), np.int64)
-    evidence = collect_evidence(collect_cores(pretokens, counts))
+    evidence = collect_evidence(collect_types(pretokens, counts))
     mixed = replace(evidence, weights=np.ones(len(evidence.code_points)))
 
     def merges(of, n, penalty=16.0):

@@ -63,7 +63,7 @@ def test_format_is_recognised_and_read(tmp_path, format):
     assert read(tmp_path, text, format=format) == gold
 
 
-def test_morphscore_of_2025_has_preceding_stem_following(tmp_path):
+def test_morphstype_of_2025_has_preceding_stem_following(tmp_path):
     header = "index,stem,preceding_part,following_part,lemma,wordform,upos\n"
     gold = read(tmp_path, header + '0,читал,про,и,x,прочитали,V\n1,"a,b",,c,x,"a,bc",N\n', "russian_data.csv")
     assert [entry.segmentations[0] for entry in gold.words] == [("про", "читал", "и"), ("a,b", "c")]

@@ -127,7 +127,7 @@ def test_stock_bpe_carries_the_merges_out_as_they_were_learnt(kind):
     base, options = Base.of(BASES[kind]()), ExtensionSettings()
     forms = collect_base_forms(base, counts())
     symbols = [] if base.byte_level else missing_characters(base, forms, 100, options)
-    cut = cut_words(base, forms.spelled_forms, forms.counts, symbols)
+    cut = cut_words(base, forms.words, forms.counts, symbols)
     learner = Learner(cut, forms.counts[cut.chosen], options, show_progress=False)
     learner.characters(20), learner.spaces(10), learner.compositions(None, len(forms.counts), 60)
     larger = append_tokens(base, LearnedTokens(symbols, learner.merges, {}, 0), Retirement({}, base.merges, []))
@@ -148,7 +148,10 @@ def test_morphs_are_found_where_frequency_glues_them():
     """Both get as many tokens; words are of a prefix, a stem and an ending."""
     found = {}
     gold = {"".join(parts): parts for parts in product(PREFIXES, STEMS, ENDINGS)}
-    for name, options in (("morphs", {"composition": 0}), ("frequency", {"composition": 1, "burial_cost": 0})):
+    for name, options in (
+        ("morphs", {"composition": 0}),
+        ("frequency", {"composition": 1, "hidden_boundary_price": 0}),
+    ):
         cuts = segment_words(extend(llama3_like(), counts(), 150, **options).tokenizer, list(gold))
         right = wrong = 0
         for word, pieces, parts in zip(gold, cuts, gold.values(), strict=True):
@@ -331,7 +334,7 @@ def test_odd_merges_are_told_and_kept(caplog, tmp_path):
     [
         ({"composition": 1.5}, "composition"),
         ({"min_saving": -1}, "min_saving"),
-        ({"burial_cost": -2}, "burial_cost"),
+        ({"hidden_boundary_price": -2}, "hidden_boundary_price"),
         ({"crossing_penalty": float("nan")}, "crossing_penalty"),
     ],
 )

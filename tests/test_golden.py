@@ -70,7 +70,7 @@ SYLLABLES = [first + vowel for first in "bdfgklmnprst" for vowel in "aeio"]
 CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
     "rus": (russian, {"vocab_size": 3000}),
     "rus-morphs": (russian, {"vocab_size": 2500, "composition": 0}),
-    "rus-running": (russian, {"vocab_size": 2500, "types": False, "burial_cost": 0.3}),
+    "rus-running": (russian, {"vocab_size": 2500, "types": False, "hidden_boundary_price": 0.3}),
     "rus-classic": (russian, {"vocab_size": 2500, "criterion": "classic"}),
     "rus-classic-fill": (russian, {"vocab_size": 3000, "criterion": "classic", "composition": "fill"}),
     "fin-nfd": (lambda: made_up("fin-nfd"), {"vocab_size": 900}),

@@ -22,9 +22,8 @@ from mws_hf.corpus.group_counting import count_group_column, count_source
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.demo.tokens import open_all
-from mws_hf.learn.contextual import find_evidence
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.mixtures import find_group_evidence
+from mws_hf.learn.mixtures import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.pattern import WORD_PATTERN
 from tests.test_cli import TEXT, mws
@@ -83,9 +82,9 @@ def test_order_of_groups_and_files_and_threads_change_nothing(order, turned, wor
 
 def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch):
     monkeypatch.setenv("MWS_NUM_THREADS", "3")
-    found = find_group_evidence(counted())
+    found = find_evidence(counted())
     monkeypatch.setenv("MWS_NUM_THREADS", "1")
-    alone = find_group_evidence(counted())
+    alone = find_evidence(counted())
     assert found.types == alone.types
     for name in ("probabilities", "weights", "prices"):
         assert getattr(found, name).tolist() == getattr(alone, name).tolist()
@@ -351,7 +350,7 @@ def test_words_of_several_scripts_get_evidence_among_their_like():
         WordCounts.from_mapping(lists[0] | lists[1], pattern=WORD_PATTERN),
         {"mixed": WordCounts.from_mapping(lists[0] | lists[1], pattern=WORD_PATTERN)},
     ):
-        together = find_group_evidence(counts)
+        together = find_evidence(counts)
         for own, words in zip(alone, lists, strict=True):
             for word in words:
                 assert own.word(word) == together.word(word)
@@ -372,7 +371,7 @@ def test_a_shared_word_gets_the_mean_by_its_frequency_in_each_group():
     totals = {name: sum(c for w, c in each.items() if own[name].word(w) is not None) for name, each in groups.items()}
     times = {name: dict(each.items())[" talking"] / totals[name] for name, each in groups.items()}
     expected = sum(np.array(own[name].word(" talking")) * times[name] for name in own) / sum(times.values())
-    np.testing.assert_allclose(find_group_evidence(groups).word(" talking"), expected, rtol=1e-12)
+    np.testing.assert_allclose(find_evidence(groups).word(" talking"), expected, rtol=1e-12)
 
 
 def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
@@ -380,7 +379,7 @@ def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
     groups = {"fin": counted("fin")["fin"], "eng": times(counted("eng")["eng"], 9)}
     own = {name: set(find_evidence(counts).types) for name, counts in groups.items()}
     assert not own["fin"] & own["eng"]
-    found = find_group_evidence(groups, weights={"eng": 2})
+    found = find_evidence(groups, weights={"eng": 2})
     prices = dict(zip(found.types, found.prices, strict=True))
     english, finnish = (prices[next(iter(own[name]))] for name in ("eng", "fin"))
     means = {name: counts.total / len(own[name]) for name, counts in groups.items()}
@@ -391,8 +390,8 @@ def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
 def test_every_group_has_a_budget_of_its_own():
     counts = counted("fin", "eng")
     small = EvidenceSettings(max_types=30)
-    assert len(find_group_evidence(counts, small).types) == 60
-    assert len(find_group_evidence(GroupedCounts(counts).union, small).types) == 30
+    assert len(find_evidence(counts, small).types) == 60
+    assert len(find_evidence(GroupedCounts(counts).union, small).types) == 30
 
 
 def test_record_and_card_tell_of_every_group(files, tmp_path):

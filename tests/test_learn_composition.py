@@ -29,9 +29,9 @@ def test_without_boundaries_it_is_frequency_bpe():
     assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == learn_by_position_value(corpus, None, 9).merges
 
 
-def test_boundaries_are_buried_last():
+def test_boundaries_are_hidden_last():
     found = learn_compositions(
-        WORDS, COUNTS, ALPHABET, [], 99, boundaries=lambda: boundaries_before(("s", "ed")), burial_cost=9.0
+        WORDS, COUNTS, ALPHABET, [], 99, boundaries=lambda: boundaries_before(("s", "ed")), hidden_boundary_price=9.0
     )
     products = ["".join(pair) for pair in found.merges]
     across = [p for p in products if p.endswith(("ks", "ked"))]

@@ -15,9 +15,9 @@ from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import good_dataset_text
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.contextual import find_evidence
 from mws_hf.learn.engine.segmentation import learn_by_position_value
 from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.mixtures import find_evidence
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_record
 from mws_hf.learn.vocabulary import learn
 from mws_hf.learn.words import SymbolCorpus
@@ -155,13 +155,13 @@ def test_evidence_of_other_settings_is_refused(settings: ClassicSettings | Conte
 
 def test_a_criterion_is_also_given_as_its_settings():
     counts = small_counts()
-    settings = ContextualSettings(burial_cost=0.3, evidence=EvidenceSettings(granularity=0.2))
+    settings = ContextualSettings(hidden_boundary_price=0.3, evidence=EvidenceSettings(granularity=0.2))
     assert quiet(n_merges=90, criterion=settings).learn(counts) == learn(
         counts, settings, VocabularySettings(n_merges=90)
     )
     assert learn(counts, settings, VocabularySettings(n_merges=90)).merges != quiet(n_merges=90).learn(counts).merges
-    with pytest.raises(MwSError, match="burial_cost"):
-        quiet(criterion=settings, burial_cost=1.0)
+    with pytest.raises(MwSError, match="hidden_boundary_price"):
+        quiet(criterion=settings, hidden_boundary_price=1.0)
 
 
 @pytest.mark.parametrize(
@@ -185,10 +185,11 @@ def test_a_record_of_an_older_version_holds_arguments_of_both_criteria():
     assert from_record(old) == (ClassicSettings(log_base=3.0), VocabularySettings(alphabet="characters"))
 
 
-def test_a_record_of_an_older_version_calls_granularity_by_its_old_name():
-    old = {"criterion": "contextual", "max_types": 7, "evidence": {"cut_rate": 0.2}}
-    expected = ContextualSettings(evidence=EvidenceSettings(max_types=7, granularity=0.2))
-    assert from_record(old)[0] == expected
+def test_a_record_of_an_older_version_has_its_old_names():
+    old = {"criterion": "contextual", "max_types": 7, "burial_cost": 0.5, "evidence": {"cut_rate": 0.2}}
+    evidence = EvidenceSettings(max_types=7, granularity=0.2)
+    expected = ContextualSettings(evidence=evidence)
+    assert from_record(old)[0] == ContextualSettings(hidden_boundary_price=0.5, evidence=evidence)
     assert from_record(quiet(granularity=0.2, max_types=7).record)[0] == expected
 
 

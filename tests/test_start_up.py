@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from mws_hf.commands.app import COMMANDS, app
-from mws_hf.learn.settings import DEFAULT_BURIAL_COST, DEFAULT_COMPOSITION
+from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from tests.test_cli import TEXT, mws
 
 HEAVY = ("transformers", "numba", "numpy", "pyarrow", "tokenizers", "huggingface_hub", "rich")
@@ -93,7 +93,7 @@ def test_every_option_with_a_value_shows_its_default(name: str):
 def test_defaults_written_by_hand_are_the_library_s():
     written = mws("train", "--help").stdout
     assert f"[default: {DEFAULT_COMPOSITION};" in " ".join(written.split())
-    assert f"[default: {DEFAULT_BURIAL_COST};" in " ".join(written.split())
+    assert f"[default: {DEFAULT_HIDDEN_BOUNDARY_PRICE};" in " ".join(written.split())
 
 
 def test_help_says_tab_where_a_tab_is_meant():
@@ -116,11 +116,11 @@ def test_one_is_singular(tmp_path: Path):
     assert "1 composition)" in done.stdout and "from 1 word type in" in done.stdout, done.stderr
 
 
-def test_burial_cost_reaches_the_learner(corpus: Path, tmp_path: Path):
+def test_hidden_boundary_price_reaches_the_learner(corpus: Path, tmp_path: Path):
     tables = []
     for cost in ("0", "1", "50"):
         directory = tmp_path / cost
-        mws("train", corpus, "--vocab-size", 600, "--burial-cost", cost, "--output", directory, "--quiet")
+        mws("train", corpus, "--vocab-size", 600, "--hidden-boundary-price", cost, "--output", directory, "--quiet")
         tables.append((directory / "tokenizer.json").read_bytes())
     assert tables[0] != tables[1] or tables[1] != tables[2]
 

@@ -150,13 +150,13 @@ class Model:
 
     def evidence(self, counts: GroupedCounts) -> Evidence:
         """Boundary evidence of training words by the model's own settings; weights of groups not there do not count."""
-        from mws_hf.learn.mixtures import find_group_evidence
+        from mws_hf.learn.mixtures import find_evidence
         from mws_hf.learn.settings import ContextualSettings
 
         settings, vocabulary = self.settings
         own = settings.evidence if isinstance(settings, ContextualSettings) else None
         weights = {name: weight for name, weight in vocabulary.weights.items() if name in counts}
-        return find_group_evidence(counts, own, weights)
+        return find_evidence(counts, own, weights)
 
     @property
     def normalization(self) -> str | None:

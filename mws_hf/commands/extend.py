@@ -39,7 +39,9 @@ def extend(
     crossing_penalty: Annotated[
         float, typer.Option(help="Price of merging across a boundary; higher cuts finer.")
     ] = 16,
-    burial_cost: Annotated[float, typer.Option(help="Price of a boundary hidden by a frequent stem or word.")] = 1,
+    hidden_boundary_price: Annotated[
+        float, typer.Option(help="Price of a boundary hidden by a frequent stem or word.")
+    ] = 1,
     min_saving: Annotated[int, typer.Option(help="Occurrences that a new token must save at least.", min=0)] = 2,
     replace: Annotated[
         bool,
@@ -75,7 +77,8 @@ def extend(
         counts, held_out = _count(corpus, reading, workers, quiet)
         extension = run(
             opened, counts, add,
-            composition=composition, crossing_penalty=crossing_penalty, burial_cost=burial_cost, min_saving=min_saving,
+            composition=composition, crossing_penalty=crossing_penalty,
+            hidden_boundary_price=hidden_boundary_price, min_saving=min_saving,
             replace=_documents([*corpus, *also], reading) if replace else None, show_progress=not quiet,
         )  # fmt: skip
         left_behind = extension.save(output, base)

@@ -49,7 +49,7 @@ Composition = Annotated[
         "[default: 0.5; 0.6 for several groups; 0 with --criterion classic]."
     ),
 ]
-BurialCost = Annotated[
+HiddenBoundaryPrice = Annotated[
     float | None,
     typer.Option(
         help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency "
@@ -104,7 +104,7 @@ def train(
     byte_level: ByteLevel = None,
     criterion: Criterion = "contextual",
     composition: Composition = None,
-    burial_cost: BurialCost = None,
+    hidden_boundary_price: HiddenBoundaryPrice = None,
     granularity: Granularity = None,
     labels: Labels = None,
     running_text: RunningText = False,
@@ -172,8 +172,8 @@ def train(
         special_tokens=special_token or DEFAULT_SPECIAL_TOKENS, limit_alphabet=limit_alphabet,
         max_token_length=max_token_length, types=not running_text, show_progress=not quiet,
         pattern=pattern, digits=digits, normalization=normalization,  # type: ignore[arg-type]
-        composition=options.parse_composition(composition), burial_cost=burial_cost, granularity=granularity,
-        weights=options.parse_weights(weight), labels=options.parse_labels(labels),
+        composition=options.parse_composition(composition), hidden_boundary_price=hidden_boundary_price,
+        granularity=granularity, weights=options.parse_weights(weight), labels=options.parse_labels(labels),
     )  # fmt: skip
     reading = Reading(field, column, encoding, errors)
     sources = Sources(

@@ -146,10 +146,10 @@ class Training:
         if not isinstance(settings, ContextualSettings):
             return None
         if self._evidence is None:
-            from mws_hf.learn.mixtures import find_group_evidence
+            from mws_hf.learn.mixtures import find_evidence
 
             started = time.perf_counter()
-            self._evidence = find_group_evidence(self.counts, settings.evidence)
+            self._evidence = find_evidence(self.counts, settings.evidence)
             self._evidence_seconds = time.perf_counter() - started
         return self._evidence
 

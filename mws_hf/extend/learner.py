@@ -24,9 +24,9 @@ from mws_hf.extend.base import Base
 from mws_hf.extend.words import CutWords, collect_base_forms, cut_words, symbol_sizes
 from mws_hf.learn.arguments import check_number, check_whole
 from mws_hf.learn.contextual import FORM_UNIT, UNIT, Evidence, collect_evidence
-from mws_hf.learn.evidence.forms import Cores, Forms, with_lower_case
+from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.settings import DEFAULT_BURIAL_COST, DEFAULT_COMPOSITION, DEFAULT_CROSSING_PENALTY
+from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import LearnedMerges, count_points
 
 Longs = npt.NDArray[np.int64]
@@ -46,7 +46,7 @@ class ExtensionSettings:
     Attributes:
         composition: share of the new tokens for compositions, 0 to 1; 1 alone needs no evidence: frequency BPE.
         crossing_penalty: how much a merge across a boundary costs against one within a morph; higher cuts finer.
-        burial_cost: price of a boundary that a composition hides, see `learn.settings.DEFAULT_BURIAL_COST`.
+        hidden_boundary_price: price of a boundary that a composition hides, see `learn.settings`.
         min_saving: occurrences in the corpus that a new token must save when it is made.
         max_token_length: longest new token in symbols of the base (bytes or characters); None: no limit.
         evidence: constants of the boundary evidence.
@@ -57,13 +57,13 @@ class ExtensionSettings:
 
     composition: float = DEFAULT_COMPOSITION
     crossing_penalty: float = DEFAULT_CROSSING_PENALTY
-    burial_cost: float = DEFAULT_BURIAL_COST
+    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE
     min_saving: int = 2
     max_token_length: int | None = None
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
 
     def __post_init__(self) -> None:
-        check_number("burial_cost", self.burial_cost)
+        check_number("hidden_boundary_price", self.hidden_boundary_price)
         check_number("crossing_penalty", self.crossing_penalty)
         check_number("composition", self.composition)
         check_whole("min_saving", self.min_saving, 0)
@@ -105,13 +105,13 @@ def learn_tokens(
     forms = collect_base_forms(base, counts)
     if not len(forms.counts):
         raise MwSError("no words to learn from; give text with at least one word of letters")
-    cores = Cores(forms.spelled_cores, forms.core_counts)
-    evidence = collect_evidence(cores, settings.evidence) if settings.composition < 1 else None
+    listed = TypeCounts(forms.types, forms.type_counts)
+    evidence = collect_evidence(listed, settings.evidence) if settings.composition < 1 else None
     n_forms = len(forms.counts)
     symbols = [] if base.byte_level else missing_characters(base, forms, n_tokens // CHARACTER_SHARE, settings)
     forms = with_lower_case(forms) if evidence is not None else forms
     counted = np.where(np.arange(len(forms.counts)) < n_forms, forms.counts, 0)
-    cut = cut_words(base, forms.spelled_forms, counted, symbols)
+    cut = cut_words(base, forms.words, counted, symbols)
     learner = Learner(cut, counted[cut.chosen], settings, show_progress)
     left = n_tokens - len(symbols)
     characters = learner.characters(left // CHARACTER_SHARE)
@@ -127,7 +127,7 @@ def learn_tokens(
 
 def missing_characters(base: Base, forms: Forms, most: int, settings: ExtensionSettings) -> list[str]:
     """Characters of the words that the base spells in bytes, those that save most first."""
-    counts = count_points(forms.spelled_forms, forms.counts)
+    counts = count_points(forms.words, forms.counts)
     points = np.nonzero(counts)[0]
     saved = counts[points] * (symbol_sizes(points.astype(np.int32)) - 1)
     ordered = points[np.lexsort((points, -saved))]
@@ -159,10 +159,10 @@ class Learner:
         return self._learn("spaces", self._closed(values), n_merges)
 
     def morphs(self, forms: Forms, evidence: Evidence, n_merges: int) -> int:
-        """Merges by evidence, every core the same weight, shared out among its forms."""
-        total = np.bincount(forms.core_of, forms.counts)[forms.core_of]
+        """Merges by evidence, every lower-cased type the same weight, shared out among its forms."""
+        total = np.bincount(forms.type_of, forms.counts)[forms.type_of]
         shares = np.maximum(1, np.rint(FORM_UNIT * forms.counts / total)).astype(np.int64)
-        shares[evidence.find(forms.spelled_cores)[forms.core_of] < 0] = 0
+        shares[evidence.find(forms.types)[forms.type_of] < 0] = 0
         weights = self.cut.per_character(shares[self.cut.chosen])
         penalty = 1 + self.settings.crossing_penalty
         worth = np.rint(UNIT * (1 - penalty * evidence.boundaries(self.cut.words))).astype(np.int64)
@@ -171,7 +171,7 @@ class Learner:
 
     def compositions(self, evidence: Evidence | None, n_types: int, n_merges: int) -> int:
         """Merges by frequency at a price for boundaries."""
-        cost = self.settings.burial_cost if evidence is not None else 0.0
+        cost = self.settings.hidden_boundary_price if evidence is not None else 0.0
         boundaries = np.zeros(len(self.cut.last)) if evidence is None else evidence.boundaries(self.cut.words)
         counts = self.cut.per_character(self.counts)
         boundaries[counts == 0] = 0

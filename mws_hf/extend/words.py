@@ -29,7 +29,7 @@ def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
     pipeline = base.pipeline()
     forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
     pieces: dict[str, int] = {}
-    for form, count in zip(forms.forms, forms.counts.tolist(), strict=True):
+    for form, count in zip(forms.words.strings(), forms.counts.tolist(), strict=True):
         for text in _pre_tokens(base, pipeline, form):
             pieces[text] = pieces.get(text, 0) + count
     numbers = np.fromiter(pieces.values(), np.int64, len(pieces))

@@ -1,7 +1,7 @@
 """The second phase: fill the vocabulary with compositions of frequent neighbours, whole stems and whole words.
 
 Frequency alone would glue morphs back together across every boundary it meets. So each occurrence of a pair is worth
-the tokens of running text it saves, less a price for the boundary it buries, paid once a word type. This module
+the tokens of running text it saves, less a price for the boundary it hides, paid once a word type. This module
 finds neither morphs nor boundary evidence.
 """
 
@@ -16,7 +16,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.settings import DEFAULT_BURIAL_COST
+from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, numbering
 
 _DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
@@ -28,14 +28,15 @@ _SCALE = 256
 def learn_compositions(
     words: Sequence[str] | CodePoints, counts: npt.NDArray[np.int64], alphabet: Sequence[str],
     morphs: Sequence[tuple[str, str]], n_merges: int, *, known: Segmentation | None = None,
-    boundaries: Callable[[], npt.NDArray[np.float64]] | None = None, burial_cost: float = DEFAULT_BURIAL_COST,
+    boundaries: Callable[[], npt.NDArray[np.float64]] | None = None,
+    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE,
     min_frequency: int = 0, max_token_length: int | None = None, forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
 ) -> LearnedMerges:  # fmt: skip
     """Merge frequent neighbours on top of the morph merges.
 
-    A pair's score is the sum over its occurrences of ``count(word) - burial_cost * mean_count * P(boundary)``. When no
-    pair has a positive score, the price is lowered by steps (`_DISCOUNTS`), last to 0, until `n_merges` are found.
+    A pair's score is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``. When no pair
+    has a positive score, the price is lowered by steps (`_DISCOUNTS`), last to 0, until `n_merges` are found.
 
     Args:
         words: distinct pre-tokens.
@@ -46,7 +47,7 @@ def learn_compositions(
         known: words cut by `morphs` already, to be copied instead of cut again and then let go; only saves time.
         boundaries: gives, anew for each price so that it need not be kept, float64, shape (characters of all words,):
             probability of a boundary after each character. None: 0.
-        burial_cost: see `settings.DEFAULT_BURIAL_COST`.
+        hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
         min_frequency: least frequency of a pair, in occurrences weighted by `counts`; a score below 1 is never enough.
         max_token_length: longest product in characters.
         forbidden: strings that must not become tokens.
@@ -67,10 +68,10 @@ def learn_compositions(
         segmentation.apply(morphs)
     corpus = segmentation.corpus
     give_back()  # what the first phase and the words took
-    plain = boundaries is None or burial_cost == 0  # then a word's weight is the worth of all its positions
+    plain = boundaries is None or hidden_boundary_price == 0  # then a word's weight is the worth of all its positions
     found = LearnedMerges([])
     for discount in _DISCOUNTS:
-        price = burial_cost * discount
+        price = hidden_boundary_price * discount
         more = segmentation.learn(
             None if boundaries is None or plain else _cell_values(corpus, kept, boundaries(), price),
             n_merges - len(found.merges),
@@ -88,7 +89,7 @@ def learn_compositions(
 
 
 def _cell_values(
-    corpus: SymbolCorpus, kept: npt.NDArray[np.bool_], boundaries: npt.NDArray[np.float64], burial_cost: float
+    corpus: SymbolCorpus, kept: npt.NDArray[np.bool_], boundaries: npt.NDArray[np.float64], hidden_boundary_price: float
 ) -> npt.NDArray[np.int64]:
     """Worth of the position after each cell (see learn/engine/pairs.py), int64, in 1/256 of an occurrence.
 
@@ -96,7 +97,7 @@ def _cell_values(
         corpus: the words.
         kept: of all characters, those that are symbols of the corpus.
         boundaries: probability of a boundary after each character.
-        burial_cost: see `settings.DEFAULT_BURIAL_COST`.
+        hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
 
     Raises:
         MwSError: `boundaries` has not one value a character.
@@ -105,7 +106,7 @@ def _cell_values(
         raise MwSError(f"{len(boundaries)} boundary probabilities for {len(kept)} characters; give one each")
     values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
     mean = float(corpus.weights.sum()) / max(1, len(corpus))
-    _fill_values(corpus.starts, corpus.weights, kept, boundaries, burial_cost * mean * _SCALE, values)
+    _fill_values(corpus.starts, corpus.weights, kept, boundaries, hidden_boundary_price * mean * _SCALE, values)
     del boundaries
     give_back()
     return values

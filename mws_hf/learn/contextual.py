@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,9 @@ from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.engine.tables import NO_LIMIT
 from mws_hf.learn.evidence.forms import (
     CharacterTable,
-    Cores,
     Forms,
+    TypeCounts,
     WordPlaces,
-    collect_cores,
     count_graphemes,
     find_words,
     fold,
@@ -38,9 +37,6 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among, numbering
 
-if TYPE_CHECKING:
-    from mws_hf.corpus.counts import WordCounts
-
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -50,7 +46,7 @@ UNIT = 1 << 16
 """Value of an occurrence that is surely inside a morph; evidence is rounded to 1 / UNIT before anything is compared."""
 
 FORM_UNIT = 256
-"""Weight of a core, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
+"""Weight of a type, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
 (equal shares cost lower-case English words .008 of F1, Russian ones .002)."""
 
 NO_WORD = -2
@@ -127,18 +123,19 @@ class Evidence:
         """
         places = find_words(pretokens)
         words = np.nonzero(places.is_word)[0]
-        core = np.full(len(places.text), NO_WORD, np.int32)
-        core[words] = self.find(places.cores(words))
-        out = self._fill(places, core)
+        type_of = np.full(len(places.text), NO_WORD, np.int32)
+        type_of[words] = self.find(places.types(words))
+        out = self._fill(places, type_of)
         if priced and self.prices is not None:
-            out *= np.repeat(np.where(core >= 0, self.prices[np.maximum(core, 0)], 1.0), np.diff(places.text.starts))
+            price = np.where(type_of >= 0, self.prices[np.maximum(type_of, 0)], 1.0)
+            out *= np.repeat(price, np.diff(places.text.starts))
         return out
 
-    def _fill(self, places: WordPlaces, core: Ints) -> Doubles:
-        """`boundaries`, given the index of each pre-token's core: NO_WORD, or -1 for a word without evidence."""
+    def _fill(self, places: WordPlaces, type_of: Ints) -> Doubles:
+        """`boundaries`, given the index of each pre-token's type: NO_WORD, or -1 for a word without evidence."""
         text, out = places.text, np.zeros(len(places.text.points))
         _fill_boundaries(
-            text.points, text.starts, places.begins, places.spaced, core, places.table.mark, self.starts,
+            text.points, text.starts, places.begins, places.spaced, type_of, places.table.mark, self.starts,
             self.probabilities, *self.identifier_tables(text.points), out,
         )  # fmt: skip
         return out
@@ -152,49 +149,46 @@ class Evidence:
 
 @njit(nogil=True)
 def _fill_boundaries(
-    points: Ints, starts: Longs, begins: Longs, spaced: Mask, core: Ints, mark: Mask,
-    core_starts: Longs, probabilities: Doubles, in_code: Doubles, cases: Cases, out: Doubles,
+    points: Ints, starts: Longs, begins: Longs, spaced: Mask, type_of: Ints, mark: Mask,
+    type_starts: Longs, probabilities: Doubles, in_code: Doubles, cases: Cases, out: Doubles,
 ) -> None:  # fmt: skip
     """See `Evidence._fill`."""
-    for w in range(len(core)):
-        if core[w] == NO_WORD:
+    for w in range(len(type_of)):
+        if type_of[w] == NO_WORD:
             continue
         begin, end = begins[w], starts[w + 1]
         if begin > starts[w] and not spaced[w]:
             out[starts[w]] = 1.0
-        if core[w] < 0:
+        if type_of[w] < 0:
             for i in range(begin, end - 1):
                 out[i] = 0.0 if mark[points[i + 1]] else UNKNOWN
         else:
             for i in range(begin, end):
-                out[i] = probabilities[core_starts[core[w]] + i - begin]
+                out[i] = probabilities[type_starts[type_of[w]] + i - begin]
         for i in range(begin, end - 1 if len(cases) else begin):
             if part_ends(points, i, end, cases):
-                out[i] += (in_code[core[w]] if core[w] >= 0 else 1.0) * (1.0 - out[i])
+                out[i] += (in_code[type_of[w]] if type_of[w] >= 0 else 1.0) * (1.0 - out[i])
 
 
-def find_evidence(counts: WordCounts, settings: EvidenceSettings | None = None) -> Evidence:
-    """`collect_evidence` of word counts."""
-    return collect_evidence(collect_cores(CodePoints.of_counts(counts), counts.counts), settings)
-
-
-def collect_evidence(cores: Cores, settings: EvidenceSettings | None = None, n_threads: int | None = None) -> Evidence:
-    """Evidence for the `max_types` most frequent cores of 2 to `max_word_length` graphemes.
+def collect_evidence(
+    listed: TypeCounts, settings: EvidenceSettings | None = None, n_threads: int | None = None
+) -> Evidence:
+    """Evidence for the `max_types` most frequent types of 2 to `max_word_length` graphemes.
 
     Args:
-        cores: from `collect_cores`.
+        listed: from `collect_types`.
         settings: constants of the recipe.
         n_threads: threads; all cores when absent. The result does not depend on it.
     """
     settings = settings or EvidenceSettings()
-    sizes = count_graphemes(cores.words)
+    sizes = count_graphemes(listed.words)
     chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
-    types, times, n_text = cores.words.take(chosen), cores.counts[chosen], len(chosen)
+    types, times, n_text = listed.words.take(chosen), listed.counts[chosen], len(chosen)
     if settings.labels:
         types = add_labelled(types, settings.labels, settings.max_word_length)
-        rare = find_among(types.take(np.arange(n_text, len(types))), cores.words)
-        times = np.concatenate([times, np.where(rare >= 0, cores.counts[rare], 1)])
-    del cores, sizes, chosen
+        rare = find_among(types.take(np.arange(n_text, len(types))), listed.words)
+        times = np.concatenate([times, np.where(rare >= 0, listed.counts[rare], 1)])
+    del listed, sizes, chosen
     graphemes = split_graphemes(types)
     give_back()
     labelled = label_targets(types, settings.labels, graphemes.last) if settings.labels else None
@@ -222,8 +216,8 @@ def learn_contextual(
         n_merges: how many merges are wanted.
         evidence: from `collect_evidence`, usually of the same forms.
         crossing_penalty: the lambda of the module docstring.
-        types: every core weighs the same, shared out among its forms and their lower-case twins; False: forms weigh
-            their counts.
+        types: every lower-cased type weighs the same, shared out among its forms and their lower-case twins;
+            False: forms weigh their counts.
         min_occurrences: least number of forms' places where a pair must stand, the first merges excepted; lower-case
             twins count.
         min_frequency: least number of a pair's occurrences in forms, twins left out, the first merges excepted: 1 a
@@ -233,20 +227,20 @@ def learn_contextual(
         show_progress: a bar on stderr when it is a terminal.
     """
     n_forms = len(forms.counts)
-    marked = find_marked_letters(forms.spelled_forms, forms.counts)
+    marked = find_marked_letters(forms.words, forms.counts)
     forms = with_lower_case(forms) if types else forms
     frequencies = (np.arange(len(forms.counts)) < n_forms).astype(np.int64) if types else forms.counts
-    core = evidence.find(forms.spelled_cores)[forms.core_of]
-    kept = np.nonzero(core >= 0)[0]
-    weights = _shares(forms, core, evidence.weights)[kept] if types else forms.counts[kept]
-    core, frequencies = core[kept], frequencies[kept]
-    words = forms.spelled_forms.take(kept)
+    type_of = evidence.find(forms.types)[forms.type_of]
+    kept = np.nonzero(type_of >= 0)[0]
+    weights = _shares(forms, type_of, evidence.weights)[kept] if types else forms.counts[kept]
+    type_of, frequencies = type_of[kept], frequencies[kept]
+    words = forms.words.take(kept)
     del forms, kept
     corpus = SymbolCorpus.from_words(words, frequencies, alphabet)
     turns = [(share, times * crossing_penalty) for share, times in (MIXED if evidence.weights is not None else ALONE)]
     penalties = np.array([penalty for _, penalty in turns])
-    values = _position_values(words, core, weights, evidence, alphabet, corpus, penalties)
-    del words, core, weights, frequencies
+    values = _position_values(words, type_of, weights, evidence, alphabet, corpus, penalties)
+    del words, type_of, weights, frequencies
     give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
     graphemes = grapheme_merges(marked, alphabet, n_merges // 2, **limits)
@@ -275,17 +269,17 @@ def _learn_in_turn(
     return learnt
 
 
-def _shares(forms: Forms, types: Ints, weights: Doubles | None) -> Longs:
-    """What each form weighs of its core's `FORM_UNIT`, times the weight of its type where types have one."""
-    total = np.bincount(forms.core_of, forms.counts)[forms.core_of]
+def _shares(forms: Forms, type_of: Ints, weights: Doubles | None) -> Longs:
+    """What each form weighs of its type's `FORM_UNIT`, times the weight of its type where types have one."""
+    total = np.bincount(forms.type_of, forms.counts)[forms.type_of]
     shares = np.rint(FORM_UNIT * forms.counts / total)
     if weights is not None:
-        shares = np.rint(np.maximum(1, shares) * weights[np.maximum(types, 0)])
+        shares = np.rint(np.maximum(1, shares) * weights[np.maximum(type_of, 0)])
     return np.maximum(1, shares).astype(np.int64)
 
 
 def _position_values(
-    forms: CodePoints, core: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str], corpus: SymbolCorpus,
+    forms: CodePoints, type_of: Ints, weights: Longs, evidence: Evidence, alphabet: Sequence[str], corpus: SymbolCorpus,
     penalties: Doubles,
 ) -> list[Longs]:  # fmt: skip
     """Worth of the positions of forms in 1 / UNIT of an occurrence times weight, by cells of their corpus.
@@ -296,7 +290,7 @@ def _position_values(
     number = numbering(alphabet)[1]
     values = [np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64) for _ in penalties]
     _fill_values(
-        forms.points, forms.starts, core, weights, evidence.starts, evidence.probabilities,
+        forms.points, forms.starts, type_of, weights, evidence.starts, evidence.probabilities,
         penalties, number, *evidence.identifier_tables(forms.points), tuple(values),
     )  # fmt: skip
     return values
@@ -304,21 +298,21 @@ def _position_values(
 
 @njit(nogil=True)
 def _fill_values(
-    points: Ints, starts: Longs, core: Ints, weights: Longs, core_starts: Longs, probabilities: Doubles,
+    points: Ints, starts: Longs, type_of: Ints, weights: Longs, type_starts: Longs, probabilities: Doubles,
     penalties: Doubles, number: Ints, in_code: Doubles, cases: Cases, values: tuple[Longs, ...],
 ) -> None:  # fmt: skip
     """Write the values of characters that have a number, each unbroken run of them behind a cell that is left out."""
     cell = -1
-    for w in range(len(core)):
-        shift = core_starts[core[w] + 1] - starts[w + 1]
+    for w in range(len(type_of)):
+        shift = type_starts[type_of[w] + 1] - starts[w + 1]
         for i in range(starts[w], starts[w + 1]):
             if number[points[i]] < 0:
                 continue
             cell += 2 if i == starts[w] or number[points[i - 1]] < 0 else 1
-            within = i + shift >= core_starts[core[w]]
+            within = i + shift >= type_starts[type_of[w]]
             j = probabilities[i + shift] if within else 0.0
             if within and len(cases) and part_ends(points, i, starts[w + 1], cases):
-                j += in_code[core[w]] * (1.0 - j)
+                j += in_code[type_of[w]] * (1.0 - j)
             for turn in range(len(values)):
                 values[turn][cell] = int(np.rint(UNIT * (1 - (1 + penalties[turn]) * j))) * weights[w]
 

@@ -1,13 +1,13 @@
 """Boundary evidence of several groups of words as one: each from its own list, shared words their mean. No merges here.
 
 A language's words are judged among their like: every group, and within a group every script, is a list of its own for
-`contextual.find_evidence`, with its own budget and calibration. A type of several groups belongs to each by a share in
-proportion to its relative frequency there. Its evidence is the mean by these shares, and it weighs the sum of its
+`contextual.collect_evidence`, with its own budget and calibration. A type of several groups belongs to each by a share
+in proportion to its relative frequency there. Its evidence is the mean by these shares, and it weighs the sum of its
 shares, each times the group's weight over the number of types the group has (their shares added up). So with equal
 weights every language weighs the same, however many forms it has.
 
 Compositions go by the text, where a type of English may occur ten times as often as one of Finnish. Was the price of a
-buried boundary the same for all, the language with more forms would get far fewer whole words; was it in proportion
+hidden boundary the same for all, the language with more forms would get far fewer whole words; was it in proportion
 to the mean count of the types of its group, the one with more text would. So it is in proportion to the square root.
 
 The group named `code` holds identifiers: its words are cut at their capitals for sure (`evidence.identifiers`), by its
@@ -32,7 +32,7 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.contextual import Evidence, collect_evidence
-from mws_hf.learn.evidence.forms import collect_cores
+from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.evidence.identifiers import CODE
 from mws_hf.learn.evidence.scripts import script_lists
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -60,7 +60,7 @@ class GroupEvidence(NamedTuple):
     text: float = 1.0
 
 
-def find_group_evidence(
+def find_evidence(
     counts: WordCounts | Mapping[str, WordCounts],
     settings: EvidenceSettings | None = None,
     weights: Mapping[str, float] | None = None,
@@ -77,7 +77,7 @@ def find_group_evidence(
 
     >>> fin = WordCounts.from_mapping({" talossa": 3, " talosta": 1, " in": 1}, pattern="...")
     >>> eng = WordCounts.from_mapping({" in": 9, " house": 2, " houses": 1}, pattern="...")
-    >>> found = find_group_evidence({"fin": fin, "eng": eng})
+    >>> found = find_evidence({"fin": fin, "eng": eng})
     >>> sorted(found.types)
     ['house', 'houses', 'in', 'talossa', 'talosta']
     """
@@ -159,12 +159,12 @@ def _group_evidence(
     """Evidence of one group, script by script; that of code knows that it is. Labels are words of the main script."""
     words = CodePoints.of_counts(counts)
     lists = script_lists(words)
-    cores = [collect_cores(words.take(rows) if len(lists) > 1 else words, counts.counts[rows]) for rows in lists]
+    listed = [collect_types(words.take(rows) if len(lists) > 1 else words, counts.counts[rows]) for rows in lists]
     del words, lists
     found: list[Evidence] = []
-    while cores:
+    while listed:
         own = replace(settings, labels=() if found else labels, group_labels={})
-        found.append(collect_evidence(cores.pop(0), own))
+        found.append(collect_evidence(listed.pop(0), own))
         give_back()
     whole = found[0] if len(found) == 1 else _concatenated(found)
     fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most

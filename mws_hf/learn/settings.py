@@ -34,8 +34,8 @@ entries Russian has up to 9 % more tokens a word than BPE of the same text, with
 2026-11-22).
 """
 
-DEFAULT_BURIAL_COST = 1.0
-"""Price of burying one certain boundary of one word type, in units of the mean frequency of a word type.
+DEFAULT_HIDDEN_BOUNDARY_PRICE = 1.0
+"""Price of hiding one certain boundary of one word type, in units of the mean frequency of a word type.
 
 1 means: a composition must save at least as many tokens as an average type has occurrences for each boundary it hides.
 At 32,000 entries this costs 4.5 (English) to 7.5 % (Russian) more tokens a word than BPE and keeps 88 (Czech) to 100 %
@@ -53,24 +53,24 @@ class ContextualSettings:
     Attributes:
         crossing_penalty: lambda of the merge score, the price of merging across a boundary against the reward of
             merging within a morph; 8 with a `granularity` .02 higher is a tie on the mean.
-        burial_cost: price of a boundary that a composition hides, see `DEFAULT_BURIAL_COST`.
+        hidden_boundary_price: price of a boundary that a composition hides, see `DEFAULT_HIDDEN_BOUNDARY_PRICE`.
         evidence: constants of the boundary evidence.
 
     Raises:
         MwSError: a value is out of range.
 
-    >>> ContextualSettings(burial_cost=0.3).evidence.max_types
+    >>> ContextualSettings(hidden_boundary_price=0.3).evidence.max_types
     400000
     """
 
     crossing_penalty: float = DEFAULT_CROSSING_PENALTY
-    burial_cost: float = DEFAULT_BURIAL_COST
+    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
 
     def __post_init__(self) -> None:
         if not 0 < self.crossing_penalty < math.inf:
             raise MwSError(f"crossing_penalty={self.crossing_penalty} must be positive; 8 to 20 work for all languages")
-        check_number("burial_cost", self.burial_cost)
+        check_number("hidden_boundary_price", self.hidden_boundary_price)
 
 
 CriterionSettings = ClassicSettings | ContextualSettings
@@ -78,11 +78,11 @@ CriterionSettings = ClassicSettings | ContextualSettings
 _FLAT_EVIDENCE = ("max_types", "granularity", "labels")
 """The constants of the evidence that are flat arguments too."""
 
-_OLD_NAMES = {"cut_rate": "granularity"}
-"""Constants of the evidence in older records, and what they are called now."""
+_OLD_NAMES = {"cut_rate": "granularity", "burial_cost": "hidden_boundary_price"}
+"""Settings in older records, and what they are called now."""
 
 _OWN: dict[str, tuple[str, ...]] = {
-    "contextual": ("crossing_penalty", "burial_cost", *_FLAT_EVIDENCE),
+    "contextual": ("crossing_penalty", "hidden_boundary_price", *_FLAT_EVIDENCE),
     "classic": tuple(each.name for each in fields(ClassicSettings)),
 }
 """The flat arguments of each criterion."""
@@ -156,10 +156,10 @@ def read_settings(arguments: Mapping[str, Any]) -> tuple[CriterionSettings, Voca
 
     >>> read_settings({"criterion": "classic", "log_base": 3.0})[0].log_base
     3.0
-    >>> read_settings({"criterion": "classic", "burial_cost": 0.3})
+    >>> read_settings({"criterion": "classic", "hidden_boundary_price": 0.3})
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: burial_cost=0.3 belongs to criterion='contextual', not to 'classic'; leave it out
+    mws_hf.errors.MwSError: hidden_boundary_price=0.3 belongs to criterion='contextual', not to 'classic'; leave it out
     """
     shared = {each.name for each in fields(VocabularySettings)}
     criterion = arguments.get("criterion", "contextual")
@@ -224,6 +224,7 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     True
     """
     names = ("criterion", "weights", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
+    record = {_OLD_NAMES.get(name, name): value for name, value in record.items()}
     arguments = {name: record[name] for name in names if name in record}
     arguments["alphabet"] = record.get("alphabet", "characters")  # older records know of no other
     settings, vocabulary = read_settings(arguments)

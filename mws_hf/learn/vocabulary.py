@@ -100,7 +100,7 @@ def learn(
         counts: words and how often each occurs in running text; by group, such as language, where groups are named.
         settings: `ContextualSettings` (the default) or `ClassicSettings`; their type is the criterion.
         vocabulary: size, limits and what else both criteria share.
-        evidence: boundary evidence of the same counts (`mixtures.find_group_evidence`), to save computing it again.
+        evidence: boundary evidence of the same counts (`mixtures.find_evidence`), to save computing it again.
         show_progress: bars on stderr when it is a terminal.
 
     Raises:
@@ -134,10 +134,10 @@ def learn(
         if isinstance(settings, ContextualSettings) and (settings.evidence.labels or settings.evidence.group_labels):
             logger.warning("the labels are not used: no merge is to be a morph; lower composition")
     elif evidence is None and isinstance(settings, ContextualSettings):
-        from mws_hf.learn.mixtures import find_group_evidence
+        from mws_hf.learn.mixtures import find_evidence
 
         del words  # evidence takes most memory
-        evidence = find_group_evidence(groups, settings.evidence, vocabulary.weights)
+        evidence = find_evidence(groups, settings.evidence, vocabulary.weights)
         words = CodePoints.of_counts(counts)
     morphs, known = _learn_morphs(words, counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
     merges = morphs.merges
@@ -279,8 +279,8 @@ def _compose(
     alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int, known: Segmentation | None,
     evidence: Evidence | None, show_progress: bool,
 ) -> list[tuple[str, str]]:  # fmt: skip
-    from mws_hf.learn.burial import priced_boundaries
     from mws_hf.learn.composition import learn_compositions
+    from mws_hf.learn.hidden_boundaries import priced_boundaries
 
     return learn_compositions(
         words,
@@ -290,7 +290,7 @@ def _compose(
         n_merges,
         known=known,
         boundaries=None if evidence is None else lambda: priced_boundaries(evidence, words),
-        burial_cost=settings.burial_cost if isinstance(settings, ContextualSettings) else 0.0,
+        hidden_boundary_price=settings.hidden_boundary_price if isinstance(settings, ContextualSettings) else 0.0,
         min_frequency=vocabulary.min_frequency,
         max_token_length=vocabulary.max_token_length,
         forbidden=frozenset(vocabulary.special_tokens),

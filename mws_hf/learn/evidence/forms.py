@@ -1,16 +1,16 @@
 """What of a word list can carry morphs: letters cased and folded, leading spaces, graphemes. Nothing is learnt here.
 
 A word pre-token is an optional leading character followed by letters, their combining marks and inner apostrophes
-(' and ’). Its letters, lower-cased character by character where that keeps the length, are its core; all cased and
-spaced forms share their core's evidence. A leading space is part of the form; any other leading character is cut off,
-since the position after it is certain. Numbers, punctuation, whitespace and mixed pre-tokens are no words.
+(' and ’). Its letters, lower-cased character by character where that keeps the length, are its lower-cased type; all
+cased and spaced forms share the evidence of their type. A leading space is part of the form; any other leading
+character is cut off, since the position after it is certain. Numbers, punctuation, whitespace
+and mixed pre-tokens are no words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +62,7 @@ class WordPlaces:
 
     Attributes:
         text: the pre-tokens.
-        begins: int64, shape (n_pretokens,), the first letter of each pre-token's core; its end is the pre-token's.
+        begins: int64, shape (n_pretokens,), the first letter of each pre-token's type; its end is the pre-token's.
         is_word: bool, shape (n_pretokens,).
         spaced: bool, shape (n_pretokens,), a word that starts with a space.
         table: classes and lower case of the code points.
@@ -78,8 +78,8 @@ class WordPlaces:
         """The given words with their leading space, without any other leading character."""
         return cut_out(self.text.points, self.begins[words] - self.spaced[words], self.text.starts[words + 1])
 
-    def cores(self, words: Longs) -> CodePoints:
-        """The folded letters of the given words."""
+    def types(self, words: Longs) -> CodePoints:
+        """The lower-cased letters of the given words."""
         letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
         return CodePoints(self.table.lower[letters.points], letters.starts)
 
@@ -107,7 +107,7 @@ def _find_words(
     points: Points, starts: Longs, letter: Mask, mark: Mask, number: Mask, apostrophe: Mask,
     begins: Longs, is_word: Mask, spaced: Mask,
 ) -> None:  # fmt: skip
-    """Write where cores begin and which pre-tokens are words."""
+    """Write where types begin and which pre-tokens are words."""
     for w in range(len(begins)):
         head, end = starts[w], starts[w + 1]
         if head == end:
@@ -128,85 +128,75 @@ def _find_words(
 
 @dataclass(frozen=True)
 class Forms:
-    """Distinct (spaced or bare, cased) forms of the words and the distinct cores they share.
+    """Distinct (spaced or bare, cased) forms of the words and the lower-cased types they share.
 
     Attributes:
-        spelled_forms: the forms, with their leading space if they have one.
+        words: the forms, with their leading space if they have one.
         counts: int64, shape (n_forms,), summed over the pre-tokens that hold the form.
-        core_of: int64, shape (n_forms,), index into the cores.
-        spelled_cores: the folded letters; by count, descending, then by a hash, so that the first n of a list without
+        type_of: int64, shape (n_forms,), index into the types.
+        types: the lower-cased letters; by count, descending, then by a hash, so that the first n of a list without
             counts are an even sample of it and not one corner of the alphabet.
-        core_counts: int64, shape (n_cores,).
+        type_counts: int64, shape (n_types,).
     """
 
-    spelled_forms: CodePoints
+    words: CodePoints
     counts: Longs
-    core_of: Longs
-    spelled_cores: CodePoints
-    core_counts: Longs
-
-    @cached_property
-    def forms(self) -> list[str]:
-        """The forms as strings."""
-        return self.spelled_forms.strings()
-
-    @cached_property
-    def cores(self) -> list[str]:
-        """The cores as strings."""
-        return self.spelled_cores.strings()
+    type_of: Longs
+    types: CodePoints
+    type_counts: Longs
 
 
 def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms:
-    """Group the words among the pre-tokens by form and by core.
+    """Group the words among the pre-tokens by form and by lower-cased type.
 
     >>> found = collect_forms([" дом", " Дом", "(дом", "12", "дом"], np.array([5, 1, 2, 9, 1]))
-    >>> found.forms, found.counts.tolist(), found.cores, found.core_counts.tolist()
+    >>> found.words.strings(), found.counts.tolist(), found.types.strings(), found.type_counts.tolist()
     ([' дом', ' Дом', 'дом'], [5, 1, 3], ['дом'], [9])
     """
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
     counts = counts[words]
-    cores, core_of = _collect_cores(places, words, counts)
+    types, type_of = _collect_types(places, words, counts)
     forms = places.forms(words)
     del places, pretokens
     form = distinct(forms)
     return Forms(
         forms.take(form.first),
         _sums(form.ids, counts, len(form.first)),
-        core_of[form.first],
-        cores.words,
-        cores.counts,
+        type_of[form.first],
+        types.words,
+        types.counts,
     )
 
 
-class Cores(NamedTuple):
-    """Distinct cores in the order of `Forms.spelled_cores`, and how often each occurs, int64."""
+class TypeCounts(NamedTuple):
+    """Distinct lower-cased types in the order of `Forms.types`, and how often each occurs, int64."""
 
     words: CodePoints
     counts: Longs
 
 
-def collect_cores(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Cores:
-    """The cores of `collect_forms` alone, in half the time.
+def collect_types(pretokens: Sequence[str] | CodePoints, counts: Longs) -> TypeCounts:
+    """The types of `collect_forms` alone, in half the time.
 
-    >>> cores = collect_cores([" дом", " Дом", "(дом", "12", "ом"], np.array([5, 1, 2, 9, 1]))
-    >>> cores.words.strings(), cores.counts.tolist()
+    >>> types = collect_types([" дом", " Дом", "(дом", "12", "ом"], np.array([5, 1, 2, 9, 1]))
+    >>> types.words.strings(), types.counts.tolist()
     (['дом', 'ом'], [8, 1])
     """
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
-    return _collect_cores(places, words, counts[words])[0]
+    return _collect_types(places, words, counts[words])[0]
 
 
-def _collect_cores(places: WordPlaces, words: Longs, counts: Longs) -> tuple[Cores, Longs]:
-    """The cores of the given words, and the number of each word's core."""
-    cores = places.cores(words)
-    core = distinct(cores)
-    core_counts = _sums(core.ids, counts, len(core.first))
-    order = np.lexsort((core.hashes, -core_counts))
+def _collect_types(places: WordPlaces, words: Longs, counts: Longs) -> tuple[TypeCounts, Longs]:
+    """The types of the given words, and the number of each word's type."""
+    letters = places.types(words)
+    found = distinct(letters)
+    type_counts = _sums(found.ids, counts, len(found.first))
+    order = np.lexsort((found.hashes, -type_counts))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return Cores(cores.take(core.first[order]), core_counts[order]), rank[core.ids]
+    return TypeCounts(letters.take(found.first[order]), type_counts[order]), rank[found.ids]
 
 
 def with_lower_case(forms: Forms) -> Forms:
@@ -216,20 +206,20 @@ def with_lower_case(forms: Forms) -> Forms:
     and words seen only at the start of sentences in lower case.
 
     >>> more = with_lower_case(collect_forms([" Дом", " дома"], np.array([5, 1])))
-    >>> more.forms, more.counts.tolist()
+    >>> more.words.strings(), more.counts.tolist()
     ([' Дом', ' дома', ' дом'], [5, 1, 5])
     """
-    spelled = forms.spelled_forms
-    lower = CodePoints(CharacterTable(spelled.points).lower[spelled.points], spelled.starts)
-    absent = np.nonzero(find_among(lower, spelled) < 0)[0]
+    words = forms.words
+    lower = CodePoints(CharacterTable(words.points).lower[words.points], words.starts)
+    absent = np.nonzero(find_among(lower, words) < 0)[0]
     twins = lower.take(absent)
     twin = distinct(twins)
     added = twins.take(twin.first)
     return replace(
         forms,
-        spelled_forms=joined(spelled, added),
+        words=joined(words, added),
         counts=np.concatenate([forms.counts, _sums(twin.ids, forms.counts[absent], len(twin.first))]),
-        core_of=np.concatenate([forms.core_of, forms.core_of[absent][twin.first]]),
+        type_of=np.concatenate([forms.type_of, forms.type_of[absent][twin.first]]),
     )
 
 

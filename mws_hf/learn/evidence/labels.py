@@ -122,9 +122,9 @@ def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) ->
     >>> add_labelled(CodePoints.of(["cats"]), [GoldWord("Dogs", (("Dog", "s"),))], 9).strings()
     ['cats', 'dogs']
     """
-    _, cores = _cores(labels)
-    sizes = count_graphemes(cores)
-    good = cores.take(np.nonzero((sizes > 1) & (sizes <= longest))[0])
+    _, letters = _letters(labels)
+    sizes = count_graphemes(letters)
+    good = letters.take(np.nonzero((sizes > 1) & (sizes <= longest))[0])
     absent = good.take(np.nonzero(find_among(good, types) < 0)[0])
     return joined(types, CodePoints.of(sorted(set(absent.strings()))))
 
@@ -133,7 +133,7 @@ def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: R
     """What to tell of the labels, of no group yet; the first `n_text` types are the corpus's. {} without labels."""
     if not labels:
         return {}
-    at = find_among(_cores(labels)[1], types)
+    at = find_among(_letters(labels)[1], types)
     fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
     if fitted is None:
         _logger.warning("labels not used: %d of %d are words of letters, and %d are needed", fit.used, fit.given, LEAST)
@@ -156,8 +156,8 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
     Returns:
         None where fewer than `LEAST` words are labelled.
     """
-    words, cores = _cores(labels)
-    found = find_among(cores, types)
+    words, letters = _letters(labels)
+    found = find_among(letters, types)
     if len(set(found[found >= 0].tolist())) < LEAST:
         return None
     total, seen = np.zeros(len(last)), np.zeros(len(last))
@@ -173,11 +173,11 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
     return targets[last]
 
 
-def _cores(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
+def _letters(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
     """Which labels are words, and their folded letters."""
     places = find_words([" " + label.word for label in labels])
     words = np.nonzero(places.is_word)[0]
-    return words, places.cores(words)
+    return words, places.types(words)
 
 
 @dataclass(frozen=True)

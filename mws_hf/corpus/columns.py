@@ -177,9 +177,20 @@ def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
     return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), data)
 
 
-def arrow_integers(values: npt.NDArray[np.int64]) -> pa.Int64Array:
-    """An Arrow array without a copy; see `arrow_strings`."""
-    return pa.Int64Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+def arrow_integers(values: npt.NDArray[Any]) -> pa.Array:
+    """Numbers of one dimension as an Arrow array, without a copy; see `arrow_strings`.
+
+    >>> arrow_integers(np.array([3, 1], np.uint16)).type, integers(arrow_integers(np.array([3, 1], np.uint16))).tolist()
+    (DataType(uint16), [3, 1])
+    """
+    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, buffer])
+
+
+def integers(array: pa.Array) -> npt.NDArray[Any]:
+    """The numbers of an Arrow array without nulls, of their own type and without a copy; `to_numpy` imports pandas."""
+    numbers = np.frombuffer(array.buffers()[1] or b"", str(array.type))
+    return numbers[array.offset : array.offset + len(array)]
 
 
 def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

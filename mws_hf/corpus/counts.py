@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.columns import arrow_integers, flat_utf8
+from mws_hf.corpus.columns import arrow_integers, flat_utf8, integers
 from mws_hf.corpus.counts_file import Columns, check_strings, fingerprint, read_columns, write_columns
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError
@@ -155,8 +155,7 @@ class WordCounts:
             starts: int64, shape (n_words + 1,); word w is ``points[starts[w]:starts[w + 1]]``.
         """
         starts = np.zeros(len(self) + 1, np.int64)
-        lengths = pc.utf8_length(self.strings)  # read through its buffer: `to_numpy` imports pandas
-        np.cumsum(np.frombuffer(lengths.buffers()[1] or b"", np.int64)[: len(self)], out=starts[1:])
+        np.cumsum(integers(pc.utf8_length(self.strings)), out=starts[1:])
         data, offsets = self.utf8()
         text = data[offsets[0] : offsets[-1]].tobytes().decode("utf-8")
         points = bytearray(text.encode("utf-32-le"))  # not bytes: kernels are compiled anew for a read-only array
@@ -248,7 +247,7 @@ def in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStrin
 
     def by_word(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         order = pc.array_sort_indices(words.take(arrow_integers(rows)))
-        return rows[np.frombuffer(order.buffers()[1] or b"", np.uint64)[: len(rows)].view(np.int64)]
+        return rows[integers(order).view(np.int64)]
 
     with ThreadPoolExecutor(2) as pool:
         rows = np.concatenate(list(pool.map(by_word, (np.nonzero(counts > 1)[0], np.nonzero(counts <= 1)[0]))))

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.atomic import atomic_path
-from mws_hf.corpus.columns import arrow_integers, arrow_strings
+from mws_hf.corpus.columns import arrow_integers, arrow_strings, integers
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
@@ -163,8 +163,7 @@ class CountsFile(NamedTuple):
 
 
 def _numbers(rows: pa.Table) -> npt.NDArray[np.int64]:
-    numbers = pc.cast(rows["count"], pa.int64()).combine_chunks()  # `to_numpy` would import pandas
-    return np.frombuffer(numbers.buffers()[1] or b"", np.int64)[numbers.offset : numbers.offset + len(numbers)]
+    return integers(pc.cast(rows["count"], pa.int64()).combine_chunks())
 
 
 def _settings(schema: pa.Schema) -> dict[str, str]:
@@ -199,7 +198,7 @@ def _rows_by_group(table: pa.Table, settings: Mapping[str, str], path: str) -> d
         raise MwSError(f"{path}: groups of words that cannot be read ({error}); count again") from error
     if of.null_count:
         raise MwSError(f"{path}: its groups do not match its own metadata; the file was altered, count again")
-    numbers = np.frombuffer(of.buffers()[1] or b"", np.int32)[of.offset : of.offset + len(of)]
+    numbers = integers(of)
     edges = np.searchsorted(numbers, np.arange(len(names) + 1)).tolist()
     if (np.diff(numbers) < 0).any():
         raise MwSError(f"{path}: its groups are out of order; the file was altered, count again")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from mws_hf.corpus.columns import integers
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import write_columns
 from mws_hf.errors import MwSError
@@ -238,8 +239,7 @@ def group_shares(groups: Mapping[str, Any], weights: Mapping[str, float]) -> dic
 
 def _among(counts: WordCounts, kept: WordCounts) -> WordCounts:
     mask = pc.is_in(counts.strings, value_set=kept.strings)
-    rows = np.nonzero(np.unpackbits(np.frombuffer(mask.buffers()[1] or b"", np.uint8), bitorder="little"))[0]
-    return counts.take(rows[rows < len(counts)])
+    return counts.take(integers(pc.indices_nonzero(mask)).astype(np.int64))
 
 
 def _with_counts(counts: WordCounts, times: Any) -> WordCounts:

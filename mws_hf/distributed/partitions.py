@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, checked_strings, valid_strings
+from mws_hf.corpus.columns import arrow_integers, checked_strings, integers, valid_strings
 from mws_hf.corpus.counting import block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.files import PathLike
@@ -176,8 +176,7 @@ def summed(table: pa.Table, how: Counting, min_count: int) -> WordCounts | Group
 
 
 def _counts(table: pa.Table, how: Counting) -> WordCounts:
-    counts = pc.cast(table["count"], pa.int64()).combine_chunks()
-    numbers = np.frombuffer(counts.buffers()[1] or b"", np.int64)[counts.offset : counts.offset + len(counts)]
+    numbers = integers(pc.cast(table["count"], pa.int64()).combine_chunks())
     return WordCounts.from_arrays(table["word"], numbers, pattern=how.pattern, normalization=how.normalization)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from mws_hf.atomic import atomic_path, write_text
+from mws_hf.corpus.columns import arrow_integers
 from mws_hf.errors import MwSError
 
 MANIFEST = "corpus.json"
@@ -76,19 +77,14 @@ def write_shard(path: Path, parts: Sequence[Encoded], checksum: str) -> Shard:
     ids = np.concatenate([part.ids for part in parts])
     offsets = np.concatenate([[0], *(part.ends + shift for part, shift in zip(parts, shifts, strict=False))])
     n_bytes = np.concatenate([part.n_bytes for part in parts])
-    column = pa.LargeListArray.from_arrays(_arrow(offsets), _arrow(ids))
-    batch = pa.record_batch({"input_ids": column, "n_bytes": _arrow(n_bytes)})
+    column = pa.LargeListArray.from_arrays(arrow_integers(offsets), arrow_integers(ids))
+    batch = pa.record_batch({"input_ids": column, "n_bytes": arrow_integers(n_bytes)})
     with atomic_path(path) as temporary:
         with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         ids_at, ends_at, n_bytes_at = _places(temporary)
     size = int(n_bytes.sum())
     return Shard(path.name, len(n_bytes), len(ids), size, len(parts), checksum, ids_at, ends_at, n_bytes_at)
-
-
-def _arrow(numbers: np.ndarray) -> pa.Array:
-    """The same memory as an Arrow array; `pa.array` would import pandas to look at it, half a second."""
-    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 def _places(path: Path) -> tuple[int, int, int]:

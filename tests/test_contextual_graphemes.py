@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.learn.evidence.graphemes import MarkedLetters, find_marked_letters, grapheme_merges
+from mws_hf.learn.first_merges import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import WORD_PATTERN
 from tests.agglutinative import make_language

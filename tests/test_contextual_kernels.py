@@ -77,16 +77,15 @@ def test_pairs_are_numbered_in_order_of_appearance_beyond_the_first_table_size()
 def test_pairs_get_the_same_numbers_from_bits_and_from_hashing():
     random = np.random.default_rng(1)
     left, right = random.integers(-1, 90, 20_000).astype(np.int32), random.integers(0, 700, 20_000).astype(np.int32)
-    dense, hashed = np.empty(20_000, np.int32), np.empty(20_000, np.int32)
-    found, expected = intern_dense(left, right, 90, 700, dense), intern_hashed(left, right, hashed)
-    assert dense.tolist() == hashed.tolist()
-    assert [a.tolist() for a in found] == [a.tolist() for a in expected]
+    ids = np.empty(20_000, np.int32)
+    expected = ids, *intern_hashed(left, right, ids)
+    assert [a.tolist() for a in intern_dense(left, right, 90, 700)] == [a.tolist() for a in expected]
 
 
 def contexts_of(corpus, view):
     out = np.empty(len(corpus.symbols), np.int32)
     for w, (begin, end) in enumerate(pairwise(corpus.starts)):
-        read_contexts(view.ids, view.up, view.pad, view.shift, w, begin, end, out[begin:end])
+        read_contexts(view, w, begin, end, out[begin:end])
     return out
 
 

@@ -136,7 +136,7 @@ def test_limits(pretokens):
     assert len(train(pretokens, 0)[0].merges) == 0
 
 
-def test_seeds_take_at_most_an_eighth_of_the_merges_the_frequent_ones():
+def test_spaces_take_at_most_an_eighth_of_the_merges_the_frequent_ones():
     words = [" " + chr(0x4E00 + i) + chr(0x4E00 + k) for i in range(60) for k in range(i)]
     merges = train(words, 80)[0].merges
     assert merges[:10] == [(" ", chr(0x4E00 + i)) for i in range(50, 60)]

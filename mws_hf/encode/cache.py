@@ -56,14 +56,13 @@ def add(
     keys: np.ndarray,
     k: int,
     ids: np.ndarray,
-    n: int,
 ) -> None:
-    """Store ``ids[:n]`` under key k in a free slot; does nothing when a pool or the table has no room."""
+    """Store the ids under key k in a free slot; does nothing when a pool or the table has no room."""
     counters = cache.counters
     at, long = counters[BYTES_USED], keys[k, 2] >= LONG
     if 4 * counters[SLOTS_USED] >= 3 * cache.slots.shape[0] or long and at + size > cache.text.shape[0]:
         return
-    value = _pack(cache, ids, n)
+    value = _pack(cache, ids)
     if value < 0:
         return
     if long:
@@ -76,8 +75,9 @@ def add(
 
 
 @njit
-def _pack(cache: Cache, ids: np.ndarray, n: int) -> int:
-    """``ids << 2 | n`` for at most three ids, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
+def _pack(cache: Cache, ids: np.ndarray) -> int:
+    """``ids << 2 | n`` for n ids, at most three, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
+    n = _I(len(ids))
     if n <= _INLINE_IDS:
         packed = _I(0)
         for k in range(n):

@@ -154,7 +154,7 @@ def encode_documents(
                     return document
                 at = _write(work[0], n, out, at)
                 if size <= LONGEST_KEY:
-                    add(cache, slot, text, start, size, keys, k, work[0], n)
+                    add(cache, slot, text, start, size, keys, k, work[0, :n])
             start = starts[ahead]
         if separator >= 0:
             out[at] = separator

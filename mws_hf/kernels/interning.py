@@ -110,9 +110,10 @@ def _mark_pairs(left: Ints, right: Ints, rights: int, bits: Bits, before: Ints) 
 
 @njit(nogil=True)
 def _number_pairs(
-    left: Ints, right: Ints, rights: int, bits: Bits, before: Ints, number: Ints, first: Ints, counts: Ints, ids: Ints
+    left: Ints, right: Ints, rights: int, bits: Bits, before: Ints, number: Ints, found: Interned
 ) -> None:
-    """Write the numbers of the pairs, `number` those by rank, with the first appearance and the count of each."""
+    """Write what is `found`; `number` gets the pairs' numbers by rank."""
+    ids, first, counts = found
     one = np.uint64(1)
     size = 0
     for i in range(len(left)):
@@ -129,7 +130,7 @@ def _number_pairs(
         counts[number[rank]] += 1
 
 
-def intern_dense(left: Ints, right: Ints, lefts: int, rights: int, ids: Ints) -> tuple[Ints, Ints]:
+def intern_dense(left: Ints, right: Ints, lefts: int, rights: int) -> Interned:
     """`intern_hashed` for keys below `lefts` and `rights`: a bit for every possible pair, ranked by the bits before it.
 
     Its tables are a hundredth of a hash table's where pairs are few values' products, so they stay in the processor's
@@ -138,9 +139,10 @@ def intern_dense(left: Ints, right: Ints, lefts: int, rights: int, ids: Ints) ->
     bits = np.zeros((lefts * rights >> 6) + 1, np.uint64)
     before = np.empty(len(bits), np.int32)
     total = int(_mark_pairs(left, right, rights, bits, before))
-    first, counts = np.empty(total, np.int32), np.zeros(total, np.int32)
-    _number_pairs(left, right, rights, bits, before, np.full(total, -1, np.int32), first, counts, ids)
-    return first, counts
+    ids = np.empty(len(left), np.int32)
+    found = Interned(ids, np.empty(total, np.int32), np.zeros(total, np.int32))
+    _number_pairs(left, right, rights, bits, before, np.full(total, -1, np.int32), found)
+    return found
 
 
 def intern_pairs(left: Ints, right: Ints) -> Interned:
@@ -150,10 +152,10 @@ def intern_pairs(left: Ints, right: Ints) -> Interned:
     >>> pairs.ids.tolist(), pairs.first.tolist(), pairs.counts.tolist()
     ([0, 1, 0, -1], [0, 1], [2, 1])
     """
-    ids = np.empty(len(left), np.int32)
     lefts, rights = (int(side.max(initial=-1)) + 1 for side in (left, right))
     if lefts * rights <= BITS_A_ROW * max(len(left), LEAST_ROWS):
-        return Interned(ids, *intern_dense(left, right, lefts, rights, ids))
+        return intern_dense(left, right, lefts, rights)
+    ids = np.empty(len(left), np.int32)
     return Interned(ids, *intern_hashed(left, right, ids))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,7 @@ import numpy.typing as npt
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.engine.tables import NO_LIMIT
 from mws_hf.learn.evidence.forms import (
-    CharacterTable,
     Forms,
     TypeCounts,
     WordPlaces,
@@ -29,11 +27,11 @@ from mws_hf.learn.evidence.forms import (
     split_graphemes,
     with_lower_case,
 )
-from mws_hf.learn.evidence.graphemes import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.evidence.identifiers import Cases, cases_of, part_ends
 from mws_hf.learn.evidence.labels import LabelFit, add_labelled, label_targets, report
 from mws_hf.learn.evidence.mixture import find_boundaries
 from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.first_merges import find_marked_letters, grapheme_merges, space_merges
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among, numbering
 
@@ -58,9 +56,17 @@ pairs, made early, are wrong in many words. Mean F1 of six languages +.008 (8,00
 UNKNOWN = 0.5
 """Boundary probability inside words without evidence."""
 
-SEED_SHARE = 8
-"""At most 1 / SEED_SHARE of the merges join the space with a letter; only Han-like alphabets or tiny budgets need more.
-The letters left out join the space where their words earn it."""
+
+class _Tables(NamedTuple):
+    """Arrays of an `Evidence`: starts, probabilities and `in_code`; and the cases of code points.
+
+    The last two are empty where there is no group of code.
+    """
+
+    starts: Longs
+    probabilities: Doubles
+    in_code: Doubles
+    cases: Cases
 
 
 @dataclass(frozen=True)
@@ -135,24 +141,23 @@ class Evidence:
         """`boundaries`, given the index of each pre-token's type: NO_WORD, or -1 for a word without evidence."""
         text, out = places.text, np.zeros(len(places.text.points))
         _fill_boundaries(
-            text.points, text.starts, places.begins, places.spaced, type_of, places.table.mark, self.starts,
-            self.probabilities, *self.identifier_tables(text.points), out,
+            text.points, text.starts, places.begins, places.spaced, type_of, places.table.mark,
+            self.tables(text.points), out,
         )  # fmt: skip
         return out
 
-    def identifier_tables(self, points: Ints) -> tuple[Doubles, Cases]:
-        """`in_code` and the cases of the code points; both empty where there is no group of code."""
-        if self.in_code is None:
-            return np.zeros(0), np.zeros(0, np.uint8)
-        return self.in_code, cases_of(points)
+    def tables(self, points: Ints) -> _Tables:
+        """What kernels read, of words with these code points."""
+        code = (np.zeros(0), np.zeros(0, np.uint8)) if self.in_code is None else (self.in_code, cases_of(points))
+        return _Tables(self.starts, self.probabilities, *code)
 
 
 @njit(nogil=True)
 def _fill_boundaries(
-    points: Ints, starts: Longs, begins: Longs, spaced: Mask, type_of: Ints, mark: Mask,
-    type_starts: Longs, probabilities: Doubles, in_code: Doubles, cases: Cases, out: Doubles,
-) -> None:  # fmt: skip
+    points: Ints, starts: Longs, begins: Longs, spaced: Mask, type_of: Ints, mark: Mask, tables: _Tables, out: Doubles
+) -> None:
     """See `Evidence._fill`."""
+    type_starts, probabilities, in_code, cases = tables
     for w in range(len(type_of)):
         if type_of[w] == NO_WORD:
             continue
@@ -206,9 +211,9 @@ def learn_contextual(
     """Learn morph merges from words that have evidence; also the words cut by them, to build on.
 
     First come letters with their combining marks, also those seen once and in words without evidence, up to half of the
-    merges (see `graphemes`); then the merges of the space with each letter of the alphabet and each letter with marks
-    that begins a word, by code points, so that a space is never a token before a letter; then pairs by their worth
-    until none is positive, at first at a higher crossing penalty.
+    merges (see `first_merges`); then the merges of the space with each letter of the alphabet and each letter with
+    marks that begins a word, by code points, so that a space is never a token before a letter; then pairs by their
+    worth until none is positive, at first at a higher crossing penalty.
 
     Args:
         forms: from `collect_forms`; those without evidence take no part.
@@ -244,7 +249,7 @@ def learn_contextual(
     give_back()
     limits: dict[str, Any] = {"max_token_length": max_token_length, "forbidden": forbidden}
     graphemes = grapheme_merges(marked, alphabet, n_merges // 2, **limits)
-    first = graphemes + _seeds(corpus, n_merges, marked, graphemes, **limits)
+    first = graphemes + space_merges(corpus, n_merges, marked, graphemes, **limits)
     segmentation = Segmentation(corpus)
     segmentation.apply(first)
     give_back()
@@ -290,18 +295,18 @@ def _position_values(
     number = numbering(alphabet)[1]
     values = [np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64) for _ in penalties]
     _fill_values(
-        forms.points, forms.starts, type_of, weights, evidence.starts, evidence.probabilities,
-        penalties, number, *evidence.identifier_tables(forms.points), tuple(values),
-    )  # fmt: skip
+        forms.points, forms.starts, type_of, weights, evidence.tables(forms.points), penalties, number, tuple(values)
+    )
     return values
 
 
 @njit(nogil=True)
 def _fill_values(
-    points: Ints, starts: Longs, type_of: Ints, weights: Longs, type_starts: Longs, probabilities: Doubles,
-    penalties: Doubles, number: Ints, in_code: Doubles, cases: Cases, values: tuple[Longs, ...],
+    points: Ints, starts: Longs, type_of: Ints, weights: Longs, tables: _Tables, penalties: Doubles, number: Ints,
+    values: tuple[Longs, ...],
 ) -> None:  # fmt: skip
     """Write the values of characters that have a number, each unbroken run of them behind a cell that is left out."""
+    type_starts, probabilities, in_code, cases = tables
     cell = -1
     for w in range(len(type_of)):
         shift = type_starts[type_of[w] + 1] - starts[w + 1]
@@ -315,27 +320,3 @@ def _fill_values(
                 j += in_code[type_of[w]] * (1.0 - j)
             for turn in range(len(values)):
                 values[turn][cell] = int(np.rint(UNIT * (1 - (1 + penalties[turn]) * j))) * weights[w]
-
-
-def _seeds(
-    corpus: SymbolCorpus,
-    n_merges: int,
-    marked: MarkedLetters,
-    graphemes: Sequence[tuple[str, str]],
-    *,
-    max_token_length: int | None,
-    forbidden: frozenset[str],
-) -> list[tuple[str, str]]:
-    """Merges of the space with letters, by code point; the most frequent word-initial ones where there are too many."""
-    room = n_merges // SEED_SHARE
-    if " " not in corpus.alphabet:
-        return []
-    points = np.array([ord(c) for c in corpus.alphabet], np.int32)
-    seconds = corpus.starts[:-1][corpus.symbols[corpus.starts[:-1]] == corpus.alphabet.index(" ")] + 1
-    frequency = np.bincount(corpus.symbols[seconds[seconds < len(corpus.symbols)]], minlength=len(points)).tolist()
-    letters = {corpus.alphabet[i]: frequency[i] for i in np.nonzero(CharacterTable(points).letter[points])[0].tolist()}
-    products = (left + right for left, right in graphemes)
-    letters |= {product: marked.initial[product] for product in products if product in marked.initial}
-    most = sorted(letters, key=lambda letter: (-letters[letter], letter))[:room]
-    longest = max_token_length or NO_LIMIT
-    return [(" ", c) for c in sorted(most) if " " + c not in forbidden and len(c) < longest]

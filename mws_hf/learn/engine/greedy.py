@@ -36,6 +36,14 @@ class Queue(NamedTuple):
     used: Array
 
 
+class Least(NamedTuple):
+    """What a pair must have: places where it stands and value to be a candidate, frequency when its turn comes."""
+
+    occurrences: int
+    value: int
+    frequency: int
+
+
 @njit(inner=True)
 def _add(t: PairTable, q: Queue, p: int) -> None:
     """Queue pair `p` under its present value."""
@@ -44,22 +52,22 @@ def _add(t: PairTable, q: Queue, p: int) -> None:
 
 
 @njit(nogil=True)
-def fill_queue(t: PairTable, q: Queue, least: tuple[int, int]) -> None:
-    """Queue every pair of the table; `least` is (occurrences, value) of a candidate."""
+def fill_queue(t: PairTable, q: Queue, least: Least) -> None:
+    """Queue every pair of the table that is a candidate."""
     for p in range(t.used[PAIRS]):
-        if t.places[p] >= least[0] and t.value[p] >= least[1]:
+        if t.places[p] >= least.occurrences and t.value[p] >= least.value:
             _add(t, q, p)
 
 
 @njit(inner=True)
-def _best(t: PairTable, q: Queue, least: tuple[int, int]) -> int:
+def _best(t: PairTable, q: Queue, least: Least) -> int:
     """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
     keys, ids, value, places, heap, queued, used = t.keys, t.ids, t.value, t.places, q.heap, q.queued, q.used
     while used[SIZE] > 0:
         p = np.int64(ids[slot_of(keys, heap[0, 1])])
         if -heap[0, 0] != queued[p]:
             used[SIZE] = pop(heap, used[SIZE])
-        elif places[p] < least[0] or value[p] < least[1]:
+        elif places[p] < least.occurrences or value[p] < least.value:
             queued[p] = NOT_QUEUED
             used[SIZE] = pop(heap, used[SIZE])
         elif value[p] < queued[p]:
@@ -95,11 +103,10 @@ def advance(
     q: Queue,
     strings: Array,
     goal: int,
-    least: tuple[int, int],
+    least: Least,
     limits: tuple[int, int, int],
     accepted: int,
     weights: Array,
-    min_frequency: int,
 ) -> int:
     """Merge until there are `goal` tokens or the caller is needed; the pair in question is ``q.used[ASKED]``.
 
@@ -108,11 +115,10 @@ def advance(
         q: its candidates.
         strings: hashes of the strings that may not be made again (strings.py).
         goal: number of tokens to stop at.
-        least: (occurrences, value) below which a pair is no candidate.
+        least: what makes a pair a candidate.
         limits: see `merge_pair`.
         accepted: a pair the caller has found to make a new string although its hash is known; else -1.
-        weights: int64, by cell, how often each word counts in a frequency; empty when there is no `min_frequency`.
-        min_frequency: least sum of `weights` over a pair's occurrences, looked at when its turn comes.
+        weights: int64, by cell, how often each word counts in a frequency; empty when no frequency is asked for.
 
     Returns:
         REACHED, EXHAUSTED, ROOM (enlarge the arrays), or ASK (is the string new?).
@@ -122,7 +128,7 @@ def advance(
         q.used[ASKED] = p
         if p < 0:
             return EXHAUSTED
-        if len(weights) > 0 and _frequency(t, p, weights) < min_frequency:
+        if len(weights) > 0 and _frequency(t, p, weights) < least.frequency:
             t.value[p] = t.places[p] = t.listed[p] = 0  # for good: occurrences only vanish
             continue
         left, right = t.left[p], t.right[p]
@@ -139,6 +145,6 @@ def advance(
         remember(strings, product)
         for k in range(t.used[TOUCHED] + t.used[PAIRS] - first):
             p = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]
-            if t.places[p] >= least[0] and t.value[p] >= least[1] and t.value[p] > q.queued[p]:
+            if t.places[p] >= least.occurrences and t.value[p] >= least.value and t.value[p] > q.queued[p]:
                 _add(t, q, p)
     return REACHED

@@ -25,6 +25,7 @@ from mws_hf.learn.engine.greedy import (
     NOT_QUEUED,
     REACHED,
     SIZE,
+    Least,
     Queue,
     advance,
     fill_queue,
@@ -190,7 +191,7 @@ class Segmentation:
         `title` names the progress bar.
         """
         limits = (max(1, min_occurrences), NO_LIMIT, max_token_length or NO_LIMIT)
-        least = (limits[0], max(1, min_value))
+        least = Least(limits[0], max(1, min_value), min_frequency)
         weights = self.cell_values(None) if min_frequency > 1 else np.zeros(0, np.int64)
         table = open_table(self.text, self.cell_values(values), self.tokens, limits)
         queue = _queue(table)
@@ -201,7 +202,7 @@ class Segmentation:
         with tqdm(total=n_merges, desc=title, unit="", disable=None if show_progress else True) as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
                 goal = min(first + n_merges, len(self.tokens) + _MERGES_A_CALL)
-                status = advance(table, queue, strings, goal, least, limits, accepted, weights, min_frequency)
+                status = advance(table, queue, strings, goal, least, limits, accepted, weights)
                 bar.update(self.add_products(table))
                 if status == ASK:
                     accepted = self.accepted_pair(table, int(queue.used[ASKED]), forbidden)

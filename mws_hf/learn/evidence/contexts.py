@@ -60,12 +60,12 @@ class Contexts:
 
 
 @njit(nogil=True)
-def read_contexts(ids: Ints, up: Ints, pad: int, shift: int, w: int, begin: int, end: int, out: Ints) -> None:
+def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
     """Write the contexts of the symbols of word `w`, which is [begin, end), into the first cells of `out`."""
-    shift += pad * (w + 1)
+    shift = view.shift + view.pad * (w + 1)
     for i in range(begin, end):
-        node = ids[i + shift]
-        out[i - begin] = up[node] if len(up) else node
+        node = view.ids[i + shift]
+        out[i - begin] = view.up[node] if len(view.up) else node
 
 
 def continuation_table(n_contexts: int, context: npt.NDArray[np.int32], counts: npt.NDArray[np.int32]) -> Floats:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mws_hf.kernels.interning import Ints
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.evidence.contexts import Contexts, read_contexts
+from mws_hf.learn.evidence.contexts import Contexts, View, read_contexts
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -51,14 +51,13 @@ def _fill_flags(i: int, n: int, left_is_word: bool, right_is_word: bool, row: Do
 
 @njit(nogil=True, allocates=True)
 def _gather_view(
-    positions: Longs, words: Longs, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats,
-    backwards: bool, rows: Doubles, column: int,
-) -> None:  # fmt: skip
+    positions: Longs, words: Longs, starts: Longs, view: View, backwards: bool, rows: Doubles, column: int
+) -> None:
     nodes = np.empty(_longest(starts), np.int32)
     for k in range(len(positions)):
         begin, end = starts[words[k]], starts[words[k] + 1]
-        read_contexts(ids, up, pad, shift, words[k], begin, end, nodes)
-        _fill_view(backwards, positions[k] - begin, end - begin, nodes, table, rows[k, column:])
+        read_contexts(view, words[k], begin, end, nodes)
+        _fill_view(backwards, positions[k] - begin, end - begin, nodes, view.table, rows[k, column:])
 
 
 @njit(nogil=True)
@@ -82,15 +81,14 @@ def _longest(starts: Longs) -> int:
 
 @njit(nogil=True, allocates=True)
 def _score_view(
-    first: int, starts: Longs, ids: Ints, up: Ints, pad: int, shift: int, table: Floats, backwards: bool,
-    linear: Doubles, square: Doubles, out: Doubles,
-) -> None:  # fmt: skip
+    first: int, starts: Longs, view: View, backwards: bool, linear: Doubles, square: Doubles, out: Doubles
+) -> None:
     nodes, row = np.empty(_longest(starts), np.int32), np.empty(len(linear))
     for w in range(len(starts) - 1):
         begin, end = starts[w], starts[w + 1]
-        read_contexts(ids, up, pad, shift, first + w, begin, end, nodes)
+        read_contexts(view, first + w, begin, end, nodes)
         for i in range(end - begin - 1):
-            _fill_view(backwards, i, end - begin, nodes, table, row)
+            _fill_view(backwards, i, end - begin, nodes, view.table, row)
             for k in range(len(row)):
                 out[begin + i] += (linear[k] + square[k] * row[k]) * row[k]
 
@@ -123,7 +121,7 @@ def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square
     """
     for v, view in enumerate(contexts.views):
         part = slice(PER_VIEW * v, PER_VIEW * (v + 1))
-        _score_view(first, starts, *view, v % 2 == 1, linear[part], square[part], out)
+        _score_view(first, starts, view, v % 2 == 1, linear[part], square[part], out)
     prefixes, suffixes = (view.ids for view in contexts.views[:2])
     _score_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
 
@@ -139,6 +137,6 @@ def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubl
     """
     words = np.searchsorted(starts, positions, side="right") - 1
     for v, view in enumerate(contexts.views):
-        _gather_view(positions, words, starts, *view, v % 2 == 1, rows, PER_VIEW * v)
+        _gather_view(positions, words, starts, view, v % 2 == 1, rows, PER_VIEW * v)
     prefixes, suffixes = (view.ids for view in contexts.views[:2])
     _gather_flags(positions, words, starts, prefixes, suffixes, *contexts.is_word, rows)

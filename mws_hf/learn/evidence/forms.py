@@ -37,23 +37,29 @@ def fold(text: str) -> str:
     return "".join(low if len(low := c.lower()) == 1 else c for c in text)
 
 
-class CharacterTable:
-    """Class and lower case of the code points that occur in `points`."""
+class CharacterTable(NamedTuple):
+    """Lower case (int32) and classes (bool) of code points, each of shape (N_POINTS,)."""
 
-    def __init__(self, points: Points) -> None:
+    lower: Points
+    letter: Mask
+    mark: Mask
+    number: Mask
+    apostrophe: Mask
+
+    @classmethod
+    def of(cls, points: Points) -> CharacterTable:
+        """That of the code points which occur in `points`; others are in no class."""
         seen = np.zeros(N_POINTS, bool)
         seen[points] = True
-        distinct = np.nonzero(seen)[0]
-        characters = list(map(chr, distinct.tolist()))
-        self.lower = np.arange(N_POINTS, dtype=np.int32)
-        self.lower[distinct] = [ord(fold(c)) for c in characters]
-        tables = []
-        for pattern in _CLASSES:
-            table = np.zeros(N_POINTS, bool)
+        found = np.nonzero(seen)[0]
+        characters = list(map(chr, found.tolist()))
+        lower = np.arange(N_POINTS, dtype=np.int32)
+        lower[found] = [ord(fold(c)) for c in characters]
+        classes = np.zeros((len(_CLASSES), N_POINTS), bool)
+        for members, pattern in zip(classes, _CLASSES, strict=True):
             match = compiled(pattern).match
-            table[distinct] = [match(c) is not None for c in characters]
-            tables.append(table)
-        self.letter, self.mark, self.number, self.apostrophe = tables
+            members[found] = [match(c) is not None for c in characters]
+        return cls(lower, *classes)
 
 
 @dataclass(frozen=True)
@@ -94,20 +100,18 @@ def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
     [True, False, False, False, False]
     """
     text = CodePoints.of(pretokens)
-    table = CharacterTable(text.points)
+    table = CharacterTable.of(text.points)
     begins, is_word, spaced = text.starts[:-1].copy(), np.zeros(len(text), bool), np.zeros(len(text), bool)
-    _find_words(
-        text.points, text.starts, table.letter, table.mark, table.number, table.apostrophe, begins, is_word, spaced
-    )
+    _find_words(text.points, text.starts, table, begins, is_word, spaced)
     return WordPlaces(text, begins, is_word, spaced, table)
 
 
 @njit(nogil=True)
 def _find_words(
-    points: Points, starts: Longs, letter: Mask, mark: Mask, number: Mask, apostrophe: Mask,
-    begins: Longs, is_word: Mask, spaced: Mask,
-) -> None:  # fmt: skip
+    points: Points, starts: Longs, table: CharacterTable, begins: Longs, is_word: Mask, spaced: Mask
+) -> None:
     """Write where types begin and which pre-tokens are words."""
+    _, letter, mark, number, apostrophe = table
     for w in range(len(begins)):
         head, end = starts[w], starts[w + 1]
         if head == end:
@@ -210,7 +214,7 @@ def with_lower_case(forms: Forms) -> Forms:
     ([' Дом', ' дома', ' дом'], [5, 1, 5])
     """
     words = forms.words
-    lower = CodePoints(CharacterTable(words.points).lower[words.points], words.starts)
+    lower = CodePoints(CharacterTable.of(words.points).lower[words.points], words.starts)
     absent = np.nonzero(find_among(lower, words) < 0)[0]
     twins = lower.take(absent)
     twin = distinct(twins)
@@ -255,7 +259,7 @@ def count_graphemes(words: CodePoints) -> Longs:
 def _find_bases(words: CodePoints) -> tuple[Mask, Longs]:
     """True at the characters that begin a grapheme, and how many each word has."""
     base, sizes = np.empty(len(words.points), bool), np.empty(len(words), np.int64)
-    _write_bases(words.points, words.starts, CharacterTable(words.points).mark, base, sizes)
+    _write_bases(words.points, words.starts, CharacterTable.of(words.points).mark, base, sizes)
     return base, sizes
 
 

@@ -1,4 +1,6 @@
-"""Letters with their combining marks as the first merges of all, so that no token begins with a mark. No evidence here.
+"""The first merges of all: letters with their combining marks, then the space with letters. No evidence here.
+
+So no token begins with a mark, and a space is never a token before a letter.
 
 What is guaranteed, as long as there is room: where a letter with these marks stands in a word of the training text, in
 either case and anywhere in the word, no text is ever cut between them. These merges have the lowest ranks, each adds
@@ -9,19 +11,24 @@ the alphabet (they become bytes), and all but the first 15 marks of a letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.learn.engine.tables import NO_LIMIT
 from mws_hf.learn.evidence.forms import CharacterTable, fold, split_graphemes
-from mws_hf.learn.words import CodePoints
+from mws_hf.learn.words import CodePoints, SymbolCorpus
 
 Longs = npt.NDArray[np.int64]
 
 LONGEST = 16
 """Characters of the longest letter with marks that is put together; real writing has four."""
+
+SPACE_SHARE = 8
+"""At most 1 / SPACE_SHARE of the merges join the space with a letter; only Han-like alphabets or tiny budgets need
+more. The letters left out join the space where their words earn it."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class MarkedLetters:
 
 def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
     """The letters with marks of words; in `counts` also what they begin with, and both cases, counted as one."""
-    table = CharacterTable(words.points)
+    table = CharacterTable.of(words.points)
     places = np.nonzero(table.mark[words.points])[0]
     marked = np.unique(np.searchsorted(words.starts, places, side="right") - 1)
     corpus = split_graphemes(words.take(marked)).corpus
@@ -88,3 +95,42 @@ def grapheme_merges(
             made.append((grapheme[:-1], grapheme[-1]))
             known.add(grapheme)
     return made
+
+
+def space_merges(
+    corpus: SymbolCorpus,
+    n_merges: int,
+    marked: MarkedLetters,
+    graphemes: Sequence[tuple[str, str]],
+    *,
+    max_token_length: int | None,
+    forbidden: frozenset[str],
+) -> list[tuple[str, str]]:
+    """Merges of the space with letters, by code point; the most frequent word-initial ones where there are too many.
+
+    Args:
+        corpus: the words.
+        n_merges: how many merges are wanted in all.
+        marked: from `find_marked_letters`.
+        graphemes: the merges of letters with marks that come before.
+        max_token_length: longest token in characters.
+        forbidden: strings that must not become tokens.
+
+    >>> corpus = SymbolCorpus.from_words([" ab", " b"], np.array([3, 1]), [" ", "a", "b"])
+    >>> space_merges(corpus, 16, MarkedLetters({}, {}), [], max_token_length=None, forbidden=frozenset())
+    [(' ', 'a'), (' ', 'b')]
+    """
+    room = n_merges // SPACE_SHARE
+    if " " not in corpus.alphabet:
+        return []
+    points = np.array([ord(c) for c in corpus.alphabet], np.int32)
+    seconds = corpus.starts[:-1][corpus.symbols[corpus.starts[:-1]] == corpus.alphabet.index(" ")] + 1
+    frequency = np.bincount(corpus.symbols[seconds[seconds < len(corpus.symbols)]], minlength=len(points)).tolist()
+    letters = {
+        corpus.alphabet[i]: frequency[i] for i in np.nonzero(CharacterTable.of(points).letter[points])[0].tolist()
+    }
+    products = (left + right for left, right in graphemes)
+    letters |= {product: marked.initial[product] for product in products if product in marked.initial}
+    most = sorted(letters, key=lambda letter: (-letters[letter], letter))[:room]
+    longest = max_token_length or NO_LIMIT
+    return [(" ", c) for c in sorted(most) if " " + c not in forbidden and len(c) < longest]

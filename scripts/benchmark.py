@@ -148,11 +148,13 @@ def measured(options: argparse.Namespace, results: Results, corpus: dict[float, 
         if task in hopeless:
             continue
         text = corpus[size]
-        outcome = run_job(job_of(options, task, text), options.timeout, cold=kind == "cold")
+        job, alone = job_of(options, task, text), MEASURED[task].alone
+        command = None if alone is None else alone(job)
+        outcome = run_job(job, options.timeout, alone=command, cold=kind == "cold")
         key = {"task": task, "size": size, "mb": text.stat().st_size / MB, "repeat": repeat, "cache": kind}
         results.add({**key, "commit": commit(), "code": code(), **outcome})
         say(f"{task} {key['mb']:.1f} MB, repeat {repeat}, {kind}: {_told(outcome)}")
-        if "seconds" not in outcome:
+        if "seconds" not in outcome or "error" in outcome:
             hopeless.add(task)
 
 

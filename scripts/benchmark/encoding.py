@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmark.job import Job, Run, Skip, Task
+from benchmark.job import Job, Run, Skip, Task, script
 
 TOKENIZER = "tokenizer"  # folder of the tokenizer that the set-up trained
 _BATCH = 10_000  # lines: the encodings of a whole corpus at once would take gigabytes
@@ -28,6 +29,12 @@ def to_disk(job: Job) -> Run:
         return {"tokens": corpus.n_tokens, "fast_path": corpus.manifest["fast_path"], "digest": str(corpus.n_tokens)}
 
     return run
+
+
+def encode_command(job: Job) -> list[str]:
+    """`mws encode` as a user starts it."""
+    tokenizer = Path(job.shared) / TOKENIZER
+    return [sys.executable, "-m", "mws_hf", "encode", str(tokenizer), job.text, "-o", job.output + "/ids", "--quiet"]
 
 
 def in_memory(job: Job) -> Run:
@@ -104,9 +111,9 @@ def tiktoken_batch(job: Job) -> Run:
 
 
 TASKS = {
-    "encode/mws-disk": Task(to_disk, ours=True),
+    "encode/mws-disk": Task(to_disk, encode_command, ours=True),
     "encode/mws-memory": Task(in_memory, ours=True),
-    "encode/encode_batch": Task(partial(rust_batches, method="encode_batch")),
+    "encode/encode_batch": Task(partial(rust_batches, method="encode_batch"), script),
     "encode/encode_batch_fast": Task(partial(rust_batches, method="encode_batch_fast")),
     "encode/tiktoken": Task(tiktoken_batch),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -43,6 +44,11 @@ class Job:
         return json.dumps(asdict(self))
 
 
+def script(job: Job) -> list[str]:
+    """The command that carries out the task of a job with nothing around it."""
+    return [sys.executable, "-m", "benchmark.alone", job.to_json()]
+
+
 @dataclass(frozen=True)
 class Task:
     """One thing that is measured.
@@ -50,10 +56,12 @@ class Task:
     Attributes:
         prepare: imports libraries and loads what is not measured; returns the function whose run is measured, which
             gives further facts to record. Raises `Skip` where it cannot be measured.
+        alone: the command that a user would start for it, to time the whole process; None: that of the measurement.
         ours: whether it is mws_hf's: run once cold, and its output must not differ between runs.
         every_size: measured at every size of the text; otherwise only at the largest.
     """
 
     prepare: Callable[[Job], Run]
+    alone: Callable[[Job], list[str]] | None = None
     ours: bool = False
     every_size: bool = True

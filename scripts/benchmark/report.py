@@ -14,7 +14,8 @@ from mws_hf.evaluate.report import markdown_table
 
 _NOTES = """\
 Every measurement is a process of its own. *Ratio* compares whole processes, from the start of Python to its end, as
-a user waits for them (in rows marked °, only the work; in rows of memory, the peak of the whole process);
+a user waits for them: `mws train` and `mws encode` beside a script for the rival, nothing measured within (in rows
+marked °, only the work; in rows of memory, the peak of the process that measures);
 *imported* compares the work with libraries imported and, for us, kernels compiled before (loading them from the
 cache on disk is included); *again* is our work done once more in the same process; *cold* is our whole process with
 an empty cache of kernels, compilation included. Ratios are medians over medians, in brackets the least and greatest

@@ -25,27 +25,43 @@ SCRIPTS = Path(__file__).resolve().parent.parent
 _PACKAGES = "tokenizers transformers sentencepiece morfessor tiktoken regex numba numpy pyarrow".split()
 
 
-def run_job(job: Job, timeout: float, *, cold: bool = False) -> dict[str, Any]:
+def run_job(job: Job, timeout: float, *, alone: list[str] | None = None, cold: bool = False) -> dict[str, Any]:
     """One measurement in a fresh process; its folder `job.output` is made before and removed after.
 
     Args:
         job: what to do.
         timeout: seconds after which the process is killed.
+        alone: the command that a user would start for the same, timed as a whole in a process of its own.
         cold: give it an empty folder of compiled numba kernels, thrown away afterwards.
 
     Returns:
-        What the process measured, with `process_seconds` from its start to its end and the load of the machine before;
-        or {"error": why}.
+        What the process measured, with `process_seconds` from start to end, of `alone` if that is given, and the load
+        of the machine before; or {"error": why}.
     """
-    shutil.rmtree(job.output, ignore_errors=True)
-    Path(job.output).mkdir(parents=True)
-    load = os.getloadavg()[0]
+    load = round(os.getloadavg()[0], 2)
+    command = [sys.executable, "-m", "benchmark.child", job.to_json()]
+    output, whole = _finished(command, job.output, timeout, cold)
+    if isinstance(output, dict):
+        return {**output, "load_before": load}
+    result: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
+    whole -= result.pop("again_whole", 0.0)
+    if alone is not None and "seconds" in result:
+        output, whole = _finished(alone, job.output, timeout, cold)
+        result |= output if isinstance(output, dict) else {}
+    return {**result, "process_seconds": whole, "load_before": load}
+
+
+def _finished(command: list[str], output: str, timeout: float, cold: bool) -> tuple[str | dict[str, Any], float]:
+    """What a command prints, or {"error": why}, and its seconds; it has an empty folder `output` while it runs."""
+    shutil.rmtree(output, ignore_errors=True)
+    Path(output).mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="mws-benchmark-") as empty:
+        environment = _environment(empty if cold else None)
         began = time.perf_counter()
-        result = _result(job, timeout, _environment(empty if cold else None))
+        printed = _printed(command, timeout, environment)
         whole = time.perf_counter() - began
-    shutil.rmtree(job.output)
-    return {**result, "process_seconds": whole - result.pop("again_whole", 0.0), "load_before": round(load, 2)}
+    shutil.rmtree(output)
+    return printed, whole
 
 
 def _environment(cache: str | None) -> dict[str, str]:
@@ -59,8 +75,7 @@ def _environment(cache: str | None) -> dict[str, str]:
     }
 
 
-def _result(job: Job, timeout: float, environment: dict[str, str]) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmark.child", job.to_json()]
+def _printed(command: list[str], timeout: float, environment: dict[str, str]) -> str | dict[str, Any]:
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -75,8 +90,7 @@ def _result(job: Job, timeout: float, environment: dict[str, str]) -> dict[str, 
     if process.returncode != 0:
         lines = errors.decode(errors="replace").strip().splitlines()
         return {"error": f"exit code {process.returncode}: {lines[-1] if lines else 'no message'}"}
-    result: dict[str, Any] = json.loads(output.decode().strip().splitlines()[-1])
-    return result
+    return output.decode()
 
 
 def machine() -> dict[str, Any]:

@@ -7,17 +7,27 @@ import hashlib
 import io
 import json
 import os
+import sys
 from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmark.job import Job, Run, Task
+from benchmark.job import Job, Run, Task, script
 
 
 def digest(path: Path) -> str:
     """A short checksum of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def train_command(job: Job, options: tuple[str, ...] = ()) -> list[str]:
+    """`mws train` as a user starts it."""
+    return [sys.executable, "-m", "mws_hf", *_arguments(job), *options]
+
+
+def _arguments(job: Job) -> list[str]:
+    return ["train", job.text, "--vocab-size", str(job.vocab_size), "--output", job.output, "--quiet", "--json"]
 
 
 def mws(job: Job, options: tuple[str, ...] = ()) -> Run:
@@ -30,11 +40,9 @@ def mws(job: Job, options: tuple[str, ...] = ()) -> Run:
     import mws_hf.trainer  # noqa: F401
     from mws_hf.commands.app import app
 
-    command = ["train", job.text, "--vocab-size", str(job.vocab_size), "--output", job.output, "--quiet", "--json"]
-
     def run() -> dict[str, Any]:
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            app([*command, *options], prog_name="mws", standalone_mode=False)
+            app([*_arguments(job), *options], prog_name="mws", standalone_mode=False)
         told = json.loads(printed.getvalue())
         made = digest(Path(job.output) / "tokenizer.json")
         return {"entries": told["vocab_size"], "morphs": told["morph_merges"], "digest": made}
@@ -127,14 +135,15 @@ def count_regex(job: Job) -> Run:
     return run
 
 
+_CLASSIC = ("--criterion", "classic", "--composition", "fill")
 TASKS = {
-    "train/mws-classic": Task(partial(mws, options=("--criterion", "classic", "--composition", "fill")), ours=True),
-    "train/mws-contextual": Task(mws, ours=True),
-    "train/tokenizers-bpe": Task(partial(rust, kind="bpe")),
-    "train/tokenizers-wordpiece": Task(partial(rust, kind="wordpiece")),
-    "train/tokenizers-unigram": Task(partial(rust, kind="unigram")),
-    "train/sentencepiece-bpe": Task(partial(sentencepiece, kind="bpe")),
-    "train/sentencepiece-unigram": Task(partial(sentencepiece, kind="unigram")),
+    "train/mws-classic": Task(partial(mws, options=_CLASSIC), partial(train_command, options=_CLASSIC), ours=True),
+    "train/mws-contextual": Task(mws, train_command, ours=True),
+    "train/tokenizers-bpe": Task(partial(rust, kind="bpe"), script),
+    "train/tokenizers-wordpiece": Task(partial(rust, kind="wordpiece"), script),
+    "train/tokenizers-unigram": Task(partial(rust, kind="unigram"), script),
+    "train/sentencepiece-bpe": Task(partial(sentencepiece, kind="bpe"), script),
+    "train/sentencepiece-unigram": Task(partial(sentencepiece, kind="unigram"), script),
     "count/mws": Task(count_mws, ours=True),
     "count/tokenizers": Task(partial(rust, kind="count")),
     "count/tokenizers-bpe": Task(partial(rust, kind="count-bpe")),

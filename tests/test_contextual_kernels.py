@@ -270,9 +270,10 @@ def test_solver_and_derivatives_equal_numpy():
     np.testing.assert_allclose(substitute(factor, targets[:7]), np.linalg.solve(full, targets[:7]))
 
 
-def test_fit_ends_where_the_gradient_vanishes_even_on_nearly_separable_collinear_data():
+@pytest.mark.parametrize("n", [5000, 30_000])  # of many rows a sample is fitted first
+def test_fit_ends_where_the_gradient_vanishes_even_on_nearly_separable_collinear_data(n):
     random = np.random.default_rng(7)
-    rows = random.normal(size=(5000, 5))
+    rows = random.normal(size=(n, 5))
     rows[:, 4] = rows[:, 3] + 1e-4 * rows[:, 4]
     targets = np.clip(sigmoid(20 * rows @ np.array([2.0, -1.0, 0.5, 0.0, 3.0])), 1e-3, 1 - 1e-3)
     weights = fit_logistic(rows, targets, 3.0)

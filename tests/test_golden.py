@@ -89,8 +89,8 @@ CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
 }
 
 GOLDEN = {
-    "rus": "c83fb6ddb6709b4f48331556e20dab3c0659ab03202191cab3155bb9fd240f1c",
-    "rus-morphs": "4ceb2cc22994351bd9beeea4449af32ea988950f47d26c8326abd289018687a2",
+    "rus": "543df52cf4f61bccb41dd69abc016a72eaa8ccc6afc7eb509e0c15336def746d",
+    "rus-morphs": "350203f0eacb92ad76fc9f30601d9f04af5722c471d223225f9633215d5a2fbd",
     "rus-running": "1d6e8d4b90171deb0302aa3426011a5f5b31bd77cacb51c67937197a017742f5",
     "rus-classic": "ea63f1c9f88ca375b85ccfccd80999c771c2ef37a6c56efb5ab88590050dc8a5",
     "rus-classic-fill": "45a55df61808b1d374238176c94067dd69e1bd19df5750bec261bd2047ea8fdb",
@@ -102,11 +102,11 @@ GOLDEN = {
     "emoji": "0fd08db098f4dffc9664284e8cbcc548b8c345db8bb7a606becc53c140eccb70",
     "tiny": "6c0aed2ed76fcd03eecb93c317bcd449bcf6f64fc7b1405c12b5a492ee99e924",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
-    "rus-bytes": "1dcc0ceb96f33882a26d70ad94b74de18326d84de25263cf540fec2820c8c7d7",
+    "rus-bytes": "3cb0ab23eebbfced407d4ecab8b6b440e70a5cd718a9e41c2192bbecb789f884",
     "hindi-bytes": "c098ddac04154234416379b068f9d89537c6ed433fef3d0aa2e37abb8c299d7e",
-    "mixture": "91f8862a9fac7ae790df9cc0ef71138458c8d4c56d49793bc73f207b4e8a04da",
-    "mixture-morphs": "7d0778829f31b21929862cc9b4f6b8b78effe0b14d1b7f1f359087e77ee0a325",
-    "two-scripts": "ff518e127d1da078cfc50db86db63434568780bc1b781f9ecebbd7997d4a2406",
+    "mixture": "7dff3eab036e8e974c087d0d42a51a1d1ce2a6c8d573131d76bda1de4e0d2e07",
+    "mixture-morphs": "6d0649411560dba4d2d3b66068d83dc886a4ee3714f29c2d66f859a8da7192af",
+    "two-scripts": "4ab0ce7d5108e8043c6c1ac618538bc2a4394cc2da2186a8f4fc259404717e53",
 }
 
 

@@ -12,7 +12,15 @@ from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken
 from mws_hf.lm.data import IGNORED
-from mws_hf.lm.decoding import acceptance, greedy, prompt_ids, speculative, speculative_generate
+from mws_hf.lm.decoding import (
+    _draft,
+    acceptance,
+    greedy,
+    held_out_acceptance,
+    prompt_ids,
+    speculative,
+    speculative_generate,
+)
 from mws_hf.lm.evaluation import evaluate_run, load_model, load_multi_token
 from mws_hf.lm.model import MultiTokenConfig, MultiTokenModel
 from mws_hf.lm.training import pretrain
@@ -126,10 +134,33 @@ def test_a_trained_model_saves_passes_and_reports_it(trained):
         assert statistics.tokens == len(plain) - len(start)
     total = acceptance(model, codec, prompts, 20)
     assert total.steps < total.tokens and total.drafted[0] >= total.drafted[1] > 0
-    report = evaluate_run(trained)["speculation"]
-    assert 1 < report["tokens_per_step"] <= 3 and len(report["acceptance"]) == 2
+    for report in (evaluate_run(trained)[name] for name in ("speculation", "held_out_speculation")):
+        assert 1 < report["tokens_per_step"] <= 3 and len(report["acceptance"]) == 2
+        assert report["drafted_bytes_per_step"] < report["bytes_per_step"]
     stock_model, _ = load_model(trained)
     assert type(stock_model).__name__ == "LlamaForCausalLM"
+
+
+def test_acceptance_along_a_text_is_what_drafting_from_each_beginning_finds(trained):
+    model, codec = load_multi_token(trained / "model"), Codec.open(trained / "model")
+    texts, right, steps, n_bytes = sentences(5, seed=3), [0, 0], 0, 0
+    with torch.inference_mode():
+        for text in texts:
+            ids = torch.tensor([prompt_ids(codec, text)])
+            said = model(input_ids=ids).logits[0, :, : len(codec.lengths)].argmax(-1).tolist()
+            for end in range(1, ids.shape[1] - 1):
+                read = ids[:, :end]
+                drafts = _draft(model, model.trunk(read)[0], read, int(ids[0, end]), len(codec.lengths))
+                steps, n_bytes = steps + 1, n_bytes + int(codec.lengths[ids[0, end]])
+                right[0] += drafts[0] == said[end]
+                right[1] += drafts == said[end : end + 2]
+    found = held_out_acceptance(model, codec, texts, 1000, batch_size=2)
+    assert 0 < right[0] < steps == found.steps
+    assert found.accepted[0] == right[0] and found.n_bytes - found.drafted_bytes == n_bytes
+    if model.config.form == "parallel":  # heads of the other form read the text, and not what was drafted before
+        assert found.accepted[1] == right[1]
+    in_windows = held_out_acceptance(model, codec, [" ".join(texts)], 40)
+    assert in_windows.steps > 10 and len(in_windows.to_dict()["acceptance"]) == 2
 
 
 def test_the_curriculum_begins_with_one_token_and_ends_with_all():

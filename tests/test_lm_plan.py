@@ -104,7 +104,8 @@ def line(bits, n_bytes=(1000, 2000, 4000), speculation=None, train_bytes=None):
         "n_bytes": list(n_bytes),
         "represented": [True] * len(n_bytes),
     }
-    return training, evaluation | ({"speculation": speculation} if speculation else {}), {"revision": "abc"}
+    drafting = {"speculation": speculation, "held_out_speculation": speculation} if speculation else {}
+    return training, evaluation | drafting, {"revision": "abc"}
 
 
 def test_records_come_back_and_refuse_other_settings_or_documents(tmp_path):
@@ -147,6 +148,7 @@ def test_the_report_tells_the_best_rate_what_is_missing_and_the_check(name, gap,
         records.add(run, *line(done[run], train_bytes=run.train_bytes))
     draft = Run(system="mws", seed=0, vocabulary=8000, learning_rate=1e-3, multi_token=True)
     speculation = {"acceptance": [0.25, 0.1], "tokens": 100, "bytes": 200, "bytes_per_step": 3.5}
+    speculation |= {"drafted_bytes_per_step": 1.2}
     records.add(draft, *line(1.46, speculation=speculation))
     write_report(name, preset, records, tmp_path)
     text = (tmp_path / f"lm_{name}.md").read_text(encoding="utf-8")
@@ -154,7 +156,7 @@ def test_the_report_tells_the_best_rate_what_is_missing_and_the_check(name, gap,
     # the sweep has found BPE's best, 8e-3, and MwS's, 1e-3; by hand: (1.45 - 1.5) / 1.5
     assert "| bpe | 8000 | 0.008 | 1 |" in text and "| mws | 8000 | 0.001 |" in text
     assert re.search(r"\| mws \| 8000 .* \| -3\.33 % \[-3\.3", text)
-    assert "| mws | 8000 | 1 | 5.30 | 1.4600 | 0.250 | 0.500 | 3.50 |" in text
+    assert "| mws | 8000 | 1 | 5.30 | 1.4600 | 0.250 | 0.500 | 3.50 | 1.20 | 0.250 |" in text
     write_picture(tmp_path)
     assert (tmp_path / "lm.png").stat().st_size > 1000
 

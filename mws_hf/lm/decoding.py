@@ -17,6 +17,7 @@ import torch
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.model import MultiTokenModel
+from mws_hf.lm.scoring import padded_ids, windows_of
 
 
 def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:
@@ -59,6 +60,7 @@ class Speculation:
         n_bytes: their raw bytes.
         drafted: how often each head's draft was looked at, the head of the second token first.
         accepted: how often it was right, and all before it.
+        drafted_bytes: raw bytes of the drafts that were right.
     """
 
     steps: int
@@ -66,6 +68,7 @@ class Speculation:
     n_bytes: int
     drafted: tuple[int, ...]
     accepted: tuple[int, ...]
+    drafted_bytes: int
 
     def __add__(self, other: Speculation) -> Speculation:
         return Speculation(
@@ -74,14 +77,16 @@ class Speculation:
             self.n_bytes + other.n_bytes,
             tuple(map(sum, zip(self.drafted, other.drafted, strict=True))),
             tuple(map(sum, zip(self.accepted, other.accepted, strict=True))),
+            self.drafted_bytes + other.drafted_bytes,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Rates for a report: acceptance by head (of all drafts made), tokens and bytes a step."""
+        """Rates for a report: acceptance by head (of all drafts made), tokens, bytes and drafted bytes a step."""
         acceptance = [right / max(1, made) for right, made in zip(self.accepted, self.drafted, strict=True)]
         steps = max(1, self.steps)
         sums = {"steps": self.steps, "tokens": self.tokens, "bytes": self.n_bytes, "acceptance": acceptance}
-        return {**sums, "tokens_per_step": self.tokens / steps, "bytes_per_step": self.n_bytes / steps}
+        rates = {"tokens": self.tokens, "bytes": self.n_bytes, "drafted_bytes": self.drafted_bytes}
+        return {**sums, **{f"{name}_per_step": amount / steps for name, amount in rates.items()}}
 
 
 def speculative_generate(
@@ -99,12 +104,53 @@ def acceptance(model: MultiTokenModel, codec: Codec, prompts: Sequence[str], max
     return sum(results[1:], results[0])
 
 
+def held_out_acceptance(
+    model: MultiTokenModel, codec: Codec, documents: Sequence[str], context_bytes: int, *, batch_size: int = 32
+) -> Speculation:
+    """What drafting is worth along texts: a draft is right if it is what the model says once it has read on to there.
+
+    Greedy continuations of small models run in circles, where drafts are easy; texts do not. Every place is a step that
+    makes the text's next token and the drafts behind it up to the first wrong one. Windows are as in `bits_per_byte`.
+
+    Args:
+        model: with heads for later tokens; each reads the text up to the token before the one it drafts.
+        codec: its tokenizer.
+        documents: held-out texts.
+        context_bytes: raw bytes a prediction can look at.
+        batch_size: windows a pass.
+    """
+    n_heads, lengths = len(model.heads), torch.from_numpy(codec.lengths).to(model.device)
+    steps = read = drafted_bytes = 0
+    accepted = [0] * n_heads
+    windows = sorted(windows_of(codec, codec.encode(documents), context_bytes), key=lambda window: len(window.ids))
+    with torch.inference_mode():
+        for batch in (windows[at : at + batch_size] for at in range(0, len(windows), batch_size)):
+            ids = padded_ids(batch, codec.padding).to(model.device)
+            ends = torch.tensor([[len(window.ids), window.scored] for window in batch], device=model.device)
+            place = torch.arange(ids.shape[1] - n_heads, device=model.device)
+            right = (place >= (ends[:, :1] - ends[:, 1:] - 1)) & (place + n_heads < ends[:, :1])
+            hidden, last = model.trunk(ids)
+            verdicts = model.lm.lm_head(last)[..., : len(lengths)].argmax(-1)
+            steps += int(right.sum())
+            read += int(lengths[ids[:, 1 : 1 + len(place)]][right].sum())
+            for head in range(n_heads):
+                states = model.step(head, hidden[:, : ids.shape[1] - head - 1], ids[:, head + 1 :])
+                drafts = model.logits(states)[..., : len(lengths)].argmax(-1)
+                said = verdicts[:, head + 1 : head + 1 + len(place)]
+                right = right & (drafts[:, : len(place)] == said)
+                accepted[head] += int(right.sum())
+                drafted_bytes += int(lengths[said][right].sum())
+                hidden = hidden if model.config.form == "parallel" else states
+    made = steps + sum(accepted)
+    return Speculation(steps, made, read + drafted_bytes, (steps,) * n_heads, tuple(accepted), drafted_bytes)
+
+
 def speculative(
     model: MultiTokenModel, ids: Sequence[int], max_new_tokens: int, stop: int, lengths: np.ndarray
 ) -> tuple[list[int], Speculation]:
     """`greedy` of `model.lm`, in evaluation mode, in fewer passes; `lengths`: int64 (ids,), raw bytes of each id."""
     known, draft = list(ids), list[int]()
-    drafted, accepted, steps = [0] * len(model.heads), [0] * len(model.heads), 0
+    drafted, accepted, steps, drafted_bytes = [0] * len(model.heads), [0] * len(model.heads), 0, 0
     end = len(known) + max_new_tokens
     with torch.inference_mode():
         while len(known) < end and (steps == 0 or known[-1] != stop):
@@ -119,9 +165,11 @@ def speculative(
             place = len(known) + right
             new = verdicts[: right + 1]
             known = (known + new[: new.index(stop) + 1 if stop in new else None])[:end]
+            drafted_bytes += int(lengths[known[place - right : place]].sum())
             draft = _draft(model, hidden[:, :place], tokens[:, :place], verdicts[right], len(lengths))
     made = known[len(ids) :]
-    return known, Speculation(steps, len(made), int(lengths[made].sum()), tuple(drafted), tuple(accepted))
+    n_bytes = int(lengths[made].sum())
+    return known, Speculation(steps, len(made), n_bytes, tuple(drafted), tuple(accepted), drafted_bytes)
 
 
 def _draft(

@@ -19,7 +19,7 @@ from mws_hf.evaluate.minimal_pairs import Floats, Pair, margins_of
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import RunConfig
 from mws_hf.lm.data import read_documents, split_documents
-from mws_hf.lm.decoding import acceptance, generate
+from mws_hf.lm.decoding import acceptance, generate, held_out_acceptance
 from mws_hf.lm.model import MultiTokenModel
 from mws_hf.lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms
 from mws_hf.lm.training import CONFIG_FILE, MODEL
@@ -95,7 +95,10 @@ def evaluate_run(
     }
     if config.multi_token is not None:
         beginnings = [text[: len(text) // 2] for text in texts[:_DRAFTED] if len(text) > 1]
-        result["speculation"] = acceptance(load_multi_token(Path(run_dir) / MODEL), codec, beginnings).to_dict()
+        drafting = load_multi_token(Path(run_dir) / MODEL)
+        result["speculation"] = acceptance(drafting, codec, beginnings).to_dict()
+        along = held_out_acceptance(drafting, codec, texts, config.context_bytes, batch_size=batch_size)
+        result["held_out_speculation"] = along.to_dict()
     if documents is None:
         write_text(Path(run_dir) / "evaluation.json", json.dumps(result, ensure_ascii=False) + "\n")
     return result

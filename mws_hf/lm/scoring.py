@@ -125,10 +125,14 @@ def windows_of(codec: Codec, encoded: Sequence[Ids], context_bytes: int) -> Iter
             yield Window(index, ids[min(begin, start - 1) : end], end - start)
 
 
+def padded_ids(batch: Sequence[Window], padding: int) -> torch.Tensor:
+    """The ids of windows, int64 (batch, longest), padded on the right."""
+    return pad_sequence([torch.from_numpy(window.ids) for window in batch], batch_first=True, padding_value=padding)
+
+
 def _score(model: Any, batch: list[Window], padding: int) -> list[Floats]:
     """Nats of the scored ids of each window."""
-    ids = pad_sequence([torch.from_numpy(window.ids) for window in batch], batch_first=True, padding_value=padding)
-    ids = ids.to(next(model.parameters()).device)
+    ids = padded_ids(batch, padding).to(next(model.parameters()).device)
     with torch.inference_mode():
         logits = model(input_ids=ids).logits[:, :-1].float()
         losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")

@@ -159,6 +159,7 @@ def test_acceptance_along_a_text_is_what_drafting_from_each_beginning_finds(trai
     assert found.accepted[0] == right[0] and found.n_bytes - found.drafted_bytes == n_bytes
     if model.config.form == "parallel":  # heads of the other form read the text, and not what was drafted before
         assert found.accepted[1] == right[1]
+    assert held_out_acceptance(model, codec, ["a"], 40).to_dict()["acceptance"] == [0.0, 0.0]
     in_windows = held_out_acceptance(model, codec, [" ".join(texts)], 40)
     assert in_windows.steps > 10 and len(in_windows.to_dict()["acceptance"]) == 2
 

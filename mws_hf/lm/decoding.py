@@ -126,6 +126,8 @@ def held_out_acceptance(
     with torch.inference_mode():
         for batch in (windows[at : at + batch_size] for at in range(0, len(windows), batch_size)):
             ids = padded_ids(batch, codec.padding).to(model.device)
+            if ids.shape[1] <= n_heads:
+                continue  # too short for all heads to have something to say
             ends = torch.tensor([[len(window.ids), window.scored] for window in batch], device=model.device)
             place = torch.arange(ids.shape[1] - n_heads, device=model.device)
             right = (place >= (ends[:, :1] - ends[:, 1:] - 1)) & (place + n_heads < ends[:, :1])

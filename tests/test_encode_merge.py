@@ -102,7 +102,7 @@ def test_cache_answers_like_a_dict_at_any_offset_and_full(slots):
             else:
                 assert key not in known
                 before = int(cache.counters[SLOTS_USED])
-                add(cache, slot, text, start, len(key), packed, 0, scratch, n)
+                add(cache, slot, text, start, len(key), packed, 0, scratch[:n])
                 if cache.counters[SLOTS_USED] > before:
                     known[key] = scratch[:n].tolist()
     assert len(known) == cache.counters[SLOTS_USED]
@@ -116,7 +116,7 @@ def test_cache_grows_within_its_limit_and_keeps_its_answers():
     for number, key in enumerate(keys):
         text = np.frombuffer(bytearray(key + bytes(24)), np.uint8)
         slot, packed, _ = look_up(cache, text, 0, len(key))
-        add(cache, slot, text, 0, len(key), packed, 0, np.array([number, 1, 2], np.int64), 3)
+        add(cache, slot, text, 0, len(key), packed, 0, np.array([number, 1, 2], np.int64))
         cache = grown(cache, limit)
     assert cache.slots.shape[0] == 4096
     out = np.zeros(8, np.int64)
@@ -139,7 +139,7 @@ def test_long_keys_of_the_same_hash_are_told_apart():
     cache = empty_cache(16)
     texts = [np.frombuffer(bytearray(key + bytes(24)), np.uint8) for key in keys]
     slot, packed, _ = look_up(cache, texts[0], 0, 24)
-    add(cache, slot, texts[0], 0, 24, packed, 0, np.array([7]), 1)
+    add(cache, slot, texts[0], 0, 24, packed, 0, np.array([7]))
     _, twin, there = look_up(cache, texts[1], 0, 24)
     assert twin.tolist() == packed.tolist()
     assert not there

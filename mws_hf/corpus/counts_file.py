@@ -153,7 +153,7 @@ class CountsFile(NamedTuple):
                 check_strings(table["word"], str(self.path))
                 for name, part in _rows_by_group(table, settings, str(self.path)).items():
                     if len(part):
-                        numbers = _numbers(part)
+                        numbers = count_column(part)
                         if int(numbers.min()) < 1:
                             raise MwSError(f"{self.path}: a count below 1; the file was altered, count again")
                         rest[name] -= int(numbers.sum())
@@ -162,7 +162,8 @@ class CountsFile(NamedTuple):
             raise MwSError(f"{self.path}: its counts do not match its own metadata; the file was altered, count again")
 
 
-def _numbers(rows: pa.Table) -> npt.NDArray[np.int64]:
+def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
+    """The column `count` of a table, of any integers, as int64."""
     return integers(pc.cast(rows["count"], pa.int64()).combine_chunks())
 
 

@@ -21,9 +21,10 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, checked_strings, integers, valid_strings
+from mws_hf.corpus.columns import arrow_integers, checked_strings, valid_strings
 from mws_hf.corpus.counting import block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
+from mws_hf.corpus.counts_file import count_column
 from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.group_column import by_group
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
@@ -176,8 +177,9 @@ def summed(table: pa.Table, how: Counting, min_count: int) -> WordCounts | Group
 
 
 def _counts(table: pa.Table, how: Counting) -> WordCounts:
-    numbers = integers(pc.cast(table["count"], pa.int64()).combine_chunks())
-    return WordCounts.from_arrays(table["word"], numbers, pattern=how.pattern, normalization=how.normalization)
+    return WordCounts.from_arrays(
+        table["word"], count_column(table), pattern=how.pattern, normalization=how.normalization
+    )
 
 
 class SharedTokenizer(NamedTuple):

@@ -146,7 +146,9 @@ def intern_dense(left: Ints, right: Ints, lefts: int, rights: int) -> Interned:
 
 
 def intern_pairs(left: Ints, right: Ints) -> Interned:
-    """Number the distinct pairs (left[i], right[i]); rows with a negative `left` get -1, `right` is never negative.
+    """Number the distinct pairs (left[i], right[i]); rows with a negative `left` get -1.
+
+    `right` is never negative; its largest decides how pairs are told apart, so it must be written in all rows.
 
     >>> pairs = intern_pairs(np.array([0, 1, 0, -1], np.int32), np.array([5, 5, 5, 5], np.int32))
     >>> pairs.ids.tolist(), pairs.first.tolist(), pairs.counts.tolist()

@@ -17,7 +17,7 @@ import torch
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.model import MultiTokenModel
-from mws_hf.lm.scoring import padded_ids, windows_of
+from mws_hf.lm.scoring import padded_ids, passes, windows_of
 
 
 def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:
@@ -122,9 +122,10 @@ def held_out_acceptance(
     n_heads, lengths = len(model.heads), torch.from_numpy(codec.lengths).to(model.device)
     steps = read = drafted_bytes = 0
     accepted = [0] * n_heads
-    windows = sorted(windows_of(codec, codec.encode(documents), context_bytes), key=lambda window: len(window.ids))
+    windows = list(windows_of(codec, codec.encode(documents), context_bytes))
     with torch.inference_mode():
-        for batch in (windows[at : at + batch_size] for at in range(0, len(windows), batch_size)):
+        for chosen in passes(windows, batch_size):
+            batch = [windows[index] for index in chosen]
             ids = padded_ids(batch, codec.padding).to(model.device)
             if ids.shape[1] <= n_heads:
                 continue  # too short for all heads to have something to say

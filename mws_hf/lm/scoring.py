@@ -93,10 +93,7 @@ def bits_per_byte(
         raise MwSError("bits per byte need documents that are not empty")
     windows = list(windows_of(codec, codec.encode(documents), context_bytes))
     scores: list[Floats] = [np.zeros(0)] * len(windows)
-    # windows of like length share a pass, so that little is padded
-    by_length = sorted(range(len(windows)), key=lambda index: len(windows[index].ids))
-    for at in range(0, len(windows), batch_size):
-        chosen = by_length[at : at + batch_size]
+    for chosen in passes(windows, batch_size):
         for index, nats in zip(chosen, _score(model, [windows[i] for i in chosen], codec.padding), strict=True):
             scores[index] = nats
     parts: list[list[Floats]] = [[np.zeros(0)] for _ in documents]
@@ -123,6 +120,13 @@ def windows_of(codec: Codec, encoded: Sequence[Ids], context_bytes: int) -> Iter
             # context from the first id whose bytes fit before those scored
             begin = int(np.searchsorted(ends, ends[end] - context_bytes))
             yield Window(index, ids[min(begin, start - 1) : end], end - start)
+
+
+def passes(windows: Sequence[Window], batch_size: int) -> Iterator[list[int]]:
+    """Numbers of the windows that share a pass: those of like length, so that little is padded."""
+    by_length = sorted(range(len(windows)), key=lambda index: len(windows[index].ids))
+    for at in range(0, len(windows), batch_size):
+        yield by_length[at : at + batch_size]
 
 
 def padded_ids(batch: Sequence[Window], padding: int) -> torch.Tensor:

@@ -100,7 +100,7 @@ def build_lattice(corpus: SymbolCorpus, longest: int, min_count: int) -> Lattice
     first0[symbols[::-1]] = np.arange(n - 1, -1, -1, dtype=np.int32)
     levels, firsts, counts = [symbols], [first0], [counts0]
     current, left = symbols, np.empty(n, np.int32)
-    right = np.zeros(n, np.int32)  # not empty: how pairs are told apart goes by the largest, where nothing fits too
+    right = np.zeros(n, np.int32)  # not empty: `intern_pairs` looks at all of it
     total = len(corpus.alphabet)
     for length in range(2, longest + 1):
         _extensible(current, symbols, corpus.starts, length, left, right)

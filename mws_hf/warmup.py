@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from mws_hf.backend import base_vocab, build_backend
 from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.dictionary import lexicon_words
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.learn.classic.explain import explain_merges
@@ -40,6 +41,12 @@ def warm_up(*, show_progress: bool = False) -> None:
                 bar.update()
     finally:
         logging.getLogger("mws_hf").setLevel(level)
+
+
+def learn_merges() -> None:
+    """Compile what merging needs, without counting or evidence; `mws train` has it done by a process beside its own."""
+    counts = WordCounts.from_mapping({f" {word}": 1 for word in set(TEXT.split())}, pattern=WORD_PATTERN)
+    MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
 
 
 def _bar(show_progress: bool) -> tqdm:

@@ -163,6 +163,7 @@ def train(
     read = [options.group_of(name)[1] for name in (*(files or []), *(labels or []))]
     refuse_overwriting(tokenizer_files(output), read, word_list, lemmas)
     check_output(output, folder=True)
+    from mws_hf.commands.first_run import compile_ahead
     from mws_hf.trainer import MwSTrainer
 
     trainer = MwSTrainer(
@@ -181,6 +182,7 @@ def train(
         group_column=group_column,
     )  # fmt: skip
     _check_groups(trainer, sources)
+    compile_ahead()
     with output_lock(output):
         asked = trainer.split_pattern if digits else pattern
         result, fits = _train_and_save(trainer, sources, asked, normalization, output)

@@ -16,9 +16,11 @@ def warmup(quiet: Quiet = False) -> None:
 
         pip install mws-hf && mws warmup --quiet
     """
+    from mws_hf.commands.first_run import compile_ahead
     from mws_hf.kernels.jit import cache_directory
     from mws_hf.warmup import warm_up
 
     began = time.perf_counter()
+    compile_ahead()
     warm_up(show_progress=not quiet)
     typer.echo(f"{cache_directory()}: ready in {time.perf_counter() - began:.1f} s")

@@ -24,9 +24,9 @@ notices = logging.getLogger(__name__ + ".notices")
 
 _SEAL = 32  # bytes of SHA-256
 _DAMAGED = "the cache of compiled kernels %s is damaged (%s) and is mended: what is damaged is compiled anew"
-_UNREADABLE = "the cache of compiled kernels %s cannot be read (%s): kernels are compiled anew, for about 20 s"
+_UNREADABLE = "the cache of compiled kernels %s cannot be read (%s): kernels are compiled anew, for about 15 s"
 _UNWRITABLE = (
-    "compiled kernels cannot be kept in %s (%s): every process compiles them, for about 20 s; set NUMBA_CACHE_DIR to a "
+    "compiled kernels cannot be kept in %s (%s): every process compiles them, for about 15 s; set NUMBA_CACHE_DIR to a "
     "folder that can be written"
 )
 _said: set[str] = set()
@@ -151,7 +151,7 @@ def _write(path: Path, content: bytes) -> None:
 @cache
 def _say_compiling() -> None:
     """One line on a terminal, the first time something is really compiled; elsewhere only for those who log notices."""
-    message = "compiling kernels for this machine, once, about 20 s"
+    message = "compiling kernels for this machine, once, about 15 s"
     if sys.stderr is not None and sys.stderr.isatty() and notices.isEnabledFor(logging.WARNING):
         from tqdm import tqdm  # leaves progress bars whole
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from mws_hf.kernels.instructions import prefetch
 from mws_hf.kernels.int_table import FREE, Keys, Values, home_of, new_table, slot_of
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.threads import in_parts
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -110,7 +111,7 @@ def find_slices(points: Ints, starts: Longs, known: Ints, known_starts: Longs) -
     keys, values = new_table(len(known_starts) - 1)
     scratch, out = np.empty((2, len(known_starts) - 1), np.int32), np.empty(len(starts) - 1, np.int32)
     _intern(known, known_starts, keys, values, scratch[0], scratch[1])
-    _look_up(points, starts, known, known_starts, keys, values, out)
+    in_parts(lambda a, b: _look_up(points, starts[a : b + 1], known, known_starts, keys, values, out[a:b]), len(out))
     return out
 
 

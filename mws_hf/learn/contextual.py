@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
+from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import (
     Forms,
@@ -140,9 +141,13 @@ class Evidence:
     def _fill(self, places: WordPlaces, type_of: Ints) -> Doubles:
         """`boundaries`, given the index of each pre-token's type: NO_WORD, or -1 for a word without evidence."""
         text, out = places.text, np.zeros(len(places.text.points))
-        _fill_boundaries(
-            text.points, text.starts, places.begins, places.spaced, type_of, places.table.mark,
-            self.tables(text.points), out,
+        tables = self.tables(text.points)
+        in_parts(
+            lambda a, b: _fill_boundaries(
+                text.points, text.starts[a : b + 1], places.begins[a:b], places.spaced[a:b], type_of[a:b],
+                places.table.mark, tables, out,
+            ),
+            len(text),
         )  # fmt: skip
         return out
 

@@ -161,11 +161,9 @@ def _group_evidence(
     lists = script_lists(words)
     listed = [collect_types(words.take(rows) if len(lists) > 1 else words, counts.counts[rows]) for rows in lists]
     del words, lists
-    found: list[Evidence] = []
-    while listed:
-        own = replace(settings, labels=() if found else labels, group_labels={})
-        found.append(collect_evidence(listed.pop(0), own))
-        give_back()
+    own = [replace(settings, labels=() if i else labels, group_labels={}) for i in range(len(listed))]
+    with ThreadPoolExecutor(min(AT_ONCE, thread_count())) as pool:
+        found = list(pool.map(collect_evidence, listed, own))
     whole = found[0] if len(found) == 1 else _concatenated(found)
     fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most
     in_code = np.ones(len(whole.code_points)) if name == CODE else None

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.slices import find_slices, hash_slices, intern_slices
+from mws_hf.kernels.threads import in_parts
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -84,7 +85,7 @@ def cut_out(points: Ints, begins: Longs, ends: Longs) -> CodePoints:
     starts = np.zeros(len(begins) + 1, np.int64)
     np.cumsum(ends - begins, out=starts[1:])
     out = np.empty(starts[-1], np.int32)
-    _copy_slices(points, begins, starts, out)
+    in_parts(lambda a, b: _copy_slices(points, begins[a:b], starts[a : b + 1], out), len(begins))
     return CodePoints(out, starts)
 
 

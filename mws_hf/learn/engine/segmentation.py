@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.int_table import find_pair, new_table
+from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.engine.apply import enter_products, merge_words
 from mws_hf.learn.engine.greedy import (
     ASK,
@@ -75,8 +76,9 @@ class Segmentation:
         cells = len(corpus.symbols) + len(corpus) + 1
         if cells >= 2**31:
             raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
-        self.text = np.empty(cells, np.int32)
-        write_cells(corpus.symbols, corpus.starts, self.text)
+        self.text = text = np.empty(cells, np.int32)
+        starts = corpus.starts
+        in_parts(lambda a, b: write_cells(corpus.symbols, starts[a : b + 1], text[starts[a] + a :]), len(corpus))
 
     @classmethod
     def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
@@ -139,7 +141,11 @@ class Segmentation:
         lengths = np.fromiter(map(len, self.tokens), np.int32, len(self.tokens))
         keys, products = new_table(len(pairs))
         enter_products(np.array(pairs, np.int64).reshape(-1, 2), first, keys, products)
-        merge_words(self.text, lengths, keys, products)
+        starts, text = self.corpus.starts, self.text
+        in_parts(
+            lambda a, b: merge_words(text[starts[a] + a : starts[b] + b + 1], lengths, keys, products),
+            len(self.corpus),
+        )
 
     def _made(self, left: str, right: str) -> tuple[int, int]:
         """Add the product of two tokens; their ids."""

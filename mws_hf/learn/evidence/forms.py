@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, cut_out, distinct, find_among, joined
 from mws_hf.pattern import compiled
 
@@ -102,7 +103,10 @@ def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
     text = CodePoints.of(pretokens)
     table = CharacterTable.of(text.points)
     begins, is_word, spaced = text.starts[:-1].copy(), np.zeros(len(text), bool), np.zeros(len(text), bool)
-    _find_words(text.points, text.starts, table, begins, is_word, spaced)
+    in_parts(
+        lambda a, b: _find_words(text.points, text.starts[a : b + 1], table, begins[a:b], is_word[a:b], spaced[a:b]),
+        len(text),
+    )
     return WordPlaces(text, begins, is_word, spaced, table)
 
 

@@ -159,10 +159,11 @@ def _group_evidence(
     """Evidence of one group, script by script; that of code knows that it is. Labels are words of the main script."""
     words = CodePoints.of_counts(counts)
     lists = script_lists(words)
-    listed = [collect_types(words.take(rows) if len(lists) > 1 else words, counts.counts[rows]) for rows in lists]
-    del words, lists
-    own = [replace(settings, labels=() if i else labels, group_labels={}) for i in range(len(listed))]
+    own = [replace(settings, labels=() if i else labels, group_labels={}) for i in range(len(lists))]
     with ThreadPoolExecutor(min(AT_ONCE, thread_count())) as pool:
+        parts = (words.take(rows) for rows in lists) if len(lists) > 1 else [words]
+        listed = list(pool.map(collect_types, parts, [counts.counts[rows] for rows in lists]))
+        del words, lists, parts
         found = list(pool.map(collect_evidence, listed, own))
     whole = found[0] if len(found) == 1 else _concatenated(found)
     fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most

@@ -62,6 +62,16 @@ class CharacterTable(NamedTuple):
             members[found] = [match(c) is not None for c in characters]
         return cls(lower, *classes)
 
+    def write_lower(self, points: Points) -> None:
+        """Put code points in lower case, in place."""
+        in_parts(lambda a, b: _replace_each(points[a:b], self.lower), len(points))
+
+
+@njit(nogil=True)
+def _replace_each(points: Points, table: Points) -> None:
+    for i in range(len(points)):
+        points[i] = table[points[i]]
+
 
 @dataclass(frozen=True)
 class WordPlaces:
@@ -88,7 +98,8 @@ class WordPlaces:
     def types(self, words: Longs) -> CodePoints:
         """The lower-cased letters of the given words."""
         letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
-        return CodePoints(self.table.lower[letters.points], letters.starts)
+        self.table.write_lower(letters.points)
+        return letters
 
 
 def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
@@ -218,7 +229,8 @@ def with_lower_case(forms: Forms) -> Forms:
     ([' Дом', ' дома', ' дом'], [5, 1, 5])
     """
     words = forms.words
-    lower = CodePoints(CharacterTable.of(words.points).lower[words.points], words.starts)
+    lower = CodePoints(words.points.copy(), words.starts)
+    CharacterTable.of(words.points).write_lower(lower.points)
     absent = np.nonzero(find_among(lower, words) < 0)[0]
     twins = lower.take(absent)
     twin = distinct(twins)

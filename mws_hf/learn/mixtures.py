@@ -29,7 +29,6 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
 from mws_hf.corpus.labels import labels_of_groups
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types

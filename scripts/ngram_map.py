@@ -170,39 +170,65 @@ def _cell(cell: dict[str, Any] | None, bpe: dict[str, Any]) -> str:
 
 
 def picture(cells: list[dict[str, Any]]) -> Any:
-    """Difference to BPE against the amount of text, a panel a language and size, a line a system."""
+    """Differences to BPE, a line a system, a column a language that has lines: by amount of text, by vocabulary size.
+
+    Above, the smallest vocabulary; below, the most text that every vocabulary size of the language was measured with.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    sizes = sorted({c["size"] for c in cells})
-    languages = [each for each in LANGUAGES if any(c["language"] == each for c in cells)]
-    figure = Figure(figsize=(2.1 * len(languages) + 1, 2.4 * len(sizes) + 0.8), dpi=110, layout="constrained")
+    smallest = min(c["size"] for c in cells)
+    rows = {
+        ("MB of text that the n-gram model saw", f"{smallest:,} entries"): {
+            language: [c for c in cells if c["language"] == language and c["size"] == smallest]
+            for language in LANGUAGES
+        },
+        ("entries of the vocabulary", "most text"): {language: _most_text(cells, language) for language in LANGUAGES},
+    }
+    languages = [each for each in LANGUAGES if any(len(_amounts(row[each])) > 1 for row in rows.values())]
+    figure = Figure(figsize=(2.1 * len(languages) + 1, 2.7 * len(rows) + 0.6), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.subplots(len(sizes), len(languages), sharey=True, squeeze=False)
-    for row, size in enumerate(sizes):
-        for column, language in enumerate(languages):
-            axes = grid[row][column]
-            if not any((c["language"], c["size"]) == (language, size) for c in cells):
-                axes.set_axis_off()
-                continue
-            axes.axhline(0, color="black", linewidth=1)
-            for system, colour in COLOURS.items():
-                own = [c for c in cells if (c["language"], c["size"], c["system"]) == (language, size, system)]
-                own.sort(key=lambda c: c["train_bytes"])
-                amounts = [c["train_bytes"] / (1 << 20) for c in own]
-                axes.plot(amounts, [c["against_bpe"][0] for c in own], "o-", color=colour, label=system, markersize=3)
-                lows, highs = [c["against_bpe"][1] for c in own], [c["against_bpe"][2] for c in own]
-                axes.fill_between(amounts, lows, highs, color=colour, alpha=0.15, linewidth=0)
-            axes.set_xscale("log")
-            axes.set_xticks([1, 4, 16, 64], ["1", "4", "16", "64"])
-            axes.minorticks_off()
-            axes.grid(alpha=0.25)
-            axes.set_title(f"{language}, {size:,} entries", fontsize=9)
-    figure.supylabel("bits per byte against BPE, %  (↓ better)", fontsize=9)
-    figure.supxlabel("MB of text that the n-gram model saw (log scale)", fontsize=9)
+    grid = figure.subplots(len(rows), len(languages), sharey=True, squeeze=False)
+    for row, ((by, title), found) in enumerate(rows.items()):
+        for axes, language in zip(grid[row], languages, strict=True):
+            measure = "size" if by.startswith("entries") else "mb"
+            _draw(axes, found[language], measure)
+            axes.set_title(f"{language}, {title}", fontsize=9)
+        grid[row][len(languages) // 2].set_xlabel(f"{by} (log scale)", fontsize=9, loc="left")
+    figure.supylabel("bits per byte against BPE, %  (\u2193 better)", fontsize=9)
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
     return figure
+
+
+def _most_text(cells: list[dict[str, Any]], language: str) -> list[dict[str, Any]]:
+    """The cells of a language with the most text that all its vocabulary sizes have."""
+    own = [c for c in cells if c["language"] == language]
+    sizes = {c["size"] for c in own}
+    common = [
+        c["train_bytes"] for c in own if {d["size"] for d in own if d["train_bytes"] == c["train_bytes"]} == sizes
+    ]
+    return [c for c in own if c["train_bytes"] == max(common, default=0)]
+
+
+def _amounts(cells: list[dict[str, Any]]) -> set[tuple[int, int]]:
+    return {(c["size"], c["train_bytes"]) for c in cells}
+
+
+def _draw(axes: Any, cells: list[dict[str, Any]], measure: str) -> None:
+    """One panel: a line a system with its 95 % intervals."""
+    axes.axhline(0, color="black", linewidth=1)
+    for system, colour in COLOURS.items():
+        own = sorted((c for c in cells if c["system"] == system), key=lambda c: (c["size"], c["train_bytes"]))
+        places = [c["size"] / 1000 if measure == "size" else c["train_bytes"] / (1 << 20) for c in own]
+        values, lows, highs = ([c["against_bpe"][k] for c in own] for k in range(3))
+        axes.plot(places, values, "o-", color=colour, label=system, markersize=3)
+        axes.fill_between(places, lows, highs, color=colour, alpha=0.15, linewidth=0)
+    ticks = [8, 16, 32] if measure == "size" else [1, 4, 16]
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{tick},000" if measure == "size" else str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(alpha=0.25)
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ torch = pytest.importorskip("torch")
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken
 from mws_hf.lm.data import IGNORED
 from mws_hf.lm.decoding import (
@@ -21,7 +20,7 @@ from mws_hf.lm.decoding import (
     speculative,
     speculative_generate,
 )
-from mws_hf.lm.evaluation import evaluate_run, load_model, load_multi_token
+from mws_hf.lm.evaluation import evaluate_run, load_model, open_run
 from mws_hf.lm.model import MultiTokenConfig, MultiTokenModel
 from mws_hf.lm.training import pretrain
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
@@ -123,8 +122,7 @@ def trained(request, tmp_path_factory):
 
 
 def test_a_trained_model_saves_passes_and_reports_it(trained):
-    model = load_multi_token(trained / "model")
-    codec = Codec.open(trained / "model")
+    model, codec = open_run(trained)
     prompts = [sentence[:5] for sentence in sentences(6, seed=5)]
     for prompt in prompts:
         start = prompt_ids(codec, prompt)
@@ -142,7 +140,7 @@ def test_a_trained_model_saves_passes_and_reports_it(trained):
 
 
 def test_acceptance_along_a_text_is_what_drafting_from_each_beginning_finds(trained):
-    model, codec = load_multi_token(trained / "model"), Codec.open(trained / "model")
+    model, codec = open_run(trained)
     texts, right, steps, n_bytes = sentences(5, seed=3), [0, 0], 0, 0
     with torch.inference_mode():
         for text in texts:

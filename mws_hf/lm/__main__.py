@@ -77,13 +77,14 @@ def generate(
     """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
     from mws_hf.lm.decoding import generate as continue_prompt
     from mws_hf.lm.decoding import speculative_generate
-    from mws_hf.lm.evaluation import MODEL, is_multi_token, load_model, load_multi_token
+    from mws_hf.lm.evaluation import open_run
+    from mws_hf.lm.model import MultiTokenModel
 
-    model, codec = load_model(run_dir)
-    if not is_multi_token(run_dir / MODEL):
+    model, codec = open_run(run_dir)
+    if not isinstance(model, MultiTokenModel):
         typer.echo(continue_prompt(model, codec, prompt, max_new_tokens))
         return
-    text, statistics = speculative_generate(load_multi_token(run_dir / MODEL), codec, prompt, max_new_tokens)
+    text, statistics = speculative_generate(model, codec, prompt, max_new_tokens)
     typer.echo(text)
     typer.echo(json.dumps(statistics.to_dict()), err=True)
 

@@ -33,22 +33,23 @@ def load_model(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
 
     Raises MwSError if there is no finished run.
     """
+    model, codec = open_run(run_dir)
+    return _next_token_part(model), codec
+
+
+def open_run(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
+    """The model of a run as it was saved, in evaluation mode, and its tokenizer; errors as `load_model`."""
     path = Path(run_dir) / MODEL
     if not (path / "config.json").is_file():
         raise MwSError(f"{run_dir}: no finished run there; train it first: python -m mws_hf.lm pretrain")
-    model = load_multi_token(path).lm if is_multi_token(path) else AutoModelForCausalLM.from_pretrained(path)
+    model_type = json.loads((path / "config.json").read_text(encoding="utf-8"))["model_type"]
+    kind = MultiTokenModel if model_type == MultiTokenModel.config_class.model_type else AutoModelForCausalLM
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return model.to(device).eval(), Codec.open(path)
+    return kind.from_pretrained(path).to(device).eval(), Codec.open(path)
 
 
-def is_multi_token(path: Path) -> bool:
-    """Whether a saved model is a `MultiTokenModel`."""
-    return json.loads((path / "config.json").read_text(encoding="utf-8"))["model_type"] == "mws_multi_token"
-
-
-def load_multi_token(path: Path) -> MultiTokenModel:
-    """Open a saved `MultiTokenModel`, in evaluation mode."""
-    return MultiTokenModel.from_pretrained(path).eval()
+def _next_token_part(model: Any) -> Any:
+    return model.lm if isinstance(model, MultiTokenModel) else model
 
 
 def evaluate_run(
@@ -75,7 +76,8 @@ def evaluate_run(
         MwSError: no finished run, or no documents.
     """
     config = RunConfig.load(Path(run_dir) / CONFIG_FILE)
-    model, codec = load_model(run_dir)
+    saved, codec = open_run(run_dir)
+    model = _next_token_part(saved)
     split = split_documents(read_documents(config.text), config.train_bytes, config.held_out_bytes)
     texts = split.held_out if documents is None else list(documents)
     scores = bits_per_byte(model, codec, texts, config.context_bytes, batch_size=batch_size)
@@ -93,11 +95,10 @@ def evaluate_run(
         "n_bytes": scores.n_bytes.tolist(),
         "represented": scores.represented.tolist(),
     }
-    if config.multi_token is not None:
+    if isinstance(saved, MultiTokenModel):
         beginnings = [text[: len(text) // 2] for text in texts[:_DRAFTED] if len(text) > 1]
-        drafting = load_multi_token(Path(run_dir) / MODEL)
-        result["speculation"] = acceptance(drafting, codec, beginnings).to_dict()
-        along = held_out_acceptance(drafting, codec, texts, config.context_bytes, batch_size=batch_size)
+        result["speculation"] = acceptance(saved, codec, beginnings).to_dict()
+        along = held_out_acceptance(saved, codec, texts, config.context_bytes, batch_size=batch_size)
         result["held_out_speculation"] = along.to_dict()
     if documents is None:
         write_text(Path(run_dir) / "evaluation.json", json.dumps(result, ensure_ascii=False) + "\n")

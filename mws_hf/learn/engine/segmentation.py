@@ -226,7 +226,8 @@ class Segmentation:
             return values
         cells = np.zeros(len(self.text), np.int64)
         if values is None:
-            write_weights(self.corpus.weights, self.corpus.starts, cells)
+            weights, starts = self.corpus.weights, self.corpus.starts
+            in_parts(lambda a, b: write_weights(weights[a:b], starts[a : b + 1], cells[a:]), len(weights))
             return cells
         if len(values) != len(self.corpus.symbols):
             raise MwSError(f"{len(values)} position values for {len(self.corpus.symbols)} characters; give one each")

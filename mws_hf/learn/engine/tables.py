@@ -115,5 +115,8 @@ def _more_tokens(table: PairTable, size: int) -> PairTable:
 def _more_pairs(table: PairTable, size: int) -> PairTable:
     for name in PAIR_FIELDS:  # in place: old and new side by side would be the peak of memory; no view of them lives
         getattr(table, name).resize(size, refcheck=False)
-    keys, ids = enlarged(table.keys, table.ids, 1 << (2 * size - 1).bit_length())
+    slots = 1 << (2 * size - 1).bit_length()
+    if slots <= len(table.keys):
+        return table
+    keys, ids = enlarged(table.keys, table.ids, slots)
     return table._replace(keys=keys, ids=ids)

@@ -163,7 +163,6 @@ def train(
     read = [options.group_of(name)[1] for name in (*(files or []), *(labels or []))]
     refuse_overwriting(tokenizer_files(output), read, word_list, lemmas)
     check_output(output, folder=True)
-    from mws_hf.commands.first_run import compile_ahead
     from mws_hf.trainer import MwSTrainer
 
     trainer = MwSTrainer(
@@ -182,7 +181,6 @@ def train(
         group_column=group_column,
     )  # fmt: skip
     _check_groups(trainer, sources)
-    compile_ahead()
     with output_lock(output):
         asked = trainer.split_pattern if digits else pattern
         result, fits = _train_and_save(trainer, sources, asked, normalization, output)
@@ -195,10 +193,12 @@ def _train_and_save(
     trainer: MwSTrainer, sources: Sources, pattern: str | None, normalization: str | None, output: Path
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
+    from mws_hf.commands.first_run import compile_ahead
     from mws_hf.model_card import model_card, write_model_card
     from mws_hf.portable import save_backend
 
     started = time.perf_counter()
+    compile_ahead()
     counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)
     trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
     learned = trainer.learn(counts)

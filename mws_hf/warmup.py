@@ -75,7 +75,7 @@ def _learn_contextual() -> None:
             MwSTrainer(vocab_size=600, types=types, max_token_length=limit, show_progress=False).learn(
                 count_documents(TEXT.splitlines())
             )
-    MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(count_documents([TEXT]))
+    learn_merges()
 
 
 def _learn_classic() -> None:

@@ -178,24 +178,22 @@ def picture(cells: list[dict[str, Any]]) -> Any:
     from matplotlib.figure import Figure
 
     smallest = min(c["size"] for c in cells)
-    rows = {
-        ("MB of text that the n-gram model saw", f"{smallest:,} entries"): {
-            language: [c for c in cells if c["language"] == language and c["size"] == smallest]
-            for language in LANGUAGES
-        },
-        ("entries of the vocabulary", "most text"): {language: _most_text(cells, language) for language in LANGUAGES},
-    }
-    languages = [each for each in LANGUAGES if any(len(_amounts(row[each])) > 1 for row in rows.values())]
+    by_text = {each: [c for c in cells if (c["language"], c["size"]) == (each, smallest)] for each in LANGUAGES}
+    by_size = {each: _most_text(cells, each) for each in LANGUAGES}
+    rows = (
+        ("train_bytes", "MB of text that the n-gram model saw", f"{smallest:,} entries", by_text),
+        ("size", "entries of the vocabulary", "most text", by_size),
+    )
+    languages = [each for each in LANGUAGES if any(len({c[x] for c in found[each]}) > 1 for x, _, _, found in rows)]
     figure = Figure(figsize=(2.1 * len(languages) + 1, 2.7 * len(rows) + 0.6), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(len(rows), len(languages), sharey=True, squeeze=False)
-    for row, ((by, title), found) in enumerate(rows.items()):
-        for axes, language in zip(grid[row], languages, strict=True):
-            measure = "size" if by.startswith("entries") else "mb"
-            _draw(axes, found[language], measure)
+    for panels, (x, label, title, found) in zip(grid, rows, strict=True):
+        for axes, language in zip(panels, languages, strict=True):
+            _draw(axes, found[language], x)
             axes.set_title(f"{language}, {title}", fontsize=9)
-        grid[row][len(languages) // 2].set_xlabel(f"{by} (log scale)", fontsize=9, loc="left")
-    figure.supylabel("bits per byte against BPE, %  (\u2193 better)", fontsize=9)
+        panels[len(languages) // 2].set_xlabel(f"{label} (log scale)", fontsize=9, loc="left")
+    figure.supylabel("bits per byte against BPE, %  (↓ better)", fontsize=9)
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
     return figure
@@ -204,29 +202,23 @@ def picture(cells: list[dict[str, Any]]) -> Any:
 def _most_text(cells: list[dict[str, Any]], language: str) -> list[dict[str, Any]]:
     """The cells of a language with the most text that all its vocabulary sizes have."""
     own = [c for c in cells if c["language"] == language]
-    sizes = {c["size"] for c in own}
-    common = [
-        c["train_bytes"] for c in own if {d["size"] for d in own if d["train_bytes"] == c["train_bytes"]} == sizes
-    ]
-    return [c for c in own if c["train_bytes"] == max(common, default=0)]
+    amounts = [{c["train_bytes"] for c in own if c["size"] == size} for size in {c["size"] for c in own}]
+    most = max(set.intersection(*amounts), default=0) if amounts else 0
+    return [c for c in own if c["train_bytes"] == most]
 
 
-def _amounts(cells: list[dict[str, Any]]) -> set[tuple[int, int]]:
-    return {(c["size"], c["train_bytes"]) for c in cells}
-
-
-def _draw(axes: Any, cells: list[dict[str, Any]], measure: str) -> None:
-    """One panel: a line a system with its 95 % intervals."""
+def _draw(axes: Any, cells: list[dict[str, Any]], x: str) -> None:
+    """One panel: a line a system with its 95 % intervals, by the field `x`."""
+    unit, ticks, ending = (1000, [8, 16, 32], ",000") if x == "size" else (1 << 20, [1, 4, 16], "")
     axes.axhline(0, color="black", linewidth=1)
     for system, colour in COLOURS.items():
-        own = sorted((c for c in cells if c["system"] == system), key=lambda c: (c["size"], c["train_bytes"]))
-        places = [c["size"] / 1000 if measure == "size" else c["train_bytes"] / (1 << 20) for c in own]
+        own = sorted((c for c in cells if c["system"] == system), key=lambda c: c[x])
+        places = [c[x] / unit for c in own]
         values, lows, highs = ([c["against_bpe"][k] for c in own] for k in range(3))
         axes.plot(places, values, "o-", color=colour, label=system, markersize=3)
         axes.fill_between(places, lows, highs, color=colour, alpha=0.15, linewidth=0)
-    ticks = [8, 16, 32] if measure == "size" else [1, 4, 16]
     axes.set_xscale("log")
-    axes.set_xticks(ticks, [f"{tick},000" if measure == "size" else str(tick) for tick in ticks])
+    axes.set_xticks(ticks, [f"{tick}{ending}" for tick in ticks])
     axes.minorticks_off()
     axes.grid(alpha=0.25)
 

@@ -40,7 +40,7 @@ from mws_hf.learn.words import CodePoints, distinct
 Doubles = npt.NDArray[np.float64]
 
 AT_ONCE = 2
-"""Groups worked on side by side, since much of it is done by one thread; evidence takes 100 to 200 MB for each."""
+"""Groups, and scripts of one, worked on side by side: much of it is done by one thread; each takes 100 to 200 MB."""
 
 
 class GroupEvidence(NamedTuple):

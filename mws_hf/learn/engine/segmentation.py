@@ -32,9 +32,9 @@ from mws_hf.learn.engine.greedy import (
     fill_queue,
     most_pushes,
 )
-from mws_hf.learn.engine.pairs import PAIRS, PairTable, copy_words, merge_pair, write_cells, write_weights
+from mws_hf.learn.engine.pairs import PAIRS, PairTable, copy_words, merge_pair, write_weights
 from mws_hf.learn.engine.strings import BYTE_TOKENS, hash_and_power, hash_set
-from mws_hf.learn.engine.tables import NO_LIMIT, make_room, open_table, resized
+from mws_hf.learn.engine.tables import NO_LIMIT, fill_cells, make_room, open_table, resized
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among
 
 Array = npt.NDArray[Any]
@@ -76,9 +76,8 @@ class Segmentation:
         cells = len(corpus.symbols) + len(corpus) + 1
         if cells >= 2**31:
             raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
-        self.text = text = np.empty(cells, np.int32)
-        starts = corpus.starts
-        in_parts(lambda a, b: write_cells(corpus.symbols, starts[a : b + 1], text[starts[a] + a :]), len(corpus))
+        self.text = np.empty(cells, np.int32)
+        fill_cells(corpus.symbols, corpus.starts, self.text)
 
     @classmethod
     def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
@@ -231,7 +230,7 @@ class Segmentation:
             return cells
         if len(values) != len(self.corpus.symbols):
             raise MwSError(f"{len(values)} position values for {len(self.corpus.symbols)} characters; give one each")
-        write_cells(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
+        fill_cells(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
         return cells
 
     def taken_strings(self, table: PairTable, forbidden: Iterable[str]) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.kernels.int_table import enlarged, new_table
+from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.engine.pairs import (
     ARENA,
     PAIR_FIELDS,
@@ -19,6 +20,7 @@ from mws_hf.learn.engine.pairs import (
     count_pairs,
     list_occurrences,
     tidy,
+    write_cells,
 )
 from mws_hf.learn.engine.strings import hashes_and_powers
 
@@ -32,6 +34,11 @@ def resized(array: Array, size: int, fill: float = 0) -> Array:
     out = np.full((*array.shape[:-1], size), fill, array.dtype)
     out[..., : array.shape[-1]] = array
     return out
+
+
+def fill_cells(symbols: Array, starts: Array, out: Array) -> None:
+    """`write_cells`, in parts side by side."""
+    in_parts(lambda a, b: write_cells(symbols, starts[a : b + 1], out[starts[a] + a :]), len(starts) - 1)
 
 
 def open_table(

@@ -134,7 +134,8 @@ from mws_hf.corpus.merging import merge_files
 files = sorted(Path(sys.argv[1]).glob("*.parquet"))[: int(sys.argv[2])]
 merge_files(files, sys.argv[3], memory_cap=32 << 20)
 status = Path("/proc/self/status").read_text().split()
-print(int(status[status.index("VmHWM:") + 1]) // 1024)
+peak, libraries = (int(status[status.index(name) + 1]) // 1024 for name in ("VmHWM:", "RssFile:"))
+print(peak - libraries)  # how much of a library's file is mapped is the kernel's affair: 100 MB more or less
 """
 
 
@@ -153,4 +154,4 @@ def test_memory_grows_neither_with_files_nor_with_words(tmp_path):
         command = [sys.executable, "-c", PEAK, parts, files, tmp_path / "out.parquet"]
         peaks.append(int(subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout))
     assert WordCounts.load(tmp_path / "out.parquet").total == 60 * size
-    assert peaks[1] < peaks[0] + 80, peaks  # what is read ahead of each run; the words would take hundreds
+    assert peaks[1] < peaks[0] + 60, peaks  # some 20: what is read ahead of each run; the words would take hundreds

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,9 @@ from mws_hf.corpus.counts import check_total, in_order
 from mws_hf.corpus.counts_file import ROW_GROUP, Columns, CountsFile, counts_writer, settings_of
 from mws_hf.corpus.token_table import Shards, TokenTable
 from mws_hf.errors import MwSError
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 MEMORY_CAP = 2 << 30
 _SMALLEST = 1 << 19  # of the table of a group: below it every batch would be spilled
@@ -73,8 +76,7 @@ def merge_files(
         settings = settings_of({name: run.tokens for name, run in runs.items()}, first.pattern, first.normalization)
         empty = _table(EMPTY, 0, names)
         writer = stack.enter_context(counts_writer(output, empty.schema.with_metadata(settings)))
-        for table in _row_groups(_tables(runs), empty):
-            writer.write_table(table, ROW_GROUP)
+        _write(writer, _tables(runs), empty)
     sizes = {name: (run.types, run.tokens) for name, run in runs.items()}
     return Merged(types, sum(run.tokens for run in runs.values()), sizes)
 
@@ -206,15 +208,23 @@ def _table(columns: Columns, number: int, names: list[str]) -> pa.Table:
     return pa.table(rows)
 
 
-def _row_groups(tables: Iterator[pa.Table], empty: pa.Table) -> Iterator[pa.Table]:
-    """The same rows, `ROW_GROUP` of them at a time; `empty` where there are none."""
+def _write(writer: pq.ParquetWriter, tables: Iterator[pa.Table], empty: pa.Table) -> None:
+    """Write the rows in groups of `ROW_GROUP`, one of them in memory at a time; `empty` where there are none."""
     waiting, size, any_rows = [empty], 0, False
     for table in tables:
+        while size + len(table) >= ROW_GROUP:
+            cut = ROW_GROUP - size
+            waiting.append(table.slice(0, cut))
+            writer.write_table(_joined(waiting), ROW_GROUP)
+            table, size, any_rows = table.slice(cut), 0, True
         waiting.append(table)
         size += len(table)
-        while size >= ROW_GROUP:
-            whole = pa.concat_tables(waiting).combine_chunks()
-            yield whole.slice(0, ROW_GROUP)
-            waiting, size, any_rows = [whole.slice(ROW_GROUP)], size - ROW_GROUP, True
     if size or not any_rows:
-        yield pa.concat_tables(waiting).combine_chunks()
+        writer.write_table(_joined(waiting), ROW_GROUP)
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """One table of all, whose rows are held by it alone: the list is emptied."""
+    whole = pa.concat_tables(tables).combine_chunks()
+    tables.clear()
+    return whole

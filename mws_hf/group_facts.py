@@ -20,7 +20,7 @@ from mws_hf.learn.words import CodePoints
 
 
 def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Facts of every named group that a tokenizer was trained on; none if nobody named any.
+    """Facts of every group that a tokenizer was trained on.
 
     Args:
         backend: the trained tokenizer.
@@ -32,8 +32,6 @@ def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str,
         ``tokens_per_word`` (of those, the space before each included; 0 without words), ``bytes_per_token`` (UTF-8
         bytes of the group's text) and ``own_vocabulary`` (share of the vocabulary that no other group's text uses).
     """
-    if not groups.is_named:
-        return {}
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
     with ThreadPoolExecutor(min(AT_ONCE, thread_count())) as pool:
         cut = list(pool.map(lambda counts: _cut(encoder, counts, size), groups.values()))

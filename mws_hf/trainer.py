@@ -283,10 +283,12 @@ class MwSTrainer:
 
         See `group_facts.group_facts`: types, tokens per word, bytes per token and own share of the vocabulary.
         """
-        from mws_hf.group_facts import group_facts
+        groups = GroupedCounts.of(counts)
+        if not groups.is_named:
+            return {}
+        from mws_hf.group_facts import group_facts  # only now, for it imports the encoder and the other learner
 
-        facts = group_facts(backend, GroupedCounts.of(counts), self.vocabulary.weights)
-        return {"groups": facts} if facts else {}
+        return {"groups": group_facts(backend, groups, self.vocabulary.weights)}
 
     @property
     def record(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bytes are UTF-8 exactly when Python's strict decoder says so."""
+"""Bytes are UTF-8 exactly when Python's strict decoder says so, and its code points are theirs."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mws_hf.kernels.utf8 import is_utf8
+from mws_hf.kernels.utf8 import is_utf8, write_code_points
 
 # the ends of every range that the definition of UTF-8 names
 EDGES = bytes.fromhex("00 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
@@ -52,3 +52,13 @@ def test_text_and_text_cut_or_damaged(text, data):
 
 def test_every_code_point():
     assert verdict("".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)])).encode())
+
+
+@given(st.text(max_size=80), st.sampled_from(["", "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"]))
+@settings(max_examples=500, deadline=None)
+def test_code_points(text, edges):
+    text += edges
+    points = np.zeros(len(text), np.uint32)
+    data = np.frombuffer(bytearray(b"a" + text.encode()), np.uint8)
+    write_code_points(data, 1, len(data), points)
+    assert points.tolist() == [ord(character) for character in text]

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from mws_hf import MwSError
-from mws_hf.learn.composition import learn_compositions
+from mws_hf.learn.composition import learn_compositions, price_words
 from mws_hf.learn.engine.segmentation import learn_by_position_value
 from mws_hf.learn.words import SymbolCorpus
 
 WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
 COUNTS = np.array([90, 20, 10, 50, 9, 5, 40, 3])
 ALPHABET = sorted(set("".join(WORDS)))
+PLAIN = price_words(WORDS, COUNTS, ALPHABET)
 
 
 def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
@@ -26,13 +27,12 @@ def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
 
 def test_without_boundaries_it_is_frequency_bpe():
     corpus = SymbolCorpus.from_words(WORDS, COUNTS)
-    assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == learn_by_position_value(corpus, None, 9).merges
+    assert learn_compositions(PLAIN, [], 9).merges == learn_by_position_value(corpus, None, 9).merges
 
 
 def test_boundaries_are_hidden_last():
-    found = learn_compositions(
-        WORDS, COUNTS, ALPHABET, [], 99, boundaries=lambda: boundaries_before(("s", "ed")), hidden_boundary_price=9.0
-    )
+    words = price_words(WORDS, COUNTS, ALPHABET, lambda: boundaries_before(("s", "ed")), hidden_boundary_price=9.0)
+    found = learn_compositions(words, [], 99)
     products = ["".join(pair) for pair in found.merges]
     across = [p for p in products if p.endswith(("ks", "ked"))]
     assert across and products.index(across[0]) > products.index(" walk")
@@ -41,11 +41,11 @@ def test_boundaries_are_hidden_last():
 
 def test_the_morphs_stay_first_and_are_not_learnt_again():
     morphs = [(" ", "w"), (" w", "a")]
-    found = learn_compositions(WORDS, COUNTS, ALPHABET, morphs, 20).merges
+    found = learn_compositions(PLAIN, morphs, 20).merges
     assert not set(found) & set(morphs)
     assert (" wa", "lk") in found or ("l", "k") in found
 
 
 def test_a_wrong_number_of_boundaries_is_an_error():
     with pytest.raises(MwSError, match="one each"):
-        learn_compositions(WORDS, COUNTS, ALPHABET, [], 5, boundaries=lambda: np.zeros(3))
+        learn_compositions(price_words(WORDS, COUNTS, ALPHABET, lambda: np.zeros(3)), [], 5)

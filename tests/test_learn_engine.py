@@ -137,6 +137,28 @@ def test_arrays_grow_without_changing_the_result(monkeypatch):
     assert learn_by_position_value(corpus, None, 6000) == expected
 
 
+@pytest.mark.parametrize("long_word", [0, 90_000])
+def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
+    rng = np.random.default_rng(1)
+    words = ["".join(map(chr, rng.integers(0x400, 0x420, rng.integers(2, 12)))) for _ in range(20_000)]
+    words.insert(5_000, "ab" * (long_word // 2) + "c")
+    corpus = SymbolCorpus.from_words(words, rng.integers(1, 50, len(words)))
+
+    def opened(threads):
+        monkeypatch.setenv("MWS_NUM_THREADS", str(threads))
+        segmentation = Segmentation(corpus)
+        limits = 100, tables.NO_LIMIT, 2
+        return tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
+
+    alone, parts = opened(1), opened(5)
+    n = int(alone.used[PAIRS])
+    assert n > 1000 and parts.used.tolist() == alone.used.tolist()
+    for name in ("left", "right", "value", "places", "begin", "listed"):
+        assert np.array_equal(getattr(parts, name)[:n], getattr(alone, name)[:n]), name
+    assert np.array_equal(parts.arena[: alone.used[ARENA]], alone.arena[: alone.used[ARENA]])
+    assert 0 < alone.used[ARENA] < alone.places[:n].sum()  # some are too rare to be listed
+
+
 @settings(max_examples=100, deadline=None)
 @given(corpora(), st.integers(0, 6))
 def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):

@@ -67,7 +67,6 @@ class Sources:
             MwSError: no source was given, one is missing, an option is unknown or lacks what it needs.
         """
         from mws_hf.corpus.counts import check_normalization
-        from mws_hf.corpus.dictionary import check_lexicon
         from mws_hf.corpus.files import expand_paths
         from mws_hf.corpus.group_column import check_group_files
         from mws_hf.corpus.inputs import check_files
@@ -86,6 +85,8 @@ class Sources:
         for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
             expand_paths(path)
         if self.lexicon is not None or self.lemmas is not None:
+            from mws_hf.corpus.dictionary import check_lexicon
+
             check_lexicon(self.lexicon or "ru")
 
     def _check_groups(self) -> None:

@@ -18,6 +18,8 @@ from mws_hf.corpus.columns import arrow_integers, flat_utf8, integers
 from mws_hf.corpus.counts_file import Columns, check_strings, fingerprint, read_columns, write_columns
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError
+from mws_hf.kernels.threads import in_parts
+from mws_hf.kernels.utf8 import write_code_points
 from mws_hf.pattern import literal_pattern
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
@@ -157,9 +159,9 @@ class WordCounts:
         starts = np.zeros(len(self) + 1, np.int64)
         np.cumsum(integers(pc.utf8_length(self.strings)), out=starts[1:])
         data, offsets = self.utf8()
-        text = data[offsets[0] : offsets[-1]].tobytes().decode("utf-8")
-        points = bytearray(text.encode("utf-32-le"))  # not bytes: kernels are compiled anew for a read-only array
-        return np.frombuffer(points, np.uint32), starts
+        points = np.empty(starts[-1], np.uint32)
+        in_parts(lambda a, b: write_code_points(data, offsets[a], offsets[b], points[starts[a] :]), len(self))
+        return points, starts
 
     def utf8(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
         """All words as UTF-8 without a copy: word w is ``data[offsets[w]:offsets[w + 1]]``."""
@@ -241,17 +243,16 @@ def _flat(strings: Any) -> pa.LargeStringArray:
 def in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
     """Words and counts in canonical order.
 
-    Half of the words of a text occur once, so these and the others are sorted side by side, by word, all then by count.
+    Half of the words of a text occur once, so these and the others, which come first, are sorted side by side.
     """
     words = _flat(strings)
 
-    def by_word(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        order = pc.array_sort_indices(words.take(arrow_integers(rows)))
-        return rows[integers(order).view(np.int64)]
+    def sorted_rows(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        rows = rows[integers(pc.array_sort_indices(words.take(arrow_integers(rows)))).view(np.int64)]
+        return rows[np.argsort(-counts[rows], kind="stable")]
 
     with ThreadPoolExecutor(2) as pool:
-        rows = np.concatenate(list(pool.map(by_word, (np.nonzero(counts > 1)[0], np.nonzero(counts <= 1)[0]))))
-    rows = rows[np.argsort(-counts[rows], kind="stable")]
+        rows = np.concatenate(list(pool.map(sorted_rows, (np.nonzero(counts > 1)[0], np.nonzero(counts <= 1)[0]))))
     return words.take(arrow_integers(rows)), counts[rows]
 
 

@@ -3,8 +3,8 @@
     keys    int64, shape (slots,), a power of two; `FREE` where there is no entry, so no key may be `FREE`
     values  int32, shape (slots,); what a free slot holds is the answer for every key that is absent
 
-A set is `keys` alone. Whoever adds keeps a table at most half full, and makes a larger one with `enlarged`. The hash
-decides nothing but places: entries are never walked through in order of slots.
+A set is `keys` alone. Whoever adds keeps a table at most half full, and makes a larger one with `enlarged`, in a kernel
+with `move_entries`. The hash decides nothing but places: entries are never walked through in order of slots.
 
 >>> keys, values = new_table(3)
 >>> put(keys, values, pair_key(7, 8), 5)
@@ -45,9 +45,8 @@ def pair_key(left: int, right: int) -> np.int64:
 
 @njit
 def home_of(keys: Keys, key: int) -> int:
-    """The slot where the search for `key` begins."""
-    mixed = key * _MULTIPLIER
-    return (mixed ^ (mixed >> 32)) & (len(keys) - 1)
+    """The slot where the search for `key` begins, in the order of hashes, so that a larger table fills in order."""
+    return (((key * _MULTIPLIER) >> 32 & 0xFFFFFFFF) * len(keys)) >> 32
 
 
 @njit
@@ -72,11 +71,16 @@ def put(keys: Keys, values: Values, key: int, value: int) -> None:
     keys[slot], values[slot] = key, value
 
 
-@njit(allocates=True)
 def enlarged(keys: Keys, values: Values, slots: int) -> tuple[Keys, Values]:
     """The same entries in `slots` slots, a power of two; the values of free slots are -1."""
-    larger, moved = np.full(slots, FREE, np.int64), np.full(slots, -1, np.int32)
+    larger, moved = np.full(slots, FREE, np.int64), np.full(slots, -1, np.int32)  # numpy's memory comes in large pages
+    move_entries(keys, values, larger, moved)
+    return larger, moved
+
+
+@njit
+def move_entries(keys: Keys, values: Values, larger: Keys, moved: Values) -> None:
+    """Enter all of a table into another, empty one."""
     for old in range(len(keys)):
         if keys[old] != FREE:
             put(larger, moved, keys[old], values[old])
-    return larger, moved

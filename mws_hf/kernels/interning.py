@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.kernels.int_table import FREE, enlarged, pair_key, slot_of
+from mws_hf.kernels.int_table import FREE, move_entries, pair_key, slot_of
 from mws_hf.kernels.jit import njit
 
 Ints = npt.NDArray[np.int32]
@@ -74,7 +74,9 @@ def intern_hashed(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
         if keys[slot] == FREE:
             if size == len(first):
                 first, counts = _twice(first), _twice(counts)
-                keys, numbers = enlarged(keys, numbers, 2 * len(keys))
+                larger, moved = np.full(2 * len(keys), FREE, np.int64), np.full(2 * len(keys), -1, np.int32)
+                move_entries(keys, numbers, larger, moved)
+                keys, numbers = larger, moved
                 slot = slot_of(keys, key)
             keys[slot], numbers[slot] = key, size
             first[size] = i

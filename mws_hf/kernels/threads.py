@@ -58,13 +58,22 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
     >>> sum(found)
     70000
     """
-    parts = min(thread_count(), n // _LEAST)
-    if parts < 2:
+    edges = part_edges(n)
+    if len(edges) == 2:
         work(0, n)
         return
-    edges = [n * k // parts for k in range(parts + 1)]
-    with ThreadPoolExecutor(parts) as pool:
+    with ThreadPoolExecutor(len(edges) - 1) as pool:
         list(pool.map(work, edges, edges[1:]))
+
+
+def part_edges(n: int) -> list[int]:
+    """Where the even parts of ``range(n)`` for one thread each begin, and `n`; one part where there is little to do.
+
+    >>> part_edges(10)
+    [0, 10]
+    """
+    parts = max(1, min(thread_count(), n // _LEAST))
+    return [n * k // parts for k in range(parts + 1)]
 
 
 def available_processors() -> int:

@@ -1,6 +1,7 @@
-"""Whether bytes are valid UTF-8, by a test of each byte against the three before it; nothing is decoded.
+"""UTF-8 in kernels: whether bytes are valid, and the code points of valid ones.
 
-Written without branches, so that the compiler works on many bytes at once: three times as fast as Arrow on Cyrillic.
+The test looks at each byte and the three before it, without branches, so that the compiler works on many bytes at once:
+three times as fast as Arrow on Cyrillic.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import numpy.typing as npt
 
 from mws_hf.kernels.jit import njit
 
-_U1, _U2, _U3 = np.uint64(1), np.uint64(2), np.uint64(3)  # unsigned: numba tests signed indices for being negative
+# unsigned: numba tests signed indices for being negative
+_U1, _U2, _U3, _U4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @njit(inline="always")
@@ -40,3 +42,31 @@ def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
     for i in range(min(n, _U3)):  # a sequence that the end cuts off
         wrong |= data[n - i - _U1] >= (0xC0, 0xE0, 0xF0)[i]
     return not wrong
+
+
+@njit(nogil=True)
+def write_code_points(data: npt.NDArray[np.uint8], begin: int, end: int, out: npt.NDArray[np.uint32]) -> None:
+    """Decode ``data[begin:end]``, which is valid UTF-8, into the front of `out`.
+
+    >>> points = np.zeros(3, np.uint32)
+    >>> write_code_points(np.frombuffer(bytearray("Ё€🦔".encode()), np.uint8), 0, 9, points)
+    >>> "".join(map(chr, points))
+    'Ё€🦔'
+    """
+    at, i = np.uint64(0), np.uint64(begin)
+    while i < np.uint64(end):
+        byte = data[i]
+        if byte < 0x80:
+            out[at] = byte
+            i += _U1
+        elif byte < 0xE0:
+            out[at] = (byte & 0x1F) << 6 | data[i + _U1] & 0x3F
+            i += _U2
+        elif byte < 0xF0:
+            out[at] = (byte & 0x0F) << 12 | (data[i + _U1] & 0x3F) << 6 | data[i + _U2] & 0x3F
+            i += _U3
+        else:
+            last = (data[i + _U2] & 0x3F) << 6 | data[i + _U3] & 0x3F
+            out[at] = (byte & 0x07) << 18 | (data[i + _U1] & 0x3F) << 12 | last
+            i += _U4
+        at += _U1

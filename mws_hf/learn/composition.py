@@ -8,6 +8,7 @@ finds neither morphs nor boundary evidence.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
+from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, numbering
@@ -24,12 +26,55 @@ _DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
 
 _SCALE = 256
 
+Doubles = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PricedWords:
+    """Words and what their positions are worth to compositions; from `price_words`.
+
+    Attributes:
+        corpus: the words, weighted by their frequency in running text.
+        values: gives the worth of each position by cell (see learn/engine/pairs.py) at a share of the price, int64, in
+            1 / `unit` of an occurrence; None where each is worth its word's weight. A wrong number of boundaries is a
+            MwSError.
+        unit: least sum that is worth an occurrence.
+    """
+
+    corpus: SymbolCorpus
+    values: Callable[[float], Longs | None]
+    unit: int = 1
+
+
+def price_words(
+    words: Sequence[str] | CodePoints, counts: Longs, alphabet: Sequence[str],
+    boundaries: Callable[[], Doubles] | None = None, hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE,
+) -> PricedWords:  # fmt: skip
+    """Get words ready for `learn_compositions`; no merge is needed for it.
+
+    Args:
+        words: distinct pre-tokens.
+        counts: int64, shape (n_words,), their frequencies in running text.
+        alphabet: the characters that are tokens.
+        boundaries: gives, anew for each price so that it need not be kept, float64, shape (characters of all words,):
+            probability of a boundary after each character. None: 0.
+        hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
+    """
+    words = CodePoints.of(words)
+    corpus = SymbolCorpus.from_words(words, counts, alphabet)
+    if boundaries is None or hidden_boundary_price == 0:
+        return PricedWords(corpus, lambda _: None)
+    kept = numbering(alphabet)[1][words.points] >= 0
+    del words
+    return PricedWords(
+        corpus, lambda share: _cell_values(corpus, kept, boundaries(), hidden_boundary_price * share), _SCALE
+    )
+
 
 def learn_compositions(
-    words: Sequence[str] | CodePoints, counts: npt.NDArray[np.int64], alphabet: Sequence[str],
-    morphs: Sequence[tuple[str, str]], n_merges: int, *, known: Segmentation | None = None,
-    boundaries: Callable[[], npt.NDArray[np.float64]] | None = None,
-    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE,
+    words: PricedWords, morphs: Sequence[tuple[str, str]], n_merges: int, *, known: Segmentation | None = None,
     min_frequency: int = 0, max_token_length: int | None = None, forbidden: frozenset[str] = frozenset(),
     show_progress: bool = False,
 ) -> LearnedMerges:  # fmt: skip
@@ -39,43 +84,31 @@ def learn_compositions(
     has a positive score, the price is lowered by steps (`_DISCOUNTS`), last to 0, until `n_merges` are found.
 
     Args:
-        words: distinct pre-tokens.
-        counts: int64, shape (n_words,), their frequencies in running text.
-        alphabet: the characters that are tokens.
+        words: from `price_words`.
         morphs: the merges of the first phase, applied first.
         n_merges: how many merges are wanted.
         known: words cut by `morphs` already, to be copied instead of cut again and then let go; only saves time.
-        boundaries: gives, anew for each price so that it need not be kept, float64, shape (characters of all words,):
-            probability of a boundary after each character. None: 0.
-        hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
-        min_frequency: least frequency of a pair, in occurrences weighted by `counts`; a score below 1 is never enough.
+        min_frequency: least frequency of a pair, in occurrences weighted by counts; a score below 1 is never enough.
         max_token_length: longest product in characters.
         forbidden: strings that must not become tokens.
         show_progress: a bar on stderr when it is a terminal.
 
-    Raises:
-        MwSError: `boundaries` does not give one value a character.
-
-    >>> words, counts = [" walk", " walked", " talked"], np.array([9, 1, 1])
-    >>> learn_compositions(words, counts, sorted(set(" walkedt")), [(" ", "w"), ("e", "d")], 3).merges
+    >>> words = price_words([" walk", " walked", " talked"], np.array([9, 1, 1]), sorted(set(" walkedt")))
+    >>> learn_compositions(words, [(" ", "w"), ("e", "d")], 3).merges
     [('a', 'l'), ('al', 'k'), (' w', 'alk')]
     """
-    words = CodePoints.of(words)
-    corpus, kept = SymbolCorpus.from_words(words, counts, alphabet), numbering(alphabet)[1][words.points] >= 0
-    del words
+    corpus = words.corpus
     segmentation = Segmentation(corpus) if known is None else Segmentation.continued(corpus, known, morphs)
     if known is None:
         segmentation.apply(morphs)
-    corpus = segmentation.corpus
     give_back()  # what the first phase and the words took
-    plain = boundaries is None or hidden_boundary_price == 0  # then a word's weight is the worth of all its positions
     found = LearnedMerges([])
-    for discount in _DISCOUNTS:
-        price = hidden_boundary_price * discount
+    for share in _DISCOUNTS:
+        values = words.values(share)
         more = segmentation.learn(
-            None if boundaries is None or plain else _cell_values(corpus, kept, boundaries(), price),
+            values,
             n_merges - len(found.merges),
-            min_value=1 if plain else _SCALE,
+            min_value=words.unit,
             min_frequency=min_frequency,
             max_token_length=max_token_length,
             forbidden=forbidden,
@@ -83,15 +116,14 @@ def learn_compositions(
             title="compositions",
         )
         found = LearnedMerges(found.merges + more.merges, found.scores + more.scores, more.exhausted)
-        if len(found.merges) >= n_merges or plain:
+        if len(found.merges) >= n_merges or values is None:
             break
+        del values
     return found
 
 
-def _cell_values(
-    corpus: SymbolCorpus, kept: npt.NDArray[np.bool_], boundaries: npt.NDArray[np.float64], hidden_boundary_price: float
-) -> npt.NDArray[np.int64]:
-    """Worth of the position after each cell (see learn/engine/pairs.py), int64, in 1/256 of an occurrence.
+def _cell_values(corpus: SymbolCorpus, kept: Mask, boundaries: Doubles, hidden_boundary_price: float) -> Longs:
+    """Worth of the position after each cell (see learn/engine/pairs.py), in 1 / _SCALE of an occurrence.
 
     Args:
         corpus: the words.
@@ -104,21 +136,24 @@ def _cell_values(
     """
     if len(boundaries) != len(kept):
         raise MwSError(f"{len(boundaries)} boundary probabilities for {len(kept)} characters; give one each")
+    starts, weights = corpus.starts, corpus.weights
     values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
-    mean = float(corpus.weights.sum()) / max(1, len(corpus))
-    _fill_values(corpus.starts, corpus.weights, kept, boundaries, hidden_boundary_price * mean * _SCALE, values)
-    del boundaries
-    give_back()
+    price = hidden_boundary_price * (float(weights.sum()) / max(1, len(corpus))) * _SCALE
+
+    def fill(a: int, b: int) -> None:
+        _fill_values(starts[a : b + 1], weights[a:b], kept, boundaries, price, values[a:])
+
+    if len(corpus.symbols) == len(kept):
+        in_parts(fill, len(corpus))
+    else:  # how many characters before a word are left out is not known
+        fill(0, len(corpus))
     return values
 
 
 @njit(nogil=True)
-def _fill_values(
-    starts: npt.NDArray[np.int64], weights: npt.NDArray[np.int64], kept: npt.NDArray[np.bool_],
-    boundaries: npt.NDArray[np.float64], price: float, values: npt.NDArray[np.int64],
-) -> None:  # fmt: skip
+def _fill_values(starts: Longs, weights: Longs, kept: Mask, boundaries: Doubles, price: float, values: Longs) -> None:
     """Each word's weight, less the price of the boundary after each of its characters."""
-    character = 0
+    character = starts[0]
     for w in range(len(weights)):
         for i in range(starts[w], starts[w + 1]):
             while not kept[character]:

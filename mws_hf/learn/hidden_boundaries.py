@@ -17,7 +17,9 @@ from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.words import CodePoints
 
 
-def priced_boundaries(evidence: Evidence, pretokens: CodePoints) -> npt.NDArray[np.float64]:
+def priced_boundaries(
+    evidence: Evidence, pretokens: CodePoints, type_of: npt.NDArray[np.int32] | None = None
+) -> npt.NDArray[np.float64]:
     """`Evidence.boundaries`, priced; what a word has by its share in code only at capitals and behind underscores.
 
     >>> known = Evidence(CodePoints.of(["ab"]), np.array([.5, 0]), in_code=np.array([1.0]))
@@ -25,13 +27,14 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints) -> npt.NDArray[
     [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     if evidence.in_code is None:
-        return evidence.boundaries(pretokens, priced=True)
+        return evidence.boundaries(pretokens, type_of, priced=True)
+    type_of = evidence.types_of(pretokens) if type_of is None else type_of
     within = np.repeat(1 - evidence.in_code, np.diff(evidence.starts))
-    found = replace(evidence, probabilities=evidence.probabilities * within).boundaries(pretokens, priced=True)
+    weaker = replace(evidence, probabilities=evidence.probabilities * within)
+    found = weaker.boundaries(pretokens, type_of, priced=True)
     places = find_words(pretokens)
     starts = places.text.starts[:-1]
     led = np.nonzero(places.is_word & (places.begins > starts) & ~places.spaced)[0]
     led = led[places.text.points[starts[led]] != ord("_")]
-    type_of = evidence.find(places.types(led))
-    found[starts[led]] *= np.where(type_of >= 0, 1 - evidence.in_code[np.maximum(type_of, 0)], 1.0)
+    found[starts[led]] *= np.where(type_of[led] >= 0, 1 - evidence.in_code[np.maximum(type_of[led], 0)], 1.0)
     return found

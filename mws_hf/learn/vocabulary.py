@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,6 +32,7 @@ from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, count_po
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.learn.composition import PricedWords
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.engine.segmentation import Segmentation
     from mws_hf.learn.evidence.labels import LabelFit
@@ -139,16 +142,15 @@ def learn(
         del words  # evidence takes most memory
         evidence = find_evidence(groups, settings.evidence, vocabulary.weights)
         words = CodePoints.of_counts(counts)
-    morphs, known = _learn_morphs(words, counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
+
+    with ThreadPoolExecutor(1) as beside:  # merging is done by one thread
+        needed = words, counts, groups, settings, vocabulary, alphabet, evidence
+        prepared = beside.submit(_prepare, *needed) if composition else None
+        morphs, known = _learn_morphs(words, counts, settings, vocabulary, alphabet, n_morphs, evidence, show_progress)
     merges = morphs.merges
-    if len(merges) < budget and composition != 0:
-        repeated = groups.repeated(vocabulary.weights)
-        if repeated is not counts:
-            words = CodePoints.of_counts(repeated)
-        n_more = budget - len(merges)
-        merges = merges + _compose(
-            words, repeated, settings, vocabulary, alphabet, merges, n_more, known, evidence, show_progress
-        )
+    if len(merges) < budget and prepared:
+        ready = prepared.result()()
+        merges = merges + _compose(ready, vocabulary, merges, budget - len(merges), known, show_progress)
     if len(merges) < budget:
         advice = "" if composition else "; composition='fill' would fill the rest with frequent neighbours"
         logger.warning(
@@ -274,23 +276,36 @@ def _learn_classic(
     return learned, segmentation
 
 
+def _prepare(
+    words: CodePoints, counts: WordCounts, groups: GroupedCounts, settings: CriterionSettings,
+    vocabulary: VocabularySettings, alphabet: list[str], evidence: Evidence | None,
+) -> Callable[[], PricedWords]:  # fmt: skip
+    """What gives the words as compositions need them, once memory is free for it; `words` are those of `counts`."""
+    from mws_hf.learn.composition import price_words
+
+    repeated = groups.repeated(vocabulary.weights)
+    listed = words if repeated is counts else CodePoints.of_counts(repeated)
+    if evidence is None or not isinstance(settings, ContextualSettings):
+        plain = price_words(listed, repeated.counts, alphabet)
+        return lambda: plain
+    from mws_hf.learn.hidden_boundaries import priced_boundaries
+
+    boundaries = partial(priced_boundaries, evidence, listed, evidence.types_of(listed))
+    give_back()  # what the look-up took
+    return partial(price_words, listed, repeated.counts, alphabet, boundaries, settings.hidden_boundary_price)
+
+
 def _compose(
-    words: CodePoints, counts: WordCounts, settings: CriterionSettings, vocabulary: VocabularySettings,
-    alphabet: list[str], morphs: list[tuple[str, str]], n_merges: int, known: Segmentation | None,
-    evidence: Evidence | None, show_progress: bool,
+    words: PricedWords, vocabulary: VocabularySettings, morphs: list[tuple[str, str]], n_merges: int,
+    known: Segmentation | None, show_progress: bool,
 ) -> list[tuple[str, str]]:  # fmt: skip
     from mws_hf.learn.composition import learn_compositions
-    from mws_hf.learn.hidden_boundaries import priced_boundaries
 
     return learn_compositions(
         words,
-        counts.counts,
-        alphabet,
         morphs,
         n_merges,
         known=known,
-        boundaries=None if evidence is None else lambda: priced_boundaries(evidence, words),
-        hidden_boundary_price=settings.hidden_boundary_price if isinstance(settings, ContextualSettings) else 0.0,
         min_frequency=vocabulary.min_frequency,
         max_token_length=vocabulary.max_token_length,
         forbidden=frozenset(vocabulary.special_tokens),

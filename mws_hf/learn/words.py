@@ -212,9 +212,19 @@ class SymbolCorpus:
         characters, number = numbering(map(chr, np.unique(text.points).tolist()) if alphabet is None else alphabet)
         n_symbols, n_words = _known_size(text.points, text.starts, number)
         symbols = np.empty(n_symbols, np.int32)
+        if n_symbols == len(text.points) and n_words == len(text):
+            in_parts(lambda a, b: _number(text.points[a:b], number, symbols[a:b]), n_symbols)
+            own = counts.copy()  # they may be read-only, for which kernels would be compiled anew
+            return cls(characters, symbols, text.starts, own)
         starts, owners = np.empty(n_words + 1, np.int64), np.empty(n_words, np.int64)
         _to_symbols(text.points, text.starts, number, symbols, starts, owners)
         return cls(characters, symbols, starts, counts[owners])
+
+
+@njit(nogil=True)
+def _number(points: Ints, number: Ints, symbols: Ints) -> None:
+    for i in range(len(points)):
+        symbols[i] = number[points[i]]
 
 
 @njit(nogil=True)

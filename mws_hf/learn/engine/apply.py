@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from mws_hf.kernels.int_table import find_pair, pair_key, put
@@ -21,7 +22,7 @@ def enter_products(pairs: Array, first: int, keys: Array, products: Array) -> No
 
 
 @njit(nogil=True)
-def merge_words(tok: Array, length: Array, keys: Array, products: Array) -> None:
+def merge_words(tok: Array, length: Array, keys: Array, products: Array, scratch: Array) -> None:
     """Carry out merges word by word, of all that a word has room for the one with the lowest product first.
 
     The same as merge by merge over all words, if products have higher ids than their parts and later merges.
@@ -31,36 +32,54 @@ def merge_words(tok: Array, length: Array, keys: Array, products: Array) -> None
         length: of the tokens, products included, in characters.
         keys: with `products` a table (kernels/int_table.py) from each pair to its product.
         products: token ids; -1 for pairs that are not merged.
+        scratch: int32, shape (2, characters of the longest word).
     """
+    ids, made = scratch
     begin = 0
     while begin < len(tok):
         if tok[begin] < 0:
             begin += 1
             continue
-        best, end = _lowest_product(tok, length, keys, products, begin)
-        while best >= 0:
-            i = begin
-            while i < end:
-                j = i + length[tok[i]]
-                if tok[j] >= 0 and find_pair(keys, products, tok[i], tok[j]) == best:
-                    last = j + length[tok[j]] - 1
-                    tok[j - 1] = tok[j] = INSIDE
-                    tok[i] = tok[last] = best
-                    j = last + 1
-                i = j
-            best, end = _lowest_product(tok, length, keys, products, begin)
+        n, end = 0, begin
+        while tok[end] >= 0:
+            ids[n] = tok[end]
+            end += length[tok[end]]
+            n += 1
+        for k in range(n - 1):
+            made[k] = find_pair(keys, products, ids[k], ids[k + 1])
+        left = _merge_tokens(ids, made, n, keys, products)
+        if left < n:
+            _write_tokens(ids, left, length, tok, begin)
         begin = end
 
 
-@njit(nogil=True)
-def _lowest_product(tok: Array, length: Array, keys: Array, products: Array, begin: int) -> tuple[int, int]:
-    """The lowest product of the pairs in the word that begins there, -1 if none is merged, and where the word ends."""
-    best, i = -1, begin
+@njit(inner=True)
+def _merge_tokens(ids: Array, made: Array, n: int, keys: Array, products: Array) -> int:
+    """Merge the `n` tokens of a word, where ``made[k]`` is the product of tokens k and k + 1; returns how many stay."""
     while True:
-        j = i + length[tok[i]]
-        if tok[j] < 0:
-            return best, j
-        product = int(find_pair(keys, products, tok[i], tok[j]))
-        if product >= 0 and (best < 0 or product < best):
-            best = product
-        i = j
+        at, best = -1, np.int64(1) << 40
+        for k in range(n - 1):
+            if 0 <= made[k] < best:
+                at, best = k, np.int64(made[k])
+        if at < 0:
+            return n
+        n -= 1
+        ids[at] = best
+        for k in range(at + 1, n):
+            ids[k] = ids[k + 1]
+            made[k] = made[k + 1]
+        if at > 0:
+            made[at - 1] = find_pair(keys, products, ids[at - 1], ids[at])
+        if at < n - 1:
+            made[at] = find_pair(keys, products, ids[at], ids[at + 1])
+
+
+@njit(inner=True)
+def _write_tokens(ids: Array, n: int, length: Array, tok: Array, begin: int) -> None:
+    """Write a word's `n` tokens into its cells."""
+    for k in range(n):
+        last = begin + length[ids[k]] - 1
+        for i in range(begin + 1, last):
+            tok[i] = INSIDE
+        tok[begin] = tok[last] = ids[k]
+        begin = last + 1

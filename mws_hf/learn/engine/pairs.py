@@ -119,14 +119,13 @@ def _fits(left_size: Array, length: Array, left: int, right: int, limit: int, lo
 
 
 @njit(nogil=True)
-def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
-    """Count adjacent pairs from cell `position` on; returns where room ran out, or the end of the text."""
+def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int) -> int:
+    """Count adjacent pairs from cell `position` up to `end`, a separator; returns where room ran out, or the end."""
     # handing the whole table to a function costs a reference count for each array: too dear within loops
     tok, val, length, left_size, value, places, keys, ids = (
         t.tok, t.val, t.length, t.left_size, t.value, t.places, t.keys, t.ids,
     )  # fmt: skip
     room = min(len(t.left), len(t.keys) // 2)
-    end = len(tok)
     while position < end:
         left = np.int64(tok[position])
         if left < 0:
@@ -147,19 +146,26 @@ def count_pairs(t: PairTable, position: int, limit: int, longest: int) -> int:
 
 
 @njit(nogil=True)
-def list_occurrences(t: PairTable, min_count: int) -> None:
-    """Write the occurrences of every counted pair that has `min_count` of them into the arena, in corpus order."""
-    at = 0
-    for p in range(t.used[PAIRS]):
-        t.begin[p] = at
-        if t.places[p] >= min_count:
-            at += t.places[p]
-    t.used[ARENA] = at
-    tok, length, keys, ids, places, begin, listed, arena = (
-        t.tok, t.length, t.keys, t.ids, t.places, t.begin, t.listed, t.arena,
-    )  # fmt: skip
-    position = 0
-    while position < len(tok):
+def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
+    """Add what `other` has counted; `rows` (int32) gets the row of each of its pairs. Needs room for all of them."""
+    for k in range(other.used[PAIRS]):
+        left, right = np.int64(other.left[k]), np.int64(other.right[k])
+        p = find_pair(t.keys, t.ids, left, right)
+        if p < 0:
+            p = _new_pair(t, left, right)
+        t.value[p] += other.value[k]
+        t.places[p] += other.places[k]
+        rows[k] = p
+
+
+@njit(nogil=True)
+def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
+    """Write the occurrences from cell `position` up to `end`, a separator, into the arena, in corpus order.
+
+    Those of pair p go to ``at[p]`` (int64, changed) and behind; of a pair that is not listed, nothing.
+    """
+    tok, length, keys, ids, listed, arena = t.tok, t.length, t.keys, t.ids, t.listed, t.arena
+    while position < end:
         left = np.int64(tok[position])
         if left < 0:
             position += 1
@@ -167,9 +173,9 @@ def list_occurrences(t: PairTable, min_count: int) -> None:
         after = position + length[left]
         if tok[after] >= 0:
             p = find_pair(keys, ids, left, np.int64(tok[after]))
-            if p >= 0 and places[p] >= min_count:
-                arena[begin[p] + listed[p]] = position
-                listed[p] += 1
+            if p >= 0 and listed[p] > 0:
+                arena[at[p]] = position
+                at[p] += 1
         position = after
 
 

@@ -141,10 +141,13 @@ class Segmentation:
         keys, products = new_table(len(pairs))
         enter_products(np.array(pairs, np.int64).reshape(-1, 2), first, keys, products)
         starts, text = self.corpus.starts, self.text
-        in_parts(
-            lambda a, b: merge_words(text[starts[a] + a : starts[b] + b + 1], lengths, keys, products),
-            len(self.corpus),
-        )
+        longest = int(np.diff(starts).max(initial=0))
+
+        def merge(a: int, b: int) -> None:
+            words, scratch = text[starts[a] + a : starts[b] + b + 1], np.empty((2, longest), np.int32)
+            merge_words(words, lengths, keys, products, scratch)
+
+        in_parts(merge, len(self.corpus))
 
     def _made(self, left: str, right: str) -> tuple[int, int]:
         """Add the product of two tokens; their ids."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mws_hf.kernels.int_table import enlarged, new_table
-from mws_hf.kernels.threads import in_parts
+from mws_hf.kernels.threads import in_parts, part_edges
 from mws_hf.learn.engine.pairs import (
     ARENA,
     PAIR_FIELDS,
     PAIRS,
+    SEPARATOR,
     TOKEN_FIELDS,
     TOKENS,
     PairTable,
+    add_counts,
     count_pairs,
     list_occurrences,
     tidy,
@@ -53,16 +56,54 @@ def open_table(
         limits: (least occurrences, largest left size + length, greatest length in characters) of a pair to keep.
         strip: leave leading whitespace out of left sizes.
     """
-    table = _empty_table(tok, val, tokens, strip)
-    position = count_pairs(table, 0, limits[1], limits[2])
-    while position < len(tok):
-        table = _more_pairs(table, 2 * len(table.left))
-        position = count_pairs(table, position, limits[1], limits[2])
-    places = table.places[: table.used[PAIRS]]
-    listed = int(places[places >= limits[0]].sum())
-    table = table._replace(arena=np.empty(listed + listed // 4 + 1024, np.int32))
-    list_occurrences(table, limits[0])
+    edges = part_edges(len(tok))
+    for k in range(1, len(edges) - 1):
+        while tok[edges[k]] != SEPARATOR:
+            edges[k] += 1
+    with ThreadPoolExecutor(len(edges) - 1) as pool:
+        empty = _empty_table(tok, val, tokens, strip)
+        parts = [empty, *(_with_own_pairs(empty) for _ in edges[2:])]
+        parts = list(pool.map(_count, parts, edges, edges[1:], [limits] * len(parts)))
+        table, places = _joined(parts)
+        del empty, parts
+        table = _laid_out(table, limits[0])
+        at = np.cumsum([table.begin[: table.used[PAIRS]], *places[:-1]], axis=0)  # where the list of each part begins
+        list(pool.map(list_occurrences, [table] * len(at), edges, edges[1:], at))
     return table
+
+
+def _count(table: PairTable, begin: int, end: int, limits: tuple[int, int, int]) -> PairTable:
+    """The table with the pairs of the cells from `begin` to `end` counted."""
+    position = count_pairs(table, begin, end, limits[1], limits[2])
+    while position < end:
+        table = _more_pairs(table, 2 * len(table.left))
+        position = count_pairs(table, position, end, limits[1], limits[2])
+    return table
+
+
+def _joined(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
+    """The pairs of all parts in one table, and how often each stands in each part: int64, by row of this table."""
+    table, rows = parts[0], [np.arange(parts[0].used[PAIRS], dtype=np.int32)]
+    own = [part.places[: part.used[PAIRS]].copy() for part in parts]
+    for part in parts[1:]:
+        needed = int(table.used[PAIRS] + part.used[PAIRS])
+        table = _more_pairs(table, needed) if needed > min(len(table.left), len(table.keys) // 2) else table
+        rows.append(np.empty(part.used[PAIRS], np.int32))
+        add_counts(table, part, rows[-1])
+    places = [np.zeros(table.used[PAIRS], np.int64) for _ in parts]
+    for k in range(len(parts)):
+        places[k][rows[k]] = own[k]
+    return table, places
+
+
+def _laid_out(table: PairTable, least: int) -> PairTable:
+    """The table with a segment of its arena for every pair that has `least` occurrences."""
+    n = int(table.used[PAIRS])
+    table.listed[:n] = np.where(table.places[:n] >= least, table.places[:n], 0)
+    ends = np.cumsum(table.listed[:n], dtype=np.int64)
+    table.begin[:n] = ends - table.listed[:n]
+    table.used[ARENA] = listed = int(ends[-1]) if n else 0
+    return table._replace(arena=np.empty(listed + listed // 4 + 1024, np.int32))
 
 
 def make_room(table: PairTable, pair: int) -> PairTable:
@@ -111,6 +152,12 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
         touched=np.zeros(2 * room, np.int32),
         used=np.array([n, 0, 0, 0], np.int64),
     )
+
+
+def _with_own_pairs(table: PairTable) -> PairTable:
+    """The same text and tokens, with pairs of its own, as many as the table has."""
+    fields = (*PAIR_FIELDS, "keys", "ids", "used")
+    return table._replace(**{name: getattr(table, name).copy() for name in fields})
 
 
 def _more_tokens(table: PairTable, size: int) -> PairTable:

@@ -227,9 +227,14 @@ def build_backend(
         if normalization not in NORMALIZERS:
             raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMALIZERS))}")
         tokenizer.normalizer = NORMALIZERS[normalization]()
-    tokenizer.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")  # adds none; v5 sets it
+    tokenizer.post_processor = empty_template()  # which transformers 5 would set
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special_tokens])
     return tokenizer
+
+
+def empty_template() -> processors.PostProcessor:
+    """The post-processor that adds no token to a text or to a pair of texts."""
+    return processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")
 
 
 def bpe_model(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> models.BPE:

@@ -12,8 +12,8 @@ from mws_hf.errors import MwSError
 from mws_hf.lm.config import MultiToken
 from mws_hf.lm.data import IGNORED
 from mws_hf.lm.decoding import (
-    _draft,
     acceptance,
+    draft_tokens,
     greedy,
     held_out_acceptance,
     prompt_ids,
@@ -148,7 +148,7 @@ def test_acceptance_along_a_text_is_what_drafting_from_each_beginning_finds(trai
             said = model(input_ids=ids).logits[0, :, : len(codec.lengths)].argmax(-1).tolist()
             for end in range(1, ids.shape[1] - 1):
                 read = ids[:, :end]
-                drafts = _draft(model, model.trunk(read)[0], read, int(ids[0, end]), len(codec.lengths))
+                drafts = draft_tokens(model, model.trunk(read)[0], read, int(ids[0, end]), len(codec.lengths))
                 steps, n_bytes = steps + 1, n_bytes + int(codec.lengths[ids[0, end]])
                 right[0] += drafts[0] == said[end]
                 right[1] += drafts == said[end : end + 2]

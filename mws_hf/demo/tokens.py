@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tokenizers import Tokenizer, processors
+from tokenizers import Tokenizer
 
-from mws_hf.backend import without_limits
+from mws_hf.backend import empty_template, without_limits
 from mws_hf.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.special import byte_of
@@ -94,7 +94,7 @@ def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Op
     backend, _ = load_backend(open_tokenizer(source, by_class=True))
     plain = without_limits(backend)
     # offsets that a byte-level post-processor trims would take the spaces off their tokens
-    plain.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")
+    plain.post_processor = empty_template()
     return Opened(name or Path(source).resolve().name, plain)
 
 

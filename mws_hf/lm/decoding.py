@@ -169,13 +169,13 @@ def speculative(
             new = verdicts[: right + 1]
             known = (known + new[: new.index(stop) + 1 if stop in new else None])[:end]
             drafted_bytes += int(lengths[known[place - right : place]].sum())
-            draft = _draft(model, hidden[:, :place], tokens[:, :place], verdicts[right], len(lengths))
+            draft = draft_tokens(model, hidden[:, :place], tokens[:, :place], verdicts[right], len(lengths))
     made = known[len(ids) :]
     n_bytes = int(lengths[made].sum())
     return known, Speculation(steps, len(made), n_bytes, tuple(drafted), tuple(accepted), drafted_bytes)
 
 
-def _draft(
+def draft_tokens(
     model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Tensor, following: int, vocabulary: int
 ) -> list[int]:
     """Greedy drafts of all heads for the tokens after `following`, which itself comes right after `tokens`.

@@ -2,7 +2,7 @@
 
 A preset lists runs in order of priority. The peak learning rate of a system is found on seed 0: rates are doubled or
 halved until the best one has a worse neighbour on both sides; runs that need it wait for it. Systems whose three seeds
-spread by more than `SPREAD` bits per byte get two more.
+spread by more than `SPREAD` bits per byte get two more, byte- and FLOP-matched alike.
 """
 
 from __future__ import annotations
@@ -247,13 +247,23 @@ def plan(preset: Preset, done: Mapping[Run, float]) -> list[Run]:
             settled[system] = None if following else best_rate(measured)
             wanted += [_plain(preset, system, 0, rate) for rate in (*measured, following) if rate]
     main = [_plain(preset, system, seed, settled[system]) for seed in preset.seeds for system in preset.tuned]
-    wanted += main
-    for system in preset.tuned:
-        bits = [done[run] for run in main if run.system == system and run in done]
-        if len(bits) == len(preset.seeds) and not max(bits) - min(bits) <= SPREAD:
-            wanted += [_plain(preset, system, seed, settled[system]) for seed in (3, 4)]
-    wanted += [run if run.learning_rate else replace(run, learning_rate=settled[run.system]) for run in preset.more]
+    more = [run if run.learning_rate else replace(run, learning_rate=settled[run.system]) for run in preset.more]
+    wanted += main + _further_seeds(main, done)
+    further = _further_seeds([run for run in more if run.flop_matched], done)
+    wanted += [_plain(preset, REFERENCES[0], run.seed, settled[REFERENCES[0]]) for run in further]  # their budget
+    wanted += further + more
     return list(dict.fromkeys(wanted))
+
+
+def _further_seeds(runs: Sequence[Run], done: Mapping[Run, float]) -> list[Run]:
+    """Two more seeds of the runs that differ in nothing else, are all finished, and spread by more than `SPREAD`."""
+    found: list[Run] = []
+    for first in dict.fromkeys(replace(run, seed=0) for run in runs):
+        bits = [done.get(run) for run in runs if replace(run, seed=0) == first]
+        finished = [each for each in bits if each is not None]
+        if len(finished) == len(bits) and not max(finished) - min(finished) <= SPREAD:
+            found += [replace(first, seed=seed) for seed in (3, 4)]
+    return found
 
 
 def tuned_rates(preset: Preset, done: Mapping[Run, float]) -> dict[str, dict[float, float]]:

@@ -75,7 +75,10 @@ def test_seeds_wait_for_the_rate_and_five_are_asked_for_where_three_spread():
     assert {run.seed for run in waiting if not run.multi_token} == {0, 1, 2}
     finish(preset, done, bits=lambda run: bits_of(run) + (0.01 * run.seed if run.system == "mws" else 0))
     seeds = {s: {r.seed for r in done if (r.system, r.multi_token, r.flop_matched) == (s, False, False)} for s in LOSS}
-    assert seeds["mws"] == {0, 1, 2, 3, 4} and seeds["bpe"] == {0, 1, 2}
+    assert seeds["mws"] == {0, 1, 2, 3, 4} and seeds["unigram"] == {0, 1, 2}
+    matched = {s: {r.seed for r in done if (r.system, r.flop_matched) == (s, True)} for s in LOSS}
+    assert matched["mws"] == {0, 1, 2, 3, 4} and matched["unigram"] == {0, 1, 2}
+    assert seeds["bpe"] == {0, 1, 2, 3, 4} and seeds["bpe-byte"] == {0, 1, 2}  # it sets the others' operations
 
 
 @pytest.mark.parametrize("name", PRESETS)

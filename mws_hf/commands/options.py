@@ -33,7 +33,7 @@ GroupColumn = Annotated[
 Lexicon = Annotated[
     str | None,
     typer.Option(
-        help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk' [default: none]."
+        help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk' [default: none]."
     ),
 ]
 WordList = Annotated[

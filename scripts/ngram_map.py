@@ -182,7 +182,7 @@ def picture(cells: list[dict[str, Any]]) -> Any:
     by_size = {each: _most_text(cells, each) for each in LANGUAGES}
     rows = (
         ("train_bytes", "MB of text that the n-gram model saw", f"{smallest:,} entries", by_text),
-        ("size", "entries of the vocabulary", "most text", by_size),
+        ("size", "thousand entries of the vocabulary", "most text", by_size),
     )
     languages = [each for each in LANGUAGES if any(len({c[x] for c in found[each]}) > 1 for x, _, _, found in rows)]
     figure = Figure(figsize=(2.1 * len(languages) + 1, 2.7 * len(rows) + 0.6), dpi=110, layout="constrained")
@@ -209,7 +209,7 @@ def _most_text(cells: list[dict[str, Any]], language: str) -> list[dict[str, Any
 
 def _draw(axes: Any, cells: list[dict[str, Any]], x: str) -> None:
     """One panel: a line a system with its 95 % intervals, by the field `x`."""
-    unit, ticks, ending = (1000, [8, 16, 32], ",000") if x == "size" else (1 << 20, [1, 4, 16], "")
+    unit, ticks = (1000, [8, 16, 32]) if x == "size" else (1 << 20, [1, 4, 16])
     axes.axhline(0, color="black", linewidth=1)
     for system, colour in COLOURS.items():
         own = sorted((c for c in cells if c["system"] == system), key=lambda c: c[x])
@@ -218,7 +218,7 @@ def _draw(axes: Any, cells: list[dict[str, Any]], x: str) -> None:
         axes.plot(places, values, "o-", color=colour, label=system, markersize=3)
         axes.fill_between(places, lows, highs, color=colour, alpha=0.15, linewidth=0)
     axes.set_xscale("log")
-    axes.set_xticks(ticks, [f"{tick}{ending}" for tick in ticks])
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
     axes.grid(alpha=0.25)
 

@@ -128,7 +128,12 @@ def _clients(backend: Tokenizer) -> list[ClientFact]:
         return []
     vocab, merges = tables_of(backend)
     made = [vocab[left + right] for left, right in merges]
-    return client_facts(*shape, keeps_bom="\ufeff" in vocab, in_rank_order=made == sorted(made))
+    return client_facts(
+        *shape,
+        keeps_bom="\ufeff" in vocab,
+        in_rank_order=made == sorted(made),
+        normalized=backend.normalizer is not None,
+    )
 
 
 def _lossless(backend: Tokenizer) -> Iterator[Finding]:

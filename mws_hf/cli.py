@@ -58,6 +58,7 @@ def run(app: Callable[..., None], name: str) -> None:
         if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 rather than a traceback
             stream.reconfigure(errors="backslashreplace")
     try:
+        _check_arguments()
         app(prog_name=name)
     except MwSError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -70,6 +71,14 @@ def run(app: Callable[..., None], name: str) -> None:
             raise
         sys.stderr.write(f"error: the result cannot be written: {error.strerror}; make room and run it again\n")
         sys.exit(2)
+
+
+def _check_arguments() -> None:
+    """Refuse what is no text, before it is written somewhere; existing files may have such names."""
+    for argument in sys.argv[1:]:
+        in_text = argument.encode(errors="replace").decode()
+        if in_text != argument and not any(map(os.path.lexists, (argument, argument.partition("=")[2]))):
+            raise MwSError(f"argument {argument!r} is not valid text in this locale; give it in UTF-8")
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

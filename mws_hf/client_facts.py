@@ -43,7 +43,9 @@ _TOKIE_READS = {*_LLAMA_CPP_EXPORTS, ("o200k", "threes")}
 _ONNX_READS = {*_TWO, ("o200k", "threes"), ("o200k", "single")}
 
 
-def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order: bool) -> list[ClientFact]:
+def client_facts(
+    kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order: bool, normalized: bool = False
+) -> list[ClientFact]:
     """What each client makes of a tokenizer.
 
     Args:
@@ -51,6 +53,7 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
         pattern: its split pattern.
         keeps_bom: whether U+FEFF is in the vocabulary as a character; of no account in a byte-level one.
         in_rank_order: whether ids grow with the ranks of the merges.
+        normalized: whether text is normalized first, which no export keeps and which was measured with few clients.
 
     >>> from mws_hf.pattern import literal_pattern
     >>> facts = client_facts("bytes", literal_pattern("llama3"), keeps_bom=False, in_rank_order=True)
@@ -68,6 +71,11 @@ def client_facts(kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order
             ClientFact("tokie", "wrong", _TWIN),
             ClientFact("onnxruntime-extensions", "wrong", _TWIN),
         ]
+    if normalized:
+        dropped = "has no place for the normalizer; train without --normalization"
+        others = ("gigatoken", "tokie", "onnxruntime-extensions")
+        refusing = [ClientFact(client, "refuses", dropped) for client in ("tiktoken", _LLAMA_CPP)]
+        return [*facts, *refusing, *(ClientFact(client, "unknown", "") for client in others)]
     facts.append(
         ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
         if in_rank_order

@@ -131,8 +131,18 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     """Compile a split pattern, or one named, with the `regex` module (possessive quantifiers, Unicode properties).
 
     Raises:
-        MwSError: the pattern does not compile, or can match the empty string.
+        MwSError: the pattern does not compile, can match the empty string, or is a word that is no name.
+
+    >>> compiled("lama3")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: split pattern 'lama3' is none of words, gpt4, llama3, o200k; as a regular expression it ...
     """
+    if pattern not in NAMED_PATTERNS and regex.fullmatch(r"[\w -]+", pattern):
+        raise MwSError(
+            f"split pattern {pattern!r} is none of {', '.join(NAMED_PATTERNS)}; as a regular expression it would match "
+            "that very text alone"
+        )
     try:
         result = regex.compile(literal_pattern(pattern))
     except regex.error as error:

@@ -110,6 +110,8 @@ def open_tokenizer(source: str | os.PathLike[str], *, ask_hub: bool = True, by_c
         raise MissingTokenizerError(
             f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}"
         )
+    elif path.is_dir() and not any((path / name).is_file() for name in (CONFIG_FILE, "config.json")):
+        refuse_empty(str(path))  # transformers would try all it knows, for seconds
     unanswered = refuse_unreachable(source)
     from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
 

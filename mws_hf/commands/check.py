@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mws_hf.commands.options import Json
+from mws_hf.errors import MissingTokenizerError, MwSError
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")]
 
@@ -25,14 +26,20 @@ def check(directory: Directory, as_json: Json = False) -> None:
     """
     from mws_hf import check as checking
 
-    report = checking.check(directory)
+    try:
+        report = checking.check(directory)
+    except MissingTokenizerError:
+        raise
+    except MwSError as error:  # damaged: not a misuse of the command
+        report = checking.Report({}, [checking.Finding("error", "damaged", str(error))], [])
     if as_json:
         typer.echo(checking.as_json(report))
     else:
         for name, value in report.facts.items():
             typer.echo(f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}")
         if report.ok:
-            typer.echo("every text of the sample comes back; nothing is wrong")
+            how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
+            typer.echo(f"every text of the sample {how}; nothing is wrong")
         for finding in report.findings:
             typer.echo(f"{finding.level}: {finding.message}")
         for fact in report.clients:

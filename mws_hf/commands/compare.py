@@ -14,7 +14,6 @@ from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Jso
 from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources, check_present
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN
 
 Results = Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")]
 GoldFiles = Annotated[list[Path], typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for more.")]
@@ -82,7 +81,7 @@ def compare(
     specs = parse_systems(systems) if systems else None
     with output_lock(output):
         result = run_comparison(
-            sources.gather(DEFAULT_PATTERN, None).union,
+            sources.gather(None, None).union,
             gold,
             sizes,
             output,

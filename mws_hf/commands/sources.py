@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mws_hf.commands.options import group_of
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, compiled
+from mws_hf.pattern import DEFAULT_PATTERN, compiled, literal_pattern, named
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -131,7 +131,9 @@ class Sources:
         files = {group: _apart(names) for group, names in self.by_group.items()}
         parts = []
         for group, (saved, _) in files.items():
-            for counts in map(GroupedCounts.load, saved):
+            for name in saved:
+                counts = GroupedCounts.load(name)
+                _check_counted_so(name, counts, pattern, normalization)
                 parts.append(GroupedCounts({group: counts.union}) if group else counts)
         pattern = pattern or (parts[0].pattern if parts else default_pattern)
         normalization = check_normalization(normalization) or (parts[0].normalization if parts else None)
@@ -182,6 +184,28 @@ def _apart(names: list[str]) -> tuple[list[str], list[str]]:
     files = expand_paths(names) if names else []
     saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
     return saved, [name for name in files if name not in saved]
+
+
+def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, normalization: str | None) -> None:
+    """Refuse saved counts that were made with another pattern or normalization than is asked for."""
+    from mws_hf.corpus.counts import check_normalization
+
+    if pattern is not None and literal_pattern(pattern) != counts.pattern:
+        shape = named(counts.pattern)
+        own = (
+            repr(counts.pattern)
+            if shape is None
+            else shape[0] + (f", digits {shape[1]}" if shape[1] != "threes" else "")
+        )
+        raise MwSError(
+            f"{name}: counted with the split pattern {own}, not {pattern!r}; count the text again, or "
+            "leave --pattern out"
+        )
+    if normalization is not None and check_normalization(normalization) != counts.normalization:
+        raise MwSError(
+            f"{name}: counted with normalization {counts.normalization}, not {normalization}; count the text again, or "
+            "leave --normalization out"
+        )
 
 
 def no_tokenizer(directory: Path) -> MwSError:

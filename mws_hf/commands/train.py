@@ -206,7 +206,7 @@ def _train_and_save(
     facts = trainer.facts(backend, counts)
     save_backend(output, backend, roles, trainer.record_of(learned) | facts)
     card = model_card(
-        output.name,
+        output.resolve().name,
         backend.get_vocab_size(),
         learned,
         criterion=str(trainer.criterion),

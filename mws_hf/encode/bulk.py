@@ -130,7 +130,10 @@ def separator_token(separator: str | None, eos: str | None) -> str | None:
     if separator != "eos":
         return separator
     if eos is None:
-        raise MwSError("the tokenizer has no end-of-sequence token to put between documents; name a separator, or None")
+        raise MwSError(
+            "the tokenizer has no end-of-sequence token to put between documents; name a separator, "
+            "or none (in Python: None)"
+        )
     return eos
 
 

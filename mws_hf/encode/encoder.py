@@ -78,7 +78,9 @@ class BlockEncoder:
             return -1
         index = self.backend.token_to_id(self.separator)
         if index is None:
-            raise MwSError(f"separator {self.separator!r} is not in the vocabulary; name a token of it, or None")
+            raise MwSError(
+                f"separator {self.separator!r} is not in the vocabulary; name a token of it, or none (in Python: None)"
+            )
         return int(index)
 
     def _added_literals(self) -> dict[bytes, list[bytes]]:

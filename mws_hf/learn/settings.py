@@ -39,8 +39,8 @@ DEFAULT_HIDDEN_BOUNDARY_PRICE = 1.0
 
 1 means: a composition must save at least as many tokens as an average type has occurrences for each boundary it hides.
 At 32,000 entries this costs 4.6 (English) to 7.9 % (Russian) more tokens a word than BPE and keeps 80 (forms of Russian
-text) to 100 % (English) of the boundary F1 of the morphs (scripts/results/quality.md). 0 (plain frequency) costs .5 % more in Finnish
-and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/LOG.md, 2026-11-22).
+text) to 100 % (English) of the boundary F1 of the morphs (scripts/results/quality.md). 0 (plain frequency) costs .5 %
+more in Finnish and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/LOG.md, 2026-11-22).
 """
 
 DEFAULT_CROSSING_PENALTY = 16.0

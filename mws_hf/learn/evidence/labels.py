@@ -74,7 +74,7 @@ class Refit:
 
     Attributes:
         log_odds: float64, one an inner position of all types.
-        granularity: the share of cuts that the labels ask for.
+        granularity: the share of places that are cut: as asked for, or as the labels have it.
         ridge: the strength that cross-validation chose.
         f1: micro boundary F1 of the evidence on the labelled words, each judged by a fit that has not seen it.
         f1_without: the same of the evidence without labels.

@@ -8,7 +8,7 @@ with classes in the lexicon further rounds move nothing or harm. Where words are
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +100,8 @@ def boundaries_of(
             found = refit(corpus, mixture.contexts, mixture.views, mixed, labelled, pool, n_threads)
         mixed = found.log_odds.copy()
     granularity = settings.granularity or (DEFAULT_GRANULARITY if found is None else found.granularity)
+    if found is not None:
+        found = replace(found, granularity=granularity)
     _calibrate(mixed, granularity, settings.sharpness)
     j[inner] = sigmoid(mixed)
     return j, found

@@ -1,0 +1,101 @@
+"""Mistakes that were once passed over in silence: settings that saved counts contradict, names that are none."""
+
+import os
+import sys
+
+import pytest
+from tokenizers import Tokenizer
+
+from mws_hf import MwSTrainer
+from mws_hf.corpus.counting import count_documents
+from mws_hf.errors import MwSError
+from mws_hf.model_card import model_card
+from mws_hf.pattern import LLAMA3_PATTERN, compiled
+from mws_hf.tokenizer_file import open_tokenizer
+from tests.processes import mws, one_line
+
+TEXT = "читать читали читал писать писали писал\n" * 40
+
+
+@pytest.fixture
+def counted(tmp_path):
+    text, counts = tmp_path / "text.txt", tmp_path / "llama3.parquet"
+    text.write_text(TEXT, encoding="utf-8")
+    assert mws("count", text, "--pattern", "llama3", "--output", counts).returncode == 0
+    return counts
+
+
+def test_saved_counts_and_another_pattern_or_normalization_are_refused(counted, tmp_path):
+    out = tmp_path / "out"
+    for command in ("train", "count"):
+        for options in (["--pattern", "words"], ["--normalization", "nfc"]):
+            refused = mws(command, counted, *options, "--output", out)
+            assert one_line(refused) and str(counted) in refused.stderr and options[0] in refused.stderr
+            assert not out.exists()
+    assert "llama3" in mws("train", counted, "--pattern", "gpt4", "--output", out).stderr
+    assert mws("train", counted, "--pattern", "llama3", "--vocab-size", 300, "--output", out).returncode == 0
+    state = Tokenizer.from_file(str(out / "tokenizer.json")).pre_tokenizer.__getstate__().decode()
+    assert LLAMA3_PATTERN.split("|")[0].replace("\\", "\\\\") in state
+
+
+@pytest.mark.parametrize("name", ["lama3", "Llama3", "gpt-4", "word"])
+def test_a_misspelt_pattern_name_is_no_pattern(name, tmp_path):
+    with pytest.raises(MwSError, match="none of words, gpt4, llama3, o200k"):
+        MwSTrainer(pattern=name)
+    assert compiled("[a-z]+|.") and compiled(r"\w+|\W+") and compiled(".")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names that are no text")
+def test_arguments_that_are_no_text_are_refused_and_files_may_be_named_so(tmp_path):
+    name = os.fsdecode(b"kirj\xe4.txt")
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    for arguments in (
+        ("train", tmp_path / "text.txt", "--output", tmp_path / name),
+        ("count", tmp_path / "text.txt", "--output", tmp_path / name),
+        ("explain", name, "--model", tmp_path),
+    ):
+        refused = mws(*arguments)
+        assert one_line(refused) and "not valid text" in refused.stderr
+    (tmp_path / name).write_text(TEXT, encoding="utf-8")
+    done = mws("train", tmp_path / name, "--vocab-size", 300, "--output", tmp_path / "out")
+    assert done.returncode == 0 and "kirj\\udce4" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_a_tokenizer_is_told_at_once(tmp_path):
+    with pytest.raises(MwSError, match="holds no tokenizer.json"):
+        open_tokenizer(tmp_path)
+
+
+def test_a_card_claims_no_morphemes_where_none_were_learnt_and_keeps_its_tables():
+    trainer = MwSTrainer(vocab_size=300, composition=1, show_progress=False)
+    learned = trainer.learn(count_documents([TEXT]))
+    card = model_card("x", 300, learned, criterion="contextual", source="a | b", command="mws train 'a|b'")
+    assert "join frequent neighbours" in card and "follow morphemes" not in card
+    assert "| trained on | a \\| b |" in card and "'a\\|b'" in card
+
+
+def test_the_granularity_that_is_reported_is_the_one_that_was_used():
+    labels = {
+        "читать": "чит а ть",
+        "писать": "пис а ть",
+        "читали": "чит а л и",
+        "писали": "пис а л и",
+        "писал": "пис а л",
+    }
+    labels |= {"читал": "чит а л"}
+    trainer = MwSTrainer(vocab_size=320, granularity=0.15, labels=labels, show_progress=False)
+    fit = trainer.learn(count_documents([TEXT])).label_fits[""]
+    assert fit.granularity == 0.15 and "granularity 0.150" in fit.describe()
+
+
+def test_check_tells_of_a_normalizer_and_of_damage(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    out = tmp_path / "out"
+    mws("train", tmp_path / "text.txt", "--normalization", "nfkc", "--vocab-size", 300, "--output", out)
+    told = mws("check", out)
+    assert told.returncode == 0 and "comes back as normalized" in told.stdout
+    assert "refuses tiktoken" in told.stdout and "refuses llama.cpp" in told.stdout
+    (out / "tokenizer.json").write_text("{", encoding="utf-8")
+    damaged = mws("check", out)
+    assert damaged.returncode == 1 and "error: " in damaged.stdout and "tokenizer.json" in damaged.stdout
+    assert one_line(mws("check", tmp_path / "none"))

@@ -276,7 +276,7 @@ def test_merging_equals_the_library(pairs, word):
 def test_user_errors(tmp_path):
     with pytest.raises(MwSError, match="no such directory"):
         load_encoder(tmp_path / "absent")
-    with pytest.raises(MwSError, match="needs a tokenizer.json"):
+    with pytest.raises(MwSError, match="holds no tokenizer.json"):
         load_encoder(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(MwSError, match="not a tokenizer.json"):

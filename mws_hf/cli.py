@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from types import FrameType
 
 from mws_hf.errors import INTERRUPTED, MwSError
@@ -74,8 +75,10 @@ def run(app: Callable[..., None], name: str) -> None:
 
 
 def _check_arguments() -> None:
-    """Refuse what is no text, before it is written somewhere; existing files may have such names."""
-    for argument in sys.argv[1:]:
+    """Refuse empty outputs, and what is no text, before it is written somewhere; existing files may have such names."""
+    for before, argument in pairwise(sys.argv):
+        if argument == "--output=" or (argument == "" and before in ("-o", "--output")):
+            raise MwSError("--output is empty; name what to write (. is the folder you are in)")
         in_text = argument.encode(errors="replace").decode()
         if in_text != argument and not any(map(os.path.lexists, (argument, argument.partition("=")[2]))):
             raise MwSError(f"argument {argument!r} is not valid text in this locale; give it in UTF-8")

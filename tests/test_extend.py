@@ -372,6 +372,9 @@ def test_the_command_writes_a_directory_and_reports(folder):
     held_out, english = told["texts"]["held out"], told["texts"][str(folder / "en.txt")]
     assert held_out["lines"] == 2 and held_out["tokens"][1] < held_out["tokens"][0]
     assert english["tokens"][0] == english["tokens"][1] and english["words_changed"] == 0
+    card = (folder / "out" / "README.md").read_text(encoding="utf-8")
+    change = "| held out | {:.3f} | {:.3f} |".format(*held_out["tokens_per_word"])
+    assert "| base | base |" in card and "50 tokens added" in card and change in card
     people = mws(*arguments, "-o", folder / "out2")
     assert "fewer tokens" in people.stdout and "50 new tokens" in people.stdout
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()

@@ -9,11 +9,13 @@ from tokenizers import Tokenizer
 from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
+from mws_hf.extend import extend
 from mws_hf.model_card import model_card
 from mws_hf.pattern import LLAMA3_PATTERN, compiled
 from mws_hf.tokenizer_file import open_tokenizer
 from tests.processes import mws, one_line
 
+LETTERS = str.maketrans("0123456789", "абвгдежзик")
 TEXT = "читать читали читал писать писали писал\n" * 40
 
 
@@ -99,3 +101,42 @@ def test_check_tells_of_a_normalizer_and_of_damage(tmp_path):
     damaged = mws("check", out)
     assert damaged.returncode == 1 and "error: " in damaged.stdout and "tokenizer.json" in damaged.stdout
     assert one_line(mws("check", tmp_path / "none"))
+
+
+def test_an_empty_output_does_not_write_into_the_folder_one_stands_in(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    for output in (["-o", ""], ["--output="]):
+        refused = mws("train", "text.txt", *output, cwd=tmp_path)
+        assert one_line(refused) and "--output is empty" in refused.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_a_file_given_twice_is_told(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT, encoding="utf-8")
+    done = mws("count", text, tmp_path / "*.txt", "--output", tmp_path / "counts.parquet")
+    assert done.returncode == 0 and f"{text}: given 2 times" in done.stderr
+    assert "given" not in mws("count", text, "--output", tmp_path / "counts.parquet").stderr
+
+
+def test_a_list_of_words_that_all_occur_once_is_told_of_morphs_alone(tmp_path):
+    words = tmp_path / "words.tsv"
+    words.write_text("".join(f"слово{i:04}ами".translate(LETTERS) + "\t1\n" for i in range(2000)), encoding="utf-8")
+    for options, told in ([], True), (["--composition", "0"], False):
+        done = mws("train", "--word-list", words, *options, "--vocab-size", 500, "--output", tmp_path / "out")
+        assert done.returncode == 0 and ("--composition 0" in done.stderr) == told
+
+
+def test_a_corpus_that_gives_fewer_tokens_than_asked_for_is_told(tmp_path, caplog):
+    base = MwSTrainer(vocab_size=300, show_progress=False).train_from_iterator([TEXT])
+    assert len(extend(base, {" читательница": 9}, 500).ids) < 500
+    assert "of 500 tokens" in caplog.text
+
+
+def test_a_folder_for_a_file_and_labels_that_are_not_there_are_told_as_what_they_are(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT, encoding="utf-8")
+    refused = mws("evaluate", tmp_path, "--text", tmp_path)
+    assert one_line(refused) and f"{tmp_path}: a folder" in refused.stderr
+    refused = mws("train", text, "--labels", tmp_path / "none.tsv", "--output", tmp_path / "out")
+    assert one_line(refused) and "No such file" in refused.stderr and "Errno" not in refused.stderr

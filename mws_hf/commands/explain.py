@@ -194,7 +194,9 @@ def _explain_words(words: list[str], known: Model, sources: Sources, plot: Path 
         for letters, values, pieces in shown:
             typer.echo(evidence_lines(letters, values, pieces))
         for each in (each for each, values in zip(traced, found, strict=True) if evidence and values is None):
-            typer.echo(f"{each.text.strip()}: not among the training types, so there is no evidence of its own")
+            typer.echo(
+                f"{each.text.strip()}: not among the training types, so there is no evidence of its own", err=True
+            )
     if plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the words is among the training types (give --from or --lexicon)")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -65,7 +67,7 @@ def extend(
     """
     also = also or []
     reading = Reading(field, column, encoding, errors)
-    refuse_overwriting(files_in(output, ("*.json", "*.jinja")), base, corpus, also)
+    refuse_overwriting(files_in(output, ("*.json", "*.jinja", "README.md")), base, corpus, also)
     check_output(output, folder=True)
     _check_inputs([*corpus, *also], reading, replace)
     from mws_hf.extend.extension import extend as run
@@ -87,9 +89,20 @@ def extend(
         if replace:
             retired = {name: result[name] for name in ("retired_tokens", "dropped_merges")}
             write_text(output / "retired.json", json.dumps(retired, ensure_ascii=False, indent=1) + "\n")
+        _write_card(output, base, corpus, result)
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{output}: {told(result)}")
+
+
+def _write_card(output: Path, base: str, corpus: list[str], found: dict[str, Any]) -> None:
+    from mws_hf.extend.card import extension_card
+    from mws_hf.model_card import write_model_card
+
+    named = base if not Path(base).exists() else Path(base).resolve().name
+    sources = ", ".join(Path(name).name for name in corpus)
+    command = shlex.join(["mws", *sys.argv[1:]])
+    write_model_card(output, extension_card(output.resolve().name, named, sources, command, found))
 
 
 def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:
@@ -153,7 +166,9 @@ def transplant(
     model: Annotated[str, typer.Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
     tokenizer: Annotated[str, typer.Argument(help="Directory of the new tokenizer, or a Hub name.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model directory to write.")],
-    method: Annotated[str, typer.Option(help="mean of the old pieces, or focus.")] = "mean",
+    method: Annotated[
+        Literal["mean", "focus"], typer.Option(metavar="mean|focus", help="mean of the old pieces, or focus.")
+    ] = "mean",
     multiple_of: Annotated[int, typer.Option(help="Fill rows up to a multiple of this.", min=1)] = 64,
     as_json: options.Json = False,
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ from mws_hf.pattern import DEFAULT_PATTERN, compiled, literal_pattern, named
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.groups import GroupedCounts
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,8 @@ class Sources:
             compiled(pattern)
         self._check_groups()
         for files in self.by_group.values():
-            texts = _apart(files)[1]
+            saved, texts = _apart(files)
+            _tell_of_repeated([*saved, *texts])
             if self.group_column is not None:
                 check_group_files(texts)
             check_files(texts, self.reading)
@@ -186,6 +191,12 @@ def _apart(names: list[str]) -> tuple[list[str], list[str]]:
     return saved, [name for name in files if name not in saved]
 
 
+def _tell_of_repeated(names: list[str]) -> None:
+    for name, times in Counter(map(os.path.normpath, names)).items():
+        if times > 1:
+            _logger.warning("%s: given %d times, so its words count as often", name, times)
+
+
 def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, normalization: str | None) -> None:
     """Refuse saved counts that were made with another pattern or normalization than is asked for."""
     from mws_hf.corpus.counts import check_normalization
@@ -221,4 +232,5 @@ def check_present(paths: list[Path]) -> None:
     """
     for path in paths:
         if not path.is_file():
-            raise MwSError(f"{path}: no such file; give a gold file to --gold and running text to --text")
+            what = "a folder" if path.is_dir() else "no such file"
+            raise MwSError(f"{path}: {what}; give a gold file to --gold and a file of running text to --text")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shlex
 import sys
 import time
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit
     from mws_hf.trainer import MwSTrainer
 
+_logger = logging.getLogger(__name__)
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")]
 Size = Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")]
@@ -67,8 +69,8 @@ Labels = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[GROUP=]FILE",
-        help="Words cut by hand to learn from, 20 or more: word<TAB>mor ph eme s, alternatives after a comma, or "
-        "another format that `mws evaluate` reads. Of several groups GROUP=FILE, repeat for more "
+        help="Words cut by hand to learn from, better 20 or more: word<TAB>mor ph eme s, alternatives after a comma, "
+        "or another format that `mws evaluate` reads. Of several groups GROUP=FILE, repeat for more "
         "[default: none; not with --criterion classic].",
     ),
 ]
@@ -130,7 +132,7 @@ def train(
 
     For example:
 
-        mws train --lexicon ru --vocab-size 8000 --output out/russian
+        mws train --lexicon ru --vocab-size 8000 --composition 0 --output out/russian
 
         mws train 'corpus/*.txt.gz' --vocab-size 32000 --output out/mine
 
@@ -200,6 +202,9 @@ def _train_and_save(
     started = time.perf_counter()
     compile_ahead()
     counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)
+    words = counts.union.counts
+    if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
+        _logger.warning("each word occurs once, so frequent words are not known: --composition 0 learns morphs alone")
     trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
     learned = trainer.learn(counts)
     backend, roles = trainer.backend(learned)

@@ -23,8 +23,8 @@ _PIECE = 1 << 20
 def decoding_error(where: str, encoding: str, reason: str) -> MwSError:
     """The error for bytes that are not text; `where` names file and place."""
     return MwSError(
-        f"{where} is not {encoding} ({reason}); convert it to UTF-8, "
-        "name the encoding (--encoding cp1251) or choose what to do with bad bytes (--errors replace or ignore)"
+        f"{where} is not {encoding} ({reason}); convert it to UTF-8 (iconv -f cp1251 -t utf-8) or, where a corpus "
+        "is read, name the encoding (--encoding cp1251) or what to do with bad bytes (--errors replace or ignore)"
     )
 
 

@@ -220,7 +220,8 @@ def _read_text(file: Path) -> str:
     except UnicodeDecodeError as error:
         raise MwSError(f"{file}: byte {error.start} is not UTF-8; convert: iconv -f latin1 -t utf-8 {file}") from error
     except (OSError, EOFError) as error:
-        raise MwSError(f"{file}: cannot be read as a gold file ({error}); give a readable text file") from error
+        reason = getattr(error, "strerror", None) or error
+        raise MwSError(f"{file}: cannot be read ({reason}); give a text file of segmented words") from error
 
 
 def _numbered(text: str) -> Iterator[tuple[int, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from mws_hf.special import BYTE_TOKENS
 from mws_hf.tokenizer_file import TOKENIZER_FILE, load_json, read_tokenizer
 
 _BATCH = 1000
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,8 @@ def extend(
         counts = WordCounts.from_mapping(counts, pattern=WORD_PATTERN)
     base = read_base(tokenizer) if isinstance(tokenizer, str | os.PathLike) else open_base(tokenizer)
     learned = learn_tokens(base, counts, n_tokens, ExtensionSettings(**settings), show_progress=show_progress)
+    if len(learned.tokens) < n_tokens:
+        _logger.warning("the corpus gives %d of %d tokens; more text gives more", len(learned.tokens), n_tokens)
     if replace is None:
         return append_tokens(base, learned, Retirement({}, base.merges, []))
     parts = {base.vocab[part] for pair in learned.merges for part in pair if part in base.vocab}

@@ -60,18 +60,30 @@ def run(app: Callable[..., None], name: str) -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         _check_arguments()
-        app(prog_name=name)
+        try:
+            app(prog_name=name)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except MwSError as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
     except BrokenPipeError:
-        sys.stderr.close()
+        _drop_output()
         sys.exit(141)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
+        _drop_output()
         sys.stderr.write(f"error: the result cannot be written: {error.strerror}; make room and run it again\n")
         sys.exit(2)
+
+
+def _drop_output() -> None:
+    """Let what is buffered for standard output go nowhere, for Python would try to write it once more at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _check_arguments() -> None:

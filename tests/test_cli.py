@@ -186,11 +186,15 @@ def test_output_that_has_no_unicode_is_no_traceback(encoding: str, trained: Path
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
-def test_a_result_that_finds_no_room_is_one_line(trained: Path):
+@pytest.mark.parametrize("buffered", [True, False])
+def test_a_result_that_finds_no_room_is_one_line(trained: Path, buffered: bool):
     explain = ["explain", "читал", "--model", str(trained), "--quiet"]
     command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *explain]
+    environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment
+        )
     assert done.returncode == 2 and done.stderr.startswith("error: the result cannot be written: No space left")
     assert done.stderr.count("\n") == 1
 

@@ -66,13 +66,15 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
         list(pool.map(work, edges, edges[1:]))
 
 
-def part_edges(n: int) -> list[int]:
+def part_edges(n: int, most: int | None = None) -> list[int]:
     """Where the even parts of ``range(n)`` for one thread each begin, and `n`; one part where there is little to do.
 
-    >>> part_edges(10)
-    [0, 10]
+    There are `most` parts at the most.
+
+    >>> part_edges(10), part_edges(1 << 20, most=1)
+    ([0, 10], [0, 1048576])
     """
-    parts = max(1, min(thread_count(), n // _LEAST))
+    parts = max(1, min(thread_count(), n // _LEAST, n if most is None else most))
     return [n * k // parts for k in range(parts + 1)]
 
 

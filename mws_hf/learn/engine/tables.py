@@ -30,6 +30,7 @@ from mws_hf.learn.engine.strings import hashes_and_powers
 Array = npt.NDArray[Any]
 NO_LIMIT = 1 << 30
 SPARE = 4096  # rows to start with; a power of two
+_AT_ONCE = 4  # parts that count pairs: each has a table of its own, and joining them is the work of one thread
 
 
 def resized(array: Array, size: int, fill: float = 0) -> Array:
@@ -56,7 +57,7 @@ def open_table(
         limits: (least occurrences, largest left size + length, greatest length in characters) of a pair to keep.
         strip: leave leading whitespace out of left sizes.
     """
-    edges = part_edges(len(tok))
+    edges = part_edges(len(tok), _AT_ONCE)
     for k in range(1, len(edges) - 1):
         while tok[edges[k]] != SEPARATOR:
             edges[k] += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -83,6 +85,22 @@ def test_applying_merges_gives_the_segmentation_that_learning_left(corpus, n_mer
     if len(replaying.tokens) == len(learning.tokens):
         assert [learning.pieces(w) for w in range(len(corpus))] == [replaying.pieces(w) for w in range(len(corpus))]
     assert all("".join(replaying.pieces(w)) == corpus.word(w) for w in range(len(corpus)))
+
+
+def test_applying_merges_to_a_run_of_letters_without_end_takes_time_in_proportion():
+    letters = np.random.default_rng(0).choice(list("abcdefgh"), 80_000)
+    learning = Segmentation(SymbolCorpus.from_words(["".join(letters[:10_000])]))
+    merges = learning.learn(None, 300).merges
+
+    def seconds(n):
+        replaying = Segmentation(SymbolCorpus.from_words(["".join(letters[:n])], alphabet="abcdefgh"))
+        started = time.process_time()
+        replaying.apply(merges)
+        return time.process_time() - started, replaying
+
+    assert seconds(10_000)[1].pieces(0) == learning.pieces(0)
+    short, long = (min(seconds(n)[0] for _ in range(3)) for n in (10_000, 80_000))
+    assert long < 24 * short  # eight times as long; 64 times as much where each merge walks through the word
 
 
 def test_second_phase_with_other_values_starts_from_the_first_ones_tokens():

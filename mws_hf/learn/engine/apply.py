@@ -55,7 +55,10 @@ def merge_words(tok: Array, length: Array, keys: Array, products: Array, scratch
 
 @njit(inner=True)
 def _merge_tokens(ids: Array, made: Array, n: int, keys: Array, products: Array) -> int:
-    """Merge the `n` tokens of a word, where ``made[k]`` is the product of tokens k and k + 1; returns how many stay."""
+    """Merge the `n` tokens of a word, where ``made[k]`` is the product of tokens k and k + 1; returns how many stay.
+
+    All places of the lowest product go in one pass, for what they make is higher: a long word would take squared time.
+    """
     while True:
         at, best = -1, np.int64(1) << 40
         for k in range(n - 1):
@@ -63,15 +66,17 @@ def _merge_tokens(ids: Array, made: Array, n: int, keys: Array, products: Array)
                 at, best = k, np.int64(made[k])
         if at < 0:
             return n
-        n -= 1
-        ids[at] = best
-        for k in range(at + 1, n):
-            ids[k] = ids[k + 1]
-            made[k] = made[k + 1]
-        if at > 0:
-            made[at - 1] = find_pair(keys, products, ids[at - 1], ids[at])
-        if at < n - 1:
-            made[at] = find_pair(keys, products, ids[at], ids[at + 1])
+        left, fresh = at, False
+        while at < n:
+            merged = at < n - 1 and made[at] == best
+            ids[left] = best if merged else ids[at]
+            if left > 0 and (merged or fresh):
+                made[left - 1] = find_pair(keys, products, ids[left - 1], ids[left])
+            if not merged:
+                made[left] = made[at]
+            at += 2 if merged else 1
+            left, fresh = left + 1, merged
+        n = left
 
 
 @njit(inner=True)

@@ -68,7 +68,9 @@ def open_table(
         table, places = _joined(parts)
         del empty, parts
         table = _laid_out(table, limits[0])
-        at = np.cumsum([table.begin[: table.used[PAIRS]], *places[:-1]], axis=0)  # where the list of each part begins
+        at = [table.begin[: table.used[PAIRS]].copy()]  # where the list of each part begins
+        for own in places[:-1]:
+            at.append(np.add(at[-1], own, out=own))
         list(pool.map(list_occurrences, [table] * len(at), edges, edges[1:], at))
     return table
 

@@ -237,7 +237,7 @@ def test_the_command(folder, tmp_path):
         ([directory, folder / "larger", "-o", directory], "written over"),
         ([folder / "base", folder / "larger", "-o", tmp_path / "x"], "no model.safetensors"),
         ([directory, folder / "nothing", "-o", tmp_path / "x"], "no such directory"),
-        ([directory, folder / "larger", "-o", tmp_path / "x", "--method", "magic"], "choose one of mean, focus"),
+        ([directory, folder / "larger", "-o", tmp_path / "x", "--method", "magic"], "not one of 'mean', 'focus'"),
     ):
         done = mws("transplant", *arguments)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr

@@ -43,8 +43,9 @@ def extension_card(name: str, base: str, source: str, command: str, found: Mappi
     """The card's text; `found` are the facts of `report.facts`.
 
     >>> found = {"new_tokens": 5, "word_types": 90, "vocabulary": 305, "retired_tokens": [], "texts": {}}
-    >>> print(extension_card("my-qwen", "Qwen/Qwen3-0.6B", "a.txt", "mws extend ...", found).splitlines()[11])
-    morphemes. Every old id and merge is where it was. It is a stock `tokenizer.json`: no plug-in is needed to use it.
+    >>> card = extension_card("my-qwen", "Qwen/Qwen3-0.6B", "a.txt", "mws extend ...", found)
+    >>> "| new tokens | 5 |" in card, "Every old id and merge is where it was." in card
+    (True, True)
     """
     retired = len(found["retired_tokens"])
     kept = (

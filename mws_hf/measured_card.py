@@ -14,9 +14,9 @@ from typing import Any
 from mws_hf import __version__
 from mws_hf.evaluate.report import EvaluationReport, GoldRow, markdown_table
 from mws_hf.evaluate.running_text import TextScores
+from mws_hf.model_card import loaded_by
 
 _TAGS = ("tokenizer", "morphology")
-_LOADED = re.compile(r'from_pretrained\("(.*?)"\)')
 _SOURCE = re.compile(r"^\| trained on \| .*$", re.MULTILINE)
 _WORDS = re.compile(r"\| word \| tokens \|\n\|---\|---:?\|\n((?:\|.*\|\n)+)\n?")
 _PLAIN = """\
@@ -74,7 +74,7 @@ def kept_head(card: str, name: str, data: str | None = None) -> str:
     """
     body = card.split("\n---\n", 1)[-1].split("\n## ", 1)[0].split("\n<!-- ", 1)[0]
     body = re.sub(r"\A# .*", lambda _: f"# {name}", _WORDS.sub("", body))
-    body = _LOADED.sub(lambda _: f'from_pretrained("{name}")', body)
+    body = loaded_by(body, name)
     body = body if data is None else _SOURCE.sub(lambda _: f"| trained on | {data} |", body)
     return body.strip("\n") + "\n"
 
@@ -87,12 +87,6 @@ def plain_head(name: str, vocabulary: int, data: str | None = None, settings: Ma
         parts.append("Learnt by [mws-hf](https://pypi.org/project/mws-hf/) with `" + ", ".join(written) + "`.\n")
     parts += [f"Trained on {data}.\n"] if data else []
     return "\n".join(parts)
-
-
-def name_of(card: str) -> str | None:
-    """The name that a generated card loads its tokenizer by."""
-    found = _LOADED.search(card)
-    return found[1] if found else None
 
 
 def words_of(card: str) -> list[str]:

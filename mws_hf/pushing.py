@@ -1,12 +1,18 @@
-"""Uploading a tokenizer directory to the Hugging Face Hub, with every usual failure told in one line."""
+"""Uploading a tokenizer directory to the Hugging Face Hub, with every usual failure told in one line.
+
+The uploaded card loads the tokenizer by its name on the Hub; the card on disk keeps the name of the directory.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from mws_hf.errors import MwSError, first_line
+from mws_hf.model_card import FILE as CARD
+from mws_hf.model_card import card_for_hub
 from mws_hf.tokenizer_file import TOKENIZER_FILE, answers, check_directory
 
 FILES = (
@@ -18,9 +24,10 @@ FILES = (
         "vocabulary.json",
         "merges.json",
     ),
-    *("vocab.json", "vocab.txt", "merges.txt", "tokenizer.model", "README.md", "LICENSE*", "NOTICE*"),
+    *("vocab.json", "vocab.txt", "merges.txt", "tokenizer.model", CARD, "LICENSE*", "NOTICE*"),
 )
 """What is uploaded of a directory; nothing else, for it may hold a corpus, weights or secrets as well."""
+_MODEL_FILES = ("config.json", "generation_config.json", "*.safetensors*", "pytorch_model*.bin*", "*.gguf")
 _TOKENS = "https://huggingface.co/settings/tokens"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -37,7 +44,7 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
         raise MwSError(f"{directory}: holds no {TOKENIZER_FILE}; give a directory written by save_pretrained")
     if not _NAME.fullmatch(repository) or ".." in repository or "--" in repository:
         raise MwSError(f"{repository!r}: give a Hub name of the form user/repo (letters, digits, '-', '_', '.')")
-    from huggingface_hub import HfApi, constants, get_token
+    from huggingface_hub import CommitOperationAdd, HfApi, constants, get_token
     from huggingface_hub.errors import HfHubHTTPError
     from huggingface_hub.utils import disable_progress_bars
 
@@ -55,7 +62,11 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
         url = api.create_repo(repository, private=private or None, exist_ok=True)
         if private and not api.repo_info(repository).private:
             raise MwSError(f"{repository} is there and public; make it private in its settings, or leave out --private")
-        api.upload_folder(repo_id=repository, folder_path=directory, allow_patterns=list(FILES), commit_message=message)
+        files = [
+            CommitOperationAdd(path, _content(directory / path, directory, repository))
+            for path in files_of(directory, FILES)
+        ]
+        api.create_commit(repository, files, commit_message=message)
     except HfHubHTTPError as error:
         raise MwSError(_told(error, repository)) from error
     except MwSError:
@@ -63,6 +74,27 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
     except Exception as error:  # requests, httpx or its successor, by version; whatever it is, it was the network
         raise MwSError(f"the upload to {repository} broke off ({first_line(error)}); try again") from error
     return str(url)
+
+
+def files_of(directory: Path, patterns: Iterable[str]) -> list[str]:
+    """The files of a directory that patterns name, as sorted paths relative to the directory with ``/``."""
+    found = (path for pattern in patterns for path in directory.glob(pattern) if path.is_file())
+    return sorted({path.relative_to(directory).as_posix() for path in found})
+
+
+def model_files(directory: Path) -> list[str]:
+    """The files of a model that lie beside its tokenizer and that `push` does not upload."""
+    return files_of(directory, _MODEL_FILES)
+
+
+def _content(file: Path, directory: Path, repository: str) -> bytes:
+    content = file.read_bytes()
+    if file != directory / CARD:
+        return content
+    try:
+        return card_for_hub(content.decode().replace("\r\n", "\n"), directory, repository).encode()
+    except UnicodeDecodeError:
+        return content
 
 
 def _told(error: Exception, repository: str) -> str:

@@ -183,11 +183,8 @@ def origin(config: Config, parts: Mapping[str, Corpus]) -> str:
 
 
 def loading(config: Config) -> str:
-    """How to load it from a checkout."""
-    return (
-        f"`{config.name}` is the path of this folder (in a checkout of mws-hf `model_cards/{config.name}`); after "
-        f"`mws push` it is `user/{config.name}`.\n"
-    )
+    """How to have the folder without the Hub."""
+    return f"Without the Hub: `mws pretrained {config.name}` writes this folder, checked against its checksums.\n"
 
 
 def gold_of(config: Config) -> list[str]:

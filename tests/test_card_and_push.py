@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 from mws_hf import baselines
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate
-from mws_hf.model_card import is_untouched
+from mws_hf.model_card import is_untouched, marked, name_of, unmarked
 from tests.fake_hub import running_hub
 from tests.processes import mws, one_line, tree
 from tests.small_tokenizers import small_fast
@@ -172,6 +172,35 @@ def surroundings(endpoint, home, token="hf_" + "x" * 34):
     kept = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP", "ALL_PROXY"))}
     own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(home), "NO_PROXY": "127.0.0.1", "HF_HUB_DISABLE_XET": "1"}
     return {**kept, **own, "HF_HUB_DISABLE_TELEMETRY": "1", **({"HF_TOKEN": token} if token else {})}
+
+
+def test_the_uploaded_card_loads_by_the_hub_s_name_and_the_one_on_disk_stays(trained, tmp_path):
+    readme = trained / "README.md"
+    before = readme.read_text(encoding="utf-8")
+    own = name_of(before)
+    assert own and own != "user/russian"
+    with running_hub() as hub:
+        around = surroundings(hub.address, tmp_path / "home")
+        assert mws("push", trained, "user/russian", env=around).returncode == 0
+        generated = hub.repositories["user/russian"]["README.md"].decode()
+        edited = f'# Mine\n\nfrom_pretrained("{trained}"); the base is from_pretrained("gpt2")\n'
+        assert readme.read_text(encoding="utf-8") == before
+        readme.write_text(edited, encoding="utf-8")
+        assert mws("push", trained, "user/russian", env=around).returncode == 0
+        by_hand = hub.repositories["user/russian"]["README.md"].decode()
+    expected = unmarked(before).replace(f'("{own}")', '("user/russian")').replace(f"# {own}\n", "# user/russian\n")
+    assert unmarked(generated) == expected and generated == marked(expected)
+    assert by_hand == edited.replace(f'"{trained}"', '"user/russian"') and readme.read_text(encoding="utf-8") == edited
+
+
+def test_the_model_beside_a_tokenizer_is_not_passed_over_in_silence(trained, tmp_path):
+    for name in ("config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json"):
+        (trained / name).write_text("{}", encoding="utf-8")
+    with running_hub() as hub:
+        done = mws("push", trained, "user/russian", env=surroundings(hub.address, tmp_path / "home"))
+        assert not {name for name in hub.repositories["user/russian"] if "model" in name or name == "config.json"}
+    assert done.returncode == 0 and "only the tokenizer was uploaded" in done.stderr and "config.json" in done.stderr
+    assert f"`hf upload user/russian {trained} . --exclude README.md`" in done.stderr
 
 
 def test_push_uploads_tokenizer_and_card_and_nothing_else(trained, tmp_path):

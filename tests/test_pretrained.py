@@ -19,7 +19,7 @@ from mws_hf.corpus.dictionary import lexicon_words
 from mws_hf.evaluate import evaluate
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.model_card import is_untouched
+from mws_hf.model_card import is_untouched, unmarked
 from tests.fake_hub import running_hub
 from tests.processes import mws
 from tests.small_corpus import morphs, running_text
@@ -151,12 +151,17 @@ def test_two_figures_of_the_finnish_tokenizer_are_measured_again_on_gold_and_hel
     assert round(report.text["t"].fertility, 4) == found["held-out text", "tokens_per_word"]
 
 
-def test_a_folder_is_pushed_as_it_is(tmp_path):
+def test_a_folder_is_pushed_as_it_is_but_for_the_name_it_is_loaded_by(tmp_path):
     folder = CARDS / "mws-ru-morphs-8k"
     with running_hub() as hub:
         done = mws("push", folder, "user/morphs", env=surroundings(hub.address, tmp_path / "home"))
     assert done.returncode == 0 and done.stderr == "", done.stderr
-    assert hub.repositories["user/morphs"] == {file.name: file.read_bytes() for file in folder.iterdir()}
+    pushed = hub.repositories["user/morphs"]
+    card = pushed.pop("README.md").decode()
+    assert pushed == {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "README.md"}
+    own = unmarked((folder / "README.md").read_text(encoding="utf-8"))
+    assert 'from_pretrained("user/morphs")' in card and 'from_pretrained("mws-ru-morphs-8k")' in own
+    assert card.count("\n") == own.count("\n") + 1 and unmarked(card).count("user/morphs") >= 3
 
 
 def test_the_script_makes_a_folder_from_text_and_does_not_make_it_twice(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -148,7 +149,8 @@ def _told(directory: Path, earlier: str, asked: _Asked) -> Measured:
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.report import evaluate
     from mws_hf.evaluate.segment import segment_words
-    from mws_hf.measured_card import Measured, kept_head, name_of, plain_head, words_of
+    from mws_hf.measured_card import Measured, kept_head, plain_head, words_of
+    from mws_hf.model_card import name_of
     from mws_hf.tokenizer_file import load_backend, named_sources
     from mws_hf.training_record import read_record
 
@@ -220,7 +222,9 @@ def push(
 ) -> None:
     """Upload a tokenizer and its card; nothing else that lies in the directory.
 
-    Log in first with `hf auth login`, or set HF_TOKEN. `mws card` writes the card.
+    The uploaded card says from_pretrained("USER/REPO"); the card in DIR stays as it is. A model beside the tokenizer is
+    not uploaded, and a line on stderr says how to upload it. Log in first with `hf auth login`, or set HF_TOKEN.
+    `mws card` writes the card.
 
     For example:
 
@@ -230,9 +234,18 @@ def push(
     """
     if not directory.is_dir():
         raise no_tokenizer(directory)
+    from mws_hf.pushing import model_files
     from mws_hf.pushing import push as upload
 
     address = upload(directory, repository, private=private, message=message)
     if not (directory / "README.md").is_file():
         typer.echo(f"{directory}: has no card; `mws card {directory}` writes one, then push again", err=True)
+    if model := model_files(directory):
+        shown = ", ".join(model[:3]) + (", ..." if len(model) > 3 else "")
+        rest = shlex.join(["hf", "upload", repository, str(directory), ".", "--exclude", "README.md"])
+        typer.echo(
+            f"{directory}: only the tokenizer was uploaded, not the model beside it ({shown}); `{rest}` uploads "
+            "everything else in the directory",
+            err=True,
+        )
     typer.echo(address)

@@ -1,7 +1,13 @@
-"""What `mkdocs build` adds to the pages: pictures from scripts/results, and the help of every command."""
+"""What `mkdocs build` changes in the pages: the help of every command, and links to files outside docs/.
+
+The pages are written for GitHub. On the site a picture of scripts/results is copied beside the pages, and a link to
+another file of the repository becomes its path, for the site holds only the pages.
+"""
 
 from __future__ import annotations
 
+import posixpath
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +19,7 @@ from mws_hf.commands.app import COMMANDS, app
 
 RESULTS = Path(__file__).parent / "results"
 PLACE_OF_COMMANDS = "<!-- the help of every command -->"
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -22,12 +29,33 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the help of every command where the page asks for it."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Tell links from the site, and put the help of every command where the page asks for it."""
+    markdown = links_of_the_site(markdown, posixpath.join("docs", page.file.src_uri))
     if PLACE_OF_COMMANDS not in markdown:
         return markdown
     sections = [f"## mws {name}\n\n```text\n{help_of(name)}\n```\n" for name in COMMANDS]
     return markdown.replace(PLACE_OF_COMMANDS, "\n".join(sections))
+
+
+def links_of_the_site(markdown: str, page: str) -> str:
+    """A page, named by its path in the repository, without links that leave docs/.
+
+    >>> links_of_the_site("![F1](../scripts/results/f1.png) of [cards](../model_cards/) [x](../docs/x.md)", "docs/a.md")
+    '![F1](results/f1.png) of cards (`model_cards`) [x](../docs/x.md)'
+    """
+
+    def changed(found: re.Match[str]) -> str:
+        picture, text, target, _ = found.groups()
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
+        if place.startswith("docs/"):
+            return found[0]
+        if picture:
+            beside = posixpath.relpath(f"docs/results/{posixpath.basename(place)}", posixpath.dirname(page))
+            return f"![{text}]({beside})"
+        return f"{text} (`{place}`)" if place not in text else text
+
+    return _LINK.sub(changed, markdown)
 
 
 def help_of(command: str) -> str:

@@ -1,50 +1,20 @@
-"""Opening a tokenizer by the name of a directory, a file or a Hub repository. Nothing here executes their code."""
+"""Opening a tokenizer that lies in a directory, in a file or on the Hub. Nothing here executes code of theirs."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
+from mws_hf.hub import tokenizer_place
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
 _FILES = (CONFIG_FILE, TOKENIZER_FILE, "vocabulary.json", "merges.json", "special_tokens_map.json")
-_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
-_PATIENCE = 5.0
-"""Seconds that the Hub has for its first answer; transformers itself tries six times for each of its files."""
-
-
-def named_sources(given: Iterable[str | os.PathLike[str]], *, local: bool = False) -> dict[str, str]:
-    """Places of tokenizers by name: ``NAME=PLACE``, or a place named by its last part.
-
-    Args:
-        given: what the user wrote.
-        local: whether each must be there on disk.
-
-    Raises:
-        MwSError: a local one is not there, or two have one name.
-
-    >>> named_sources(["a=out/one", "out/two"])
-    {'a': 'out/one', 'two': 'out/two'}
-    """
-    named: dict[str, str] = {}
-    for each in map(str, given):
-        name, equals, place = each.partition("=")
-        if not equals or Path(each).exists():
-            name, place = Path(each).resolve().name, each
-        if local and not Path(place).exists():
-            raise MwSError(f"{place}: no such directory; fetch a Hub model first: hf download NAME --local-dir DIR")
-        if name in named:
-            raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
-        named[name] = place
-    return named
 
 
 def load_json(path: Path) -> Any:
@@ -85,12 +55,11 @@ def read_tokenizer(file: str | os.PathLike[str]) -> Tokenizer:
         ) from error
 
 
-def open_tokenizer(source: str | os.PathLike[str], *, ask_hub: bool = True, by_class: bool = False) -> Any:
+def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) -> Any:
     """Open a directory, a tokenizer.json or a Hub name.
 
     Args:
         source: where the tokenizer is.
-        ask_hub: False opens local files only.
         by_class: take the class that tokenizer_config.json names where there is one, since it may cut otherwise than
             tokenizer.json alone; never one whose code lies in the directory (``auto_map``).
 
@@ -100,28 +69,18 @@ def open_tokenizer(source: str | os.PathLike[str], *, ask_hub: bool = True, by_c
     Raises:
         MwSError: no tokenizer there, or a damaged one.
     """
-    path = Path(source)
+    path = tokenizer_place(source)
     file, config = (path, None) if path.is_file() else (path / TOKENIZER_FILE, path / CONFIG_FILE)
     if file.is_file():
-        plain = config is None or not by_class or not config.is_file() or "auto_map" in load_settings(config)
-        if plain:
+        if config is None or not by_class or not config.is_file() or "auto_map" in load_settings(config):
             return read_tokenizer(file)
-    elif not ask_hub and not path.is_dir():
-        raise MissingTokenizerError(
-            f"{path}: no such directory; fetch a Hub model first: hf download NAME --local-dir {path}"
-        )
-    elif path.is_dir() and not any((path / name).is_file() for name in (CONFIG_FILE, "config.json")):
-        refuse_empty(str(path))  # transformers would try all it knows, for seconds
-    unanswered = refuse_unreachable(source)
+    elif not any((path / name).is_file() for name in (CONFIG_FILE, "config.json")):
+        refuse_empty(str(source))  # transformers would try all it knows, for seconds
     from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
 
     try:
-        return AutoTokenizer.from_pretrained(
-            os.fspath(source), local_files_only=unanswered or not ask_hub, trust_remote_code=False
-        )
+        return AutoTokenizer.from_pretrained(os.fspath(path), local_files_only=True, trust_remote_code=False)
     except Exception as error:  # it raises whatever its parts raise
-        if unanswered:
-            raise absent_from_hub(source) from error
         reason = f"{source}: AutoTokenizer cannot open it ({brief(error)})"
         if file.is_file():
             raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
@@ -139,8 +98,8 @@ def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
         MwSError: no such tokenizer, or a slow one without a Rust backend.
     """
     if isinstance(tokenizer, (str, os.PathLike)):
-        path = Path(tokenizer)
-        tokenizer = open_tokenizer(tokenizer)
+        path = tokenizer_place(tokenizer)
+        tokenizer = open_tokenizer(path)
         if isinstance(tokenizer, Tokenizer):
             settings = load_settings((path if path.is_dir() else path.parent) / CONFIG_FILE)
             eos = settings.get("eos_token")
@@ -187,71 +146,3 @@ def refuse_empty(name: str | None) -> None:
             f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
             "vocabulary.json and merges.json: mws_hf.notebook.import_notebook)"
         )
-
-
-def is_repository(name: str) -> bool:
-    """Whether a name has the form ``user/repo`` and its first part is no local folder.
-
-    >>> is_repository("user/repo"), is_repository("./repo"), is_repository("my-tokenizer"), is_repository("a/b/c")
-    (True, False, False, False)
-    """
-    return _REPOSITORY.fullmatch(name) is not None and not Path(name).parent.exists()
-
-
-def refuse_unreachable(name: str | os.PathLike[str], *, ask_hub: bool = True) -> bool:
-    """Say at once that a tokenizer cannot be found, before transformers begins to try.
-
-    Returns whether the Hub must be left alone, because it does not answer or is not to be asked (`ask_hub`).
-
-    Raises:
-        MissingTokenizerError: `name` is no local path and has not the form ``user/repo``.
-    """
-    if Path(name).exists():
-        return False
-    if not is_repository(str(name)):
-        raise MissingTokenizerError(
-            f"{name}: no such directory; give one written by save_pretrained, or a Hub name of the form user/repo"
-        )
-    return not ask_hub or not answers()
-
-
-def absent_from_hub(name: str | os.PathLike[str]) -> MissingTokenizerError:
-    """The error for a repository that is not in the cache while the Hub does not answer."""
-    from huggingface_hub import constants
-
-    return MissingTokenizerError(
-        f"{name}: no such directory, and as a Hub name it is not in the cache while {constants.ENDPOINT} does not "
-        "answer; check the path or the network"
-    )
-
-
-def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
-    """The local copy of a Hub repository, or of the files that patterns of `snapshot_download` name.
-
-    Raises:
-        MwSError: there is no such repository, neither in the cache nor on the Hub.
-    """
-    unanswered = refuse_unreachable(name)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(os.fspath(name), local_files_only=unanswered, **patterns))
-    except LocalEntryNotFoundError as error:
-        raise absent_from_hub(name) from error
-    except Exception as error:  # requests, httpx or the Hub's own, by version
-        raise MwSError(f"{name}: cannot be downloaded ({brief(error)}); check the name or the network") from error
-
-
-def answers() -> bool:
-    """Whether the Hub answers at all, asked once; never while HF_HUB_OFFLINE is set."""
-    from huggingface_hub import constants
-    from huggingface_hub.utils import get_session
-
-    if constants.HF_HUB_OFFLINE:
-        return False
-    try:
-        get_session().head(constants.ENDPOINT, timeout=_PATIENCE)
-    except Exception:  # requests or httpx, by version; whatever it is, there is no answer
-        return False
-    return True

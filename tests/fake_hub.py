@@ -68,13 +68,16 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         self.server.requests.append(f"{self.command} {path}")
         parts = path.strip("/").split("/")
+        for at in (0, 2):  # an old repository without a user's name
+            if parts[at : at + 1] and parts[at] in self.server.repositories:
+                parts[at : at + 1] = ["", parts[at]]
         if parts[:2] == ["api", "models"] and len(parts) >= 4:
-            repository, rest = "/".join(parts[2:4]), parts[4:]
+            repository, rest = "/".join(parts[2:4]).lstrip("/"), parts[4:]
             if repository not in self.server.repositories:
                 return self.missing("RepoNotFound")
             return self.tree(repository, "/".join(rest[2:])) if rest[:1] == ["tree"] else self.info(repository)
         if len(parts) > 4 and parts[2] == "resolve":
-            return self.file("/".join(parts[:2]), "/".join(parts[4:]))
+            return self.file("/".join(parts[:2]).lstrip("/"), "/".join(parts[4:]))
         if parts == ["api", "whoami-v2"]:
             return self.answer_json({"name": "user", "type": "user", "orgs": [], "auth": {"type": "access_token"}})
         return self.missing("EntryNotFound")

@@ -165,7 +165,7 @@ def test_misuse_of_card_is_told_in_a_line(trained, arguments, says):
     done = mws("card", trained, *arguments)
     assert one_line(done) and says in done.stderr
     absent = mws("card", trained / "absent")
-    assert one_line(absent) and "no such tokenizer directory" in absent.stderr
+    assert one_line(absent) and "no such directory" in absent.stderr
 
 
 def surroundings(endpoint, home, token="hf_" + "x" * 34):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mws_hf.commands.evaluate import BitsText, GoldFiles, Text
+from mws_hf.commands.options import Tokenizer
 from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.commands.sources import check_present, no_tokenizer
+from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ Beside = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=DIR",
-        help="A tokenizer to measure beside it, such as BPE of the same text; repeat for more [default: none].",
+        help="A tokenizer to measure beside it, a directory or Hub name; repeat for more [default: none].",
     ),
 ]
 
@@ -69,9 +70,7 @@ class _Asked:
 
 
 def card(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any with a tokenizer.json).")
-    ],
+    tokenizer: Tokenizer,
     gold: GoldFiles = None,
     text: Text = None,
     bits: BitsText = None,
@@ -97,13 +96,16 @@ def card(
 
         mws card out/russian --gold rus.tsv --text heldout.txt --beside BPE=out/bpe --beside Unigram=out/unigram
     """
+    from mws_hf.hub import is_repository, tokenizer_folder
     from mws_hf.measured_card import measured_card
     from mws_hf.model_card import is_untouched, write_model_card
 
     data = data and " ".join(data.split())
+    name = name or (tokenizer if is_repository(tokenizer) else None)
     asked = _Asked(gold or [], text, bits, beside or [], language or [], license_, data, name, word or [])
-    if not directory.is_dir():
-        raise no_tokenizer(directory)
+    if is_repository(tokenizer) and not print_only:
+        raise MwSError(f"{tokenizer}: lies on the Hub, where no card is written; add --print to have it printed")
+    directory = tokenizer_folder(tokenizer)
     readme = directory / "README.md"
     if not print_only:
         refuse_overwriting([readme], gold, text, bits)
@@ -149,13 +151,14 @@ def _told(directory: Path, earlier: str, asked: _Asked) -> Measured:
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.report import evaluate
     from mws_hf.evaluate.segment import segment_words
+    from mws_hf.hub import named_sources, tokenizer_place
     from mws_hf.measured_card import Measured, kept_head, plain_head, words_of
     from mws_hf.model_card import name_of
-    from mws_hf.tokenizer_file import load_backend, named_sources
+    from mws_hf.tokenizer_file import load_backend
     from mws_hf.training_record import read_record
 
     before = ModelCard(earlier).data.to_dict() if earlier else {}
-    beside = named_sources(asked.beside, local=True)
+    beside = {title: tokenizer_place(source) for title, source in named_sources(asked.beside).items()}
     name = asked.name or name_of(earlier) or directory.resolve().name
     encoder = load_encoder(str(directory))
     record = read_record(directory, load_backend(directory)[0])
@@ -233,7 +236,7 @@ def push(
         mws push out/russian me/russian-mws --private --message "32,000 entries"
     """
     if not directory.is_dir():
-        raise no_tokenizer(directory)
+        raise MwSError(f"{directory}: no such directory; give one written by `mws train` or save_pretrained")
     from mws_hf.pushing import model_files
     from mws_hf.pushing import push as upload
 

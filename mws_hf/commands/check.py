@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from mws_hf.commands.options import Json
+from mws_hf.commands.options import Json, Tokenizer
 from mws_hf.errors import MissingTokenizerError, MwSError
 
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")]
 
-
-def check(directory: Directory, as_json: Json = False) -> None:
+def check(tokenizer: Tokenizer, as_json: Json = False) -> None:
     """Tell where a directory can go: lost text, traps, versions, and which clients read it rightly.
 
     Exits with 0 when nothing is wrong, with 1 when something gives wrong ids, loses text or fails to load somewhere.
@@ -22,12 +17,14 @@ def check(directory: Directory, as_json: Json = False) -> None:
 
         mws check out/russian
 
-        mws check out/russian --json
+        mws check Qwen/Qwen3-0.6B --json
     """
     from mws_hf import check as checking
+    from mws_hf.hub import tokenizer_folder
 
+    folder = tokenizer_folder(tokenizer)
     try:
-        report = checking.check(directory)
+        report = checking.check(folder)
     except MissingTokenizerError:
         raise
     except MwSError as error:  # damaged: not a misuse of the command
@@ -49,7 +46,7 @@ def check(directory: Directory, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def repair(directory: Directory) -> None:
+def repair(tokenizer: Tokenizer) -> None:
     """Mend a directory that a stock class saved or that lost files: names, module, baked truncation; never ids.
 
     For example:
@@ -57,7 +54,13 @@ def repair(directory: Directory) -> None:
         mws repair checkpoints/last
     """
     from mws_hf.check import repair as mend
+    from mws_hf.hub import is_repository, tokenizer_folder
 
-    done = mend(directory)
+    if is_repository(tokenizer):
+        raise MwSError(
+            f"{tokenizer}: lies on the Hub, where nothing can be repaired; fetch it with `hf download {tokenizer} "
+            "--local-dir DIR`, repair DIR, and `mws push` it"
+        )
+    done = mend(tokenizer_folder(tokenizer))
     for line in done or ["nothing to repair"]:
         typer.echo(line)

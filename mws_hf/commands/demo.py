@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def demo(
     directories: Annotated[
-        list[str], typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them.")
+        list[str], typer.Argument(metavar="DIR...", help="Tokenizer directories or Hub names; NAME=DIR names one.")
     ],
     source: From = None,
     lexicon: options.Lexicon = None,
@@ -43,18 +43,18 @@ def demo(
 
         mws demo out/russian --lexicon ru --open
     """
-    from mws_hf.tokenizer_file import named_sources
+    from mws_hf.hub import named_sources, tokenizer_place
 
-    places = [Path(place) for place in named_sources(directories, local=True).values()]
+    places = {name: tokenizer_place(place) for name, place in named_sources(directories).items()}
     sources = Sources(source or (), lexicon, word_list or (), show_progress=not quiet)
     if not sources.is_empty:
         sources.check(None, None)
     from mws_hf.demo.app import load_gradio, page, serve, wait
-    from mws_hf.demo.tokens import open_all
+    from mws_hf.demo.tokens import open_for_page
 
     load_gradio()  # before anything is counted
-    tokenizers = open_all(directories)
-    blocks = page(tokenizers, None if sources.is_empty else evidence_of(places, tokenizers, sources))
+    tokenizers = [open_for_page(place, name) for name, place in places.items()]
+    blocks = page(tokenizers, None if sources.is_empty else evidence_of([*places.values()], tokenizers, sources))
     typer.echo(serve(blocks, port, open_browser=open_browser))
     wait(blocks)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.commands import options
 from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Json, Quiet, Workers, parse_bytes
 from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
 from mws_hf.errors import INTERRUPTED
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def encode(
-    tokenizer: Annotated[
-        str, typer.Argument(help="A tokenizer directory (any with a tokenizer.json), or a Hub name, user/repo.")
-    ],
+    tokenizer: options.Tokenizer,
     corpus: Annotated[list[str], typer.Argument(help=f"{INPUTS}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
     workers: Workers = None,

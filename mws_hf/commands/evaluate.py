@@ -14,7 +14,7 @@ import typer
 from mws_hf.atomic import check_output, write_text
 from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, refuse_overwriting
-from mws_hf.commands.sources import check_present, no_tokenizer
+from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ _logger = logging.getLogger(__name__)
 
 
 Directories = Annotated[
-    list[str], typer.Argument(metavar="DIR...", help="Tokenizer directories, or NAME=DIR to name them in the table.")
+    list[str],
+    typer.Argument(metavar="DIR...", help="Tokenizer directories or Hub names; NAME=DIR names one in the table."),
 ]
 GoldFiles = Annotated[
     list[Path] | None,
@@ -62,7 +63,7 @@ def evaluate(
 ) -> None:
     """Score tokenizers against gold morpheme segmentations, and on running text.
 
-    Works for any Hugging Face tokenizer saved in a directory (byte-level, WordPiece, SentencePiece, MwS).
+    Works for any Hugging Face tokenizer, in a directory or on the Hub (byte-level, WordPiece, SentencePiece, MwS).
 
     Gold formats, found from the content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,
     NeuralMorphemeSegmentation, MorphScore CSV, MorphyNet. Lines whose morphs do not spell the word are counted and
@@ -78,22 +79,24 @@ def evaluate(
 
         mws evaluate my-tokenizer --gold rus.tsv
 
+        mws evaluate gpt2 mine=./my-tokenizer --text heldout.txt
+
         mws evaluate mws=./mws-8k bpe=./bpe-8k --gold rus.tsv --gold fin.tsv --text heldout.txt
 
         mws evaluate bpe=./bpe-8k mws=./mws-8k --text heldout.txt --bits train.txt.gz
 
         mws evaluate my-tokenizer --gold rus.tsv --json --output scores.json
     """
-    from mws_hf.tokenizer_file import named_sources
+    from mws_hf.hub import named_sources, tokenizer_place
 
-    named = named_sources(directories, local=True)
+    named = {name: tokenizer_place(source) for name, source in named_sources(directories).items()}
     if isolated not in ("space", "none"):
         raise MwSError(f"--isolated {isolated!r} is unknown; choose space or none")
     if not gold and text is None:
         raise MwSError("nothing to score on: give gold segmentations (--gold FILE), running text (--text FILE) or both")
     check_present([*(gold or []), *([text] if text else []), *([bits] if bits else [])])
     if output is not None:
-        tokenizers = [str(file) for name in named.values() for file in Path(name).glob("*.json")]
+        tokenizers = [str(file) for place in named.values() for file in place.glob("*.json")]
         refuse_overwriting([output], gold, text, bits, list(named.values()), tokenizers)
         check_output(output, folder=False)
     from mws_hf.evaluate.report import evaluate as run_evaluation
@@ -114,7 +117,7 @@ def evaluate(
 
 
 def segment(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory (any Hugging Face one).")],
+    tokenizer: options.Tokenizer,
     words: Annotated[
         list[str] | None,
         typer.Argument(help="Words or text; read from stdin when none is given.", show_default=False),
@@ -134,9 +137,7 @@ def segment(
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.segment import segment_words
 
-    if not directory.exists():
-        raise no_tokenizer(directory)
-    encoder = load_encoder(str(directory))
+    encoder = load_encoder(tokenizer)
     for line in words or _stdin_lines():
         if find_surrogate(line) is not None:
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")

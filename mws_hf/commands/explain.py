@@ -14,7 +14,7 @@ import typer
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
 from mws_hf.commands.outputs import aligned, refuse_overwriting
-from mws_hf.commands.sources import Reading, Sources, no_tokenizer
+from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 
@@ -37,7 +37,8 @@ From = Annotated[
 def explain(
     words: Annotated[list[str] | None, typer.Argument(help="Words to explain.", show_default=False)] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The tokenizer whose merges to show [default: none].")
+        str | None,
+        typer.Option(metavar="DIR", help="The tokenizer whose merges to show, also a Hub name [default: none]."),
     ] = None,
     pair: Annotated[
         tuple[str, str] | None,
@@ -79,8 +80,6 @@ def explain(
         refuse_overwriting([plot], source, word_list, lemmas)
     reading = Reading(field, column, encoding, errors)
     sources = Sources(source or (), lexicon, word_list or (), lemmas, reading, show_progress=not quiet)
-    if model is not None and not model.exists():
-        raise no_tokenizer(model)
     classic = pair is not None or merges is not None
     if classic and plot is not None:
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
@@ -96,7 +95,7 @@ def explain(
     _explain_words(words or [], known, sources, plot, as_json)
 
 
-def _check(words: list[str] | None, model: Path | None, plot: Path | None, sources: Sources) -> None:
+def _check(words: list[str] | None, model: str | None, plot: Path | None, sources: Sources) -> None:
     """Refuse, before anything is loaded or counted, what cannot be explained of words.
 
     Raises:
@@ -166,12 +165,14 @@ class Model:
         return str(json.loads(self.backend.normalizer.__getstate__())["type"]).lower()
 
 
-def _open(model: Path) -> Model:
+def _open(model: str) -> Model:
+    from mws_hf.hub import tokenizer_place
     from mws_hf.tokenizer_file import load_backend
     from mws_hf.training_record import read_record
 
-    backend, _ = load_backend(model)
-    return Model(backend, read_record(model, backend))
+    place = tokenizer_place(model)
+    backend, _ = load_backend(place)
+    return Model(backend, read_record(place, backend))
 
 
 def _explain_words(words: list[str], known: Model, sources: Sources, plot: Path | None, as_json: bool) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mws_hf.atomic import check_output
+from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, files_in, refuse_overwriting, tokenizer_files
-from mws_hf.commands.sources import no_tokenizer
 from mws_hf.errors import MwSError
 
 Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
@@ -36,7 +36,7 @@ def import_(
 
 
 def export(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")],
+    tokenizer: options.Tokenizer,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="What to write: a file for gguf, else a folder.", show_default=False),
@@ -72,17 +72,18 @@ def export(
 
         mws export out/imported --output notebook/
     """
-    if not directory.exists():
-        raise no_tokenizer(directory)
     if pattern is not None and form != "byte-level":
         raise MwSError("--pattern goes with --format byte-level; the other formats keep the pattern there")
     check_output(output, folder=form != "gguf")
+    from mws_hf.hub import tokenizer_folder, tokenizer_place
+
+    directory = tokenizer_place(tokenizer)
     if form == "notebook":
-        _to_notebook(directory, output)
+        _to_notebook(tokenizer_folder(directory), output)
     elif form == "byte-level":
-        _to_byte_level(directory, output, sample, pattern)
+        _to_byte_level(tokenizer_folder(directory), output, sample, pattern)
     else:
-        _to_client(directory, output, form, sample)
+        _to_client(directory, output, form, sample, name=Path(tokenizer).resolve().name)
 
 
 def _to_notebook(directory: Path, output: Path) -> None:
@@ -126,7 +127,7 @@ def _settings(tokenizer: Any) -> dict[str, Any]:
     return {**tokenizer.special_tokens_map, **{name: getattr(tokenizer, name) for name in names}}
 
 
-def _to_client(directory: Path, output: Path, form: Format, sample: Path | None) -> None:
+def _to_client(directory: Path, output: Path, form: Format, sample: Path | None, name: str) -> None:
     from mws_hf.export.gguf_file import write_gguf
     from mws_hf.export.tiktoken_file import MODULE_FILE, RANKS_FILE, write_tiktoken
     from mws_hf.sample_texts import sample_texts
@@ -139,10 +140,10 @@ def _to_client(directory: Path, output: Path, form: Format, sample: Path | None)
     backend, texts = read_tokenizer(file), sample_texts(sample)
     if form == "gguf":
         roles = _roles(load_settings(folder / CONFIG_FILE), folder / "chat_template.jinja")
-        found = write_gguf(backend, roles, output, texts, folder.resolve().name)
+        found = write_gguf(backend, roles, output, texts, name)
         reader = "llama-cpp-python"
     else:
-        found = write_tiktoken(backend, output, texts, folder.resolve().name)
+        found = write_tiktoken(backend, output, texts, name)
         reader = "tiktoken"
     if found is None:
         typer.echo(f"not compared, for {reader} is not installed: pip install {reader}", err=True)

@@ -12,6 +12,9 @@ import typer
 from mws_hf.errors import MwSError
 from mws_hf.pattern import NAMED_PATTERNS, literal_pattern
 
+Tokenizer = Annotated[
+    str, typer.Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")
+]
 INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
     "'-' for stdin"

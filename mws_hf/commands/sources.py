@@ -219,11 +219,6 @@ def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, nor
         )
 
 
-def no_tokenizer(directory: Path) -> MwSError:
-    """The error for a tokenizer directory that is not there."""
-    return MwSError(f"{directory}: no such tokenizer directory; train one with `mws train ... --output {directory}`")
-
-
 def check_present(paths: list[Path]) -> None:
     """Refuse a missing gold file or text before anything is counted, trained or scored.
 

@@ -14,8 +14,9 @@ from tokenizers import Tokenizer
 from mws_hf.backend import empty_template, without_limits
 from mws_hf.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
+from mws_hf.hub import named_sources
 from mws_hf.special import byte_of
-from mws_hf.tokenizer_file import load_backend, named_sources, open_tokenizer
+from mws_hf.tokenizer_file import load_backend, open_tokenizer
 
 
 @dataclass(frozen=True)

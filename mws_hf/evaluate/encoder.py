@@ -1,4 +1,4 @@
-"""One view of any tokenizer: texts in, ids and character spans out. It loads local files only, never remote code."""
+"""One view of any tokenizer: texts in, ids and character spans out. It never runs code that comes with one."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ class Encoder:
 
 
 def load_encoder(source: Any) -> Encoder:
-    """Open a directory, a ``tokenizer.json``, a `tokenizers.Tokenizer` or a transformers tokenizer (fast or slow).
+    """Open a directory, a Hub name, a ``tokenizer.json`` or an object of `tokenizers` or transformers.
 
     A directory is opened as `AutoTokenizer` does. One without tokenizer_config.json, or with code of its own (which is
     never run), is its tokenizer.json alone.
 
     Raises:
-        MwSError: no tokenizer there, or transformers cannot open it from local files alone.
+        MwSError: no tokenizer there, or transformers cannot open it.
     """
     if isinstance(source, Encoder):
         return source
     if isinstance(source, str | os.PathLike):
-        source = open_tokenizer(source, ask_hub=False, by_class=True)
+        source = open_tokenizer(source, by_class=True)
     if isinstance(source, Tokenizer):
         return _from_backend(source)
     if getattr(source, "is_fast", False) and isinstance(getattr(source, "backend_tokenizer", None), Tokenizer):

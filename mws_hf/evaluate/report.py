@@ -19,7 +19,7 @@ from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
 from mws_hf.evaluate.segment import Isolated, is_plain_function, segment_words
 from mws_hf.evaluate.significance import Difference, PairedDifference, bootstrap_f1, difference, interval
-from mws_hf.tokenizer_file import named_sources
+from mws_hf.hub import named_sources, tokenizer_place
 from mws_hf.training_record import labelled_words
 
 BASELINES: dict[str, Callable[[str], tuple[str, ...]]] = {"(every character)": tuple, "(no cut)": lambda word: (word,)}
@@ -171,8 +171,8 @@ def evaluate(
     """Score tokenizers on gold segmentations and running text.
 
     Args:
-        tokenizers: name -> anything `segment_words` takes (directory, tokenizer object, function ``word -> pieces``),
-            or a list of directories, named by their last part.
+        tokenizers: name -> anything `segment_words` takes (directory, Hub name, tokenizer object, function
+            ``word -> pieces``), or a list of directories and Hub names, named by their last part.
         gold_files: files `read_gold` understands.
         text: a UTF-8 file (gzip allowed) or lines; plain functions are left out of it.
         bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
@@ -189,6 +189,10 @@ def evaluate(
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):
         raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
+    named = {
+        name: tokenizer_place(source) if isinstance(source, str | os.PathLike) else source
+        for name, source in named.items()
+    }
     learnt_from = _labelled(named.values())
     golds = tuple(gold.without(learnt_from) for gold in read_golds(gold_files))
     sources = {name: source if is_plain_function(source) else load_encoder(source) for name, source in named.items()}

@@ -10,7 +10,8 @@ from typing import Any
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError
-from mws_hf.tokenizer_file import TOKENIZER_FILE, snapshot
+from mws_hf.hub import tokenizer_place
+from mws_hf.tokenizer_file import TOKENIZER_FILE
 
 KEPT = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
 """Copied byte for byte."""
@@ -26,10 +27,8 @@ def fetch(source: str | os.PathLike[str]) -> Path:
 
     Raises MwSError if there is no such tokenizer, or it has no tokenizer.json.
     """
-    path = Path(source)
+    path = tokenizer_place(source)
     file = path / TOKENIZER_FILE if path.is_dir() else path
-    if not path.exists():
-        file = snapshot(source, allow_patterns=[TOKENIZER_FILE, *KEPT]) / TOKENIZER_FILE
     if not file.is_file():
         raise MissingTokenizerError(f"{source}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
     return file.parent

@@ -19,8 +19,9 @@ from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError, brief
+from mws_hf.hub import snapshot
 from mws_hf.lm.embeddings import SPECIAL_IDS, TransplantReport, mix_rows, mixed_rows, special_id
-from mws_hf.tokenizer_file import load_json, snapshot
+from mws_hf.tokenizer_file import load_json
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 _PIECE = 16 << 20

@@ -1,0 +1,159 @@
+"""Where on this machine a tokenizer lies that is named by a path or by a Hub repository. Nothing is opened or run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from mws_hf.errors import MissingTokenizerError, MwSError, brief
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_PATIENCE = 5.0
+"""Seconds that the Hub has for its first answer; transformers itself tries six times for each of its files."""
+
+_FILES = (
+    *("*.json", "*.jinja", "additional_chat_templates/*.jinja", "*.py", "README.md"),
+    *("*.model", "*.tiktoken", "vocab.txt", "merges.txt", "mws_evidence.*"),
+)
+_NOT_TOKENIZERS = ("*.index.json", "*trainer_state.json", "onnx/*", "openvino/*")
+"""What a tokenizer and its card need of a repository, and what these patterns match besides."""
+
+_BERT = "bert-base-cased bert-base-uncased bert-base-chinese bert-base-german-cased bert-base-multilingual-cased"
+_NAMELESS = frozenset(
+    f"{_BERT} bert-base-multilingual-uncased bert-large-cased bert-large-uncased albert-base-v1 albert-base-v2 "
+    "albert-large-v2 albert-xlarge-v2 albert-xxlarge-v2 camembert-base ctrl distilbert-base-cased "
+    "distilbert-base-uncased distilbert-base-multilingual-cased distilbert-base-german-cased distilgpt2 "
+    "distilroberta-base gpt2 gpt2-medium gpt2-large gpt2-xl openai-gpt roberta-base roberta-large t5-small t5-base "
+    "t5-large t5-3b t5-11b transfo-xl-wt103 xlm-roberta-base xlm-roberta-large xlnet-base-cased "
+    "xlnet-large-cased".split()
+)
+"""Repositories without a user's name; the Hub makes no new ones, so a mistyped directory is never asked for there."""
+
+
+def is_repository(name: str) -> bool:
+    """Tell whether a name is one of the Hub: ``user/repo``, or an old one such as ``gpt2``, and no local folder.
+
+    >>> is_repository("user/repo"), is_repository("gpt2"), is_repository("my-tokenizer"), is_repository("a/b/c")
+    (True, True, False, False)
+    """
+    if name in _NAMELESS:
+        return not Path(name).exists()
+    return _REPOSITORY.fullmatch(name) is not None and not Path(name).parent.exists()
+
+
+def tokenizer_place(source: str | os.PathLike[str]) -> Path:
+    """Return the local path of a tokenizer: `source` itself, or the folder that holds the Hub's files of that name.
+
+    Raises:
+        MwSError: nothing local has that name, and it is no Hub name, or neither cache nor Hub have it.
+    """
+    if Path(source).exists():
+        return Path(source)
+    folder = snapshot(source, allow_patterns=list(_FILES), ignore_patterns=list(_NOT_TOKENIZERS))
+    if not any(folder.glob(name) for name in ("*token*", "vocab*", "*.model")):
+        raise MissingTokenizerError(f"{source}: this Hub repository holds no tokenizer; check the name")
+    return folder
+
+
+def tokenizer_folder(source: str | os.PathLike[str]) -> Path:
+    """Return `tokenizer_place`, or the folder that holds it where that is a file."""
+    place = tokenizer_place(source)
+    return place.parent if place.is_file() else place
+
+
+def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
+    """Places of tokenizers by name: ``NAME=PLACE``, or a directory or Hub name, named by its last part.
+
+    Raises:
+        MwSError: two have one name.
+
+    >>> named_sources(["a=out/one", "out/two", "user/three"])
+    {'a': 'out/one', 'two': 'out/two', 'three': 'user/three'}
+    """
+    named: dict[str, str] = {}
+    for each in map(str, given):
+        name, equals, place = each.partition("=")
+        if not equals or Path(each).exists():
+            name, place = Path(each).resolve().name, each
+        if name in named:
+            raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
+        named[name] = place
+    return named
+
+
+def refuse_unreachable(name: str | os.PathLike[str], *, ask_hub: bool = True) -> bool:
+    """Say at once that a tokenizer cannot be found, before transformers begins to try.
+
+    Returns whether the Hub must be left alone, because it does not answer or is not to be asked (`ask_hub`).
+
+    Raises:
+        MissingTokenizerError: `name` is no local path and has not the form ``user/repo``.
+    """
+    if Path(name).exists():
+        return False
+    if not is_repository(str(name)):
+        raise MissingTokenizerError(
+            f"{name}: no such directory; give one written by save_pretrained or `mws train`, or a Hub name of the form "
+            "user/repo"
+        )
+    return not ask_hub or not answers()
+
+
+def absent_from_hub(name: str | os.PathLike[str]) -> MissingTokenizerError:
+    """Make the error for a repository that is not in the cache while the Hub does not answer."""
+    from huggingface_hub import constants
+
+    return MissingTokenizerError(
+        f"{name}: no such directory, and as a Hub name it is not in the cache while {constants.ENDPOINT} does not "
+        "answer; check the path or the network"
+    )
+
+
+def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
+    """Return the local copy of a Hub repository, or of the files that patterns of `snapshot_download` name.
+
+    Raises:
+        MwSError: there is no such repository, neither in the cache nor on the Hub.
+    """
+    unanswered = refuse_unreachable(name)
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    shown = not are_progress_bars_disabled()
+    disable_progress_bars()  # a bar over a dozen small files says nothing
+    try:
+        return Path(snapshot_download(os.fspath(name), local_files_only=unanswered, **patterns))
+    except LocalEntryNotFoundError as error:
+        raise absent_from_hub(name) from error
+    except GatedRepoError as error:
+        raise MwSError(
+            f"{name}: the Hub asks to accept its terms first; do so on its page, then `hf auth login`"
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise MissingTokenizerError(
+            f"{name}: no such directory, and the Hub finds no such repository, or hides it from you; check the name, "
+            "or log in with `hf auth login`"
+        ) from error
+    except Exception as error:  # requests, httpx or the Hub's own, by version
+        raise MwSError(f"{name}: cannot be downloaded ({brief(error)}); check the name or the network") from error
+    finally:
+        if shown:
+            enable_progress_bars()
+
+
+def answers() -> bool:
+    """Tell whether the Hub answers at all; it is not asked while HF_HUB_OFFLINE is set."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils import get_session
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_PATIENCE)
+    except Exception:  # requests or httpx, by version; whatever it is, there is no answer
+        return False
+    return True

@@ -1,0 +1,20 @@
+"""What `test_hub_names.py` runs with HF_ENDPOINT set before huggingface_hub is imported: a command a line of stdin."""
+
+import json
+import sys
+
+from typer.testing import CliRunner
+
+from mws_hf.commands.app import app
+from mws_hf.demo.tokens import open_all
+
+
+def main() -> None:
+    assert open_all(["user/small"])[0].name == "small"
+    for line in sys.stdin:
+        done = CliRunner().invoke(app, json.loads(line))
+        print(json.dumps([done.exit_code, done.stdout, str(done.exception or "")]))
+
+
+if __name__ == "__main__":
+    main()

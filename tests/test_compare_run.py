@@ -265,6 +265,27 @@ def test_the_key_holds_the_code_of_training_and_of_evaluation(tmp_path):
     assert changed == [[False, False, True], [True, False, False], [False, True, False]]
 
 
+def test_the_key_holds_modules_wherever_they_move(tmp_path):
+    package = tmp_path / "mws_hf"
+    shutil.copytree(Path(mws_hf.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def keys():
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        return ast.literal_eval(
+            subprocess.check_output([sys.executable, "-c", KEYS], env=environment, cwd=tmp_path, text=True)
+        )
+
+    (package / "text").mkdir()
+    (package / "byte_alphabet.py").rename(package / "text" / "byte_alphabet.py")
+    for file in package.rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        file.write_text(source.replace("mws_hf.byte_alphabet", "mws_hf.text.byte_alphabet"), encoding="utf-8")
+    before = keys()
+    with (package / "text" / "byte_alphabet.py").open("a") as stream:
+        stream.write("# changed\n")
+    assert all(a != b for a, b in zip(before, keys(), strict=True))
+
+
 @pytest.mark.parametrize("library", ["numpy", "numba", "tokenizers", "sentencepiece", "morfessor"])
 def test_the_key_holds_library_versions(library, tmp_path, monkeypatch):
     from mws_hf.compare.cache import program_digest

@@ -1,13 +1,19 @@
 """The cache of compiled kernels: damage, missing rights or space never end a run; what is compiled is said once."""
 
+import hashlib
 import os
+import pickle
 import pty
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import mws_hf
+from mws_hf.kernels import jit
 
 CHILD = """
 import numpy as np
@@ -156,3 +162,145 @@ def test_a_numba_whose_inner_parts_are_others_caches_by_its_own_means(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("5 ")
     assert "mws_hf" not in done.stdout
+
+
+class Planted:
+    """What runs a command when it is unpickled."""
+
+    def __init__(self, proof):
+        self.proof = proof
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.proof),)
+
+
+def plant(cache, proof):
+    """Put code of one's own into every file of the cache, sealed as the cache seals."""
+    content = pickle.dumps(Planted(proof))
+    for file in files_of(cache):
+        file.write_bytes(hashlib.sha256(content).digest() + content)
+
+
+def folder_of(cache):
+    (folder,) = cache.iterdir()
+    return folder
+
+
+def folder_is_open(cache):
+    folder_of(cache).chmod(0o777)
+
+
+def group_may_write(cache):
+    folder_of(cache).chmod(0o770)
+
+
+def folder_of_nobody(cache):
+    os.chown(folder_of(cache), 65534, 65534)
+
+
+def folder_is_a_link(cache):
+    folder = folder_of(cache)
+    folder.rename(cache.parent / "elsewhere")
+    folder.symlink_to(cache.parent / "elsewhere")
+
+
+def files_are_open(cache):
+    for file in files_of(cache):
+        file.chmod(0o666)
+
+
+def files_of_nobody(cache):
+    for file in files_of(cache):
+        os.chown(file, 65534, 65534)
+
+
+OPENED = [folder_is_open, group_may_write, folder_is_a_link, files_are_open, folder_of_nobody, files_of_nobody]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes are those of POSIX")
+@pytest.mark.parametrize("opened", OPENED)
+def test_no_code_runs_that_others_could_have_written(filled, tmp_path, opened):
+    if "nobody" in opened.__name__ and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    cache, proof = tmp_path / "cache", tmp_path / "others' code ran"
+    shutil.copytree(filled, cache)
+    plant(cache, proof)
+    opened(cache)
+    done = run(cache)
+    assert not proof.exists()
+    assert (done.returncode, done.stdout) == (0, "[0, 1, 0]\n"), done.stderr
+    assert done.stderr.count("is not used") == done.stderr.count("\n") == 1
+    assert "folder of your own that nobody else can write" in done.stderr
+
+
+def test_the_cache_is_for_its_user_alone(filled, tmp_path):
+    """Whatever the umask; a folder around it that others may write does no harm."""
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    done = run(tmp_path / "open", preexec_fn=lambda: os.umask(0))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert folder_of(tmp_path / "open").stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in files_of(tmp_path / "open")} == {0o600}
+
+
+def test_numba_s_own_cache_is_not_used_where_others_write(tmp_path):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(
+        "from mws_hf.kernels.jit import njit\n@njit\ndef add(a, b):\n    return a + b\nprint(add(2, 3))\n"
+    )
+    code = f"import numba.core.compiler as c, runpy; del c.CompileResult._rebuild; runpy.run_path({str(kernel)!r})"
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    assert run(tmp_path / "cache", code).stdout == "5\n"
+    assert files_of(tmp_path / "cache") == []
+
+
+def test_a_file_serves_no_other_kernel(filled, tmp_path):
+    """Files that others may rename, in a folder above or after a restored backup, are compiled anew."""
+    other = tmp_path / "cache" / folder_of(filled).name
+    shutil.copytree(folder_of(filled), other)
+    code = "from mws_hf.kernels.jit import njit\n@njit\ndef {}(a):\n    return a {} 1\nprint({}(5))\n"
+    run(tmp_path / "cache", code.format("less", "-", "less"))
+    (less,) = other.glob("less-*.kernel")
+    run(tmp_path / "cache", code.format("more", "+", "more"))
+    (more,) = other.glob("more-*.kernel")
+    more.write_bytes(less.read_bytes())
+    assert run(tmp_path / "cache", code.format("more", "+", "more")).stdout == "6\n"
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "def f(x):\n    return x - {}",
+        "def g(x):\n    return x - {}\n@njit\ndef f(x):\n    return g(x)",
+        "def f(x):\n    return x - LIST[0] - SEVERAL[1]",
+    ],
+    ids=["its own", "of one it calls", "a global one"],
+)
+def test_a_constant_that_changed_is_compiled_anew(tmp_path, kernel):
+    head = "import numpy as np\nfrom mws_hf.kernels.jit import njit\nLIST, SEVERAL = np.array([{}]), (0, 0)\n@njit\n"
+    for constant in (1, 2):
+        code = head.format(constant) + kernel.format(constant) + "\nprint(f(10))\n"
+        (tmp_path / "kernel.py").write_text(code)
+        done = run(tmp_path / "cache", f"import runpy; runpy.run_path({str(tmp_path / 'kernel.py')!r})")
+        assert done.stdout == f"{10 - constant}\n", done.stderr
+
+
+def test_every_file_that_holds_a_kernel_names_the_cache(tmp_path, monkeypatch):
+    copy = tmp_path / "mws_hf"
+    shutil.copytree(Path(mws_hf.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "_PACKAGE", copy)
+
+    def name_after(file=None):
+        if file is not None:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text((file.read_text() if file.exists() else "from mws_hf.kernels.jit import njit") + "\n")
+        return jit.cache_directory.__wrapped__().name
+
+    names = [name_after()]
+    with_kernels = [file for file in sorted(copy.rglob("*.py")) if "@njit" in file.read_text()]
+    assert copy / "extend" / "words.py" in with_kernels
+    for file in [*with_kernels, copy / "rooms" / "new.py"]:
+        names.append(name_after(file))
+        assert names[-1] not in names[:-1], file
+    assert name_after(copy / "model_card.py") == names[-1]

@@ -6,6 +6,7 @@ with its checksum is taken for absent, with a warning, and made again.
 
 from __future__ import annotations
 
+import ast
 import glob
 import hashlib
 import importlib.metadata
@@ -31,12 +32,14 @@ TRAINING = "training"
 Work = Literal["mws", "rival", "evaluation"]
 
 _LIBRARIES = ("numpy", "numba", "tokenizers", "transformers", "regex", "sentencepiece", "morfessor")
-# what decides how ours and theirs are trained and saved, and how any of them is scored on text
-_SOURCES: dict[Work, tuple[str, ...]] = {
-    "mws": ("learn", "corpus", "kernels", "*.py", "trainer.py"),
-    "rival": ("baselines", "corpus", "kernels", "*.py"),
-    "evaluation": ("evaluate", "baselines/registry.py", "*.py"),
+# where the code begins that trains and saves ours and theirs, and that scores any of them on text
+_ROOTS: dict[Work, tuple[str, ...]] = {
+    "mws": ("mws_hf.trainer",),
+    "rival": ("mws_hf.baselines.registry",),
+    "evaluation": ("mws_hf.evaluate.running_text", "mws_hf.evaluate.encoder"),
 }
+_OPENER = "mws_hf.baselines.registry"
+"""What opens a rival to be scored; how it was trained, which this module imports too, is no matter then."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +129,16 @@ def text_record(lines: Iterable[str]) -> str:
 
 @lru_cache
 def program_digest(work: Work) -> str:
-    """Hash of the code and the library versions that a result depends on, so that none of other code is reused."""
-    root = Path(mws_hf.__file__).parent
+    """Hash of the code and the library versions that a result depends on, so that none of other code is reused.
+
+    The code is that of the modules where it begins and of all they import, wherever those lie.
+    """
     digest = hashlib.sha256(mws_hf.__version__.encode())
-    for name in _SOURCES[work]:
-        digest.update(_tree(root, name))
+    sources = _sources(_ROOTS[work])
+    if work == "evaluation":
+        sources[_OPENER] = _sources((_OPENER,))[_OPENER]
+    for _, source in sorted(sources.items()):
+        digest.update(hashlib.sha256(source).digest())
     for library in _LIBRARIES:
         try:
             digest.update(f"{library}={importlib.metadata.version(library)}".encode())
@@ -139,13 +147,37 @@ def program_digest(work: Work) -> str:
     return digest.hexdigest()
 
 
-def _tree(root: Path, name: str) -> bytes:
-    """Hash of a folder's code, of one file's, or of what is left at the top without the trainer ("*.py")."""
-    if (root / name).is_dir():
-        files = sorted((root / name).rglob("*.py"))
-    else:
-        files = sorted(file for file in root.glob(name) if name != "*.py" or file.name != "trainer.py")
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).digest()
+def _sources(roots: Iterable[str]) -> dict[str, bytes]:
+    """The sources of modules of the package, by name, and of those that they import, also inside functions."""
+    found: dict[str, bytes] = {}
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        file = _file_of(name)
+        if name not in found and file is not None:
+            found[name] = file.read_bytes()
+            waiting += _imported(found[name])
+        elif file is None and name in roots:
+            raise ModuleNotFoundError(f"{name} is gone, where code that decides results began; name its new place")
+    return found
+
+
+def _file_of(name: str) -> Path | None:
+    """The file of a module of the package; None of what is none: a room, a name inside a module, another library."""
+    first, *rest = name.split(".")
+    file = Path(mws_hf.__file__).parent.joinpath(*rest).with_suffix(".py")
+    return file if first == mws_hf.__name__ and file.is_file() else None
+
+
+def _imported(source: bytes) -> list[str]:
+    """What a module imports; ``from a.b import c`` may mean the module a.b or the module a.b.c."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
 
 
 def _remove(path: Path) -> None:

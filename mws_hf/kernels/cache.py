@@ -1,8 +1,9 @@
 """Machine code on disk for numba's dispatchers: files damaged, unreadable or unwritable are passed over, and said once.
 
 One file a kernel and signature: a digest of what follows, then the pickled key and code. Damage is noticed before
-anything is unpickled or handed to LLVM, which would end the process. All that is taken from inside numba is named in
-`attach`.
+anything is unpickled or handed to LLVM, which would end the process. Unpickling runs what a file says, so it is read
+only where nobody but this user or root can have written it: the digest guards against accidents, not against forgery.
+All that is taken from inside numba is named in `attach`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import pickle
 import secrets
+import stat
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
+
+from mws_hf.kernels.constants import described
 
 logger = logging.getLogger(__name__)
 notices = logging.getLogger(__name__ + ".notices")
@@ -27,8 +32,13 @@ _DAMAGED = "the cache of compiled kernels %s is damaged (%s) and is mended: what
 _UNREADABLE = "the cache of compiled kernels %s cannot be read (%s): kernels are compiled anew, for about 15 s"
 _UNWRITABLE = (
     "compiled kernels cannot be kept in %s (%s): every process compiles them, for about 15 s; set NUMBA_CACHE_DIR to a "
-    "folder that can be written"
+    "folder of your own that nobody else can write"
 )
+_FOREIGN = (
+    "the cache of compiled kernels %s is not used (%s), for it could hold another's code: every process compiles, for "
+    "about 15 s; set NUMBA_CACHE_DIR to a folder of your own that nobody else can write"
+)
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _said: set[str] = set()
 
 
@@ -100,9 +110,14 @@ class _KernelCache:
         return None
 
     def _read(self, path: Path) -> bytes | None:
-        """What was kept in a file, if it is there and whole."""
+        """What was kept in a file, if it is there, whole, and nobody else can have written it."""
         try:
-            sealed = path.read_bytes()
+            if self._is_foreign(os.lstat(self._folder), self._folder):
+                return None
+            with open(path, "rb", opener=_open_no_link) as file:
+                if self._is_foreign(os.fstat(file.fileno()), path):
+                    return None
+                sealed = file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -113,6 +128,13 @@ class _KernelCache:
             return None
         return sealed[_SEAL:]
 
+    def _is_foreign(self, status: os.stat_result, path: Path) -> bool:
+        """Whether others can have written the folder or file of that status; if so, it is said."""
+        reason = _foreign(status)
+        if reason is not None:
+            _warn_once(_FOREIGN, self._folder, reason if path == self._folder else f"{path.name}: {reason}")
+        return reason is not None
+
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep what was compiled, where it can be kept."""
         if compiled.library.has_dynamic_globals or not all(lifted.can_cache for lifted in compiled.lifted):
@@ -120,27 +142,62 @@ class _KernelCache:
         key = self._key(signature, compiled.library.codegen)
         content = self._dumps((key, compiled._reduce()))
         try:
-            _write(self._path(key), hashlib.sha256(content).digest() + content)
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self._is_foreign(os.lstat(self._folder), self._folder):
+                _write(self._path(key), hashlib.sha256(content).digest() + content)
         except OSError as error:
             _warn_once(_UNWRITABLE, self._folder, error.strerror or str(error))
 
     def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
-        """Types and processor; the sources are in the folder's name."""
-        return signature, codegen.magic_tuple()
+        """What machine code is for: types, processor, and the kernel itself, so that no file serves as another's."""
+        return signature, codegen.magic_tuple(), self._folder.name, self._where
+
+    @cached_property
+    def _where(self) -> tuple[str, str, int, str]:
+        """The kernel, by where it stands and by what it and those it calls do."""
+        function = self._function
+        return function.__module__, function.__qualname__, function.__code__.co_firstlineno, described(function)
 
     def _path(self, key: tuple[Any, ...]) -> Path:
-        code = self._function.__code__
-        where = (self._function.__module__, self._function.__qualname__, code.co_firstlineno, code.co_code, key)
-        digest = hashlib.sha256(f"{sys.version_info[:2]} {where!r}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{sys.version_info[:2]} {key!r}".encode()).hexdigest()
         return self._folder / f"{self._function.__name__}-{digest[:24]}.kernel"
 
 
+def is_ours(folder: Path) -> bool:
+    """Whether nobody but this user or root can write in a folder; one that is absent is nobody's yet."""
+    try:
+        return _foreign(os.lstat(folder)) is None
+    except OSError:
+        return True
+
+
+def _foreign(status: os.stat_result) -> str | None:
+    """Why others can have written a folder or file of that status, or None. Where systems have no owners, they cannot.
+
+    Windows keeps users' folders apart by other means, which its status does not show.
+    """
+    if not hasattr(os, "geteuid"):
+        return None
+    if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
+        return "it is a link or a device"
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"it belongs to user {status.st_uid}"
+    if status.st_mode & _OTHERS_WRITE:
+        return f"others may write it, mode {stat.S_IMODE(status.st_mode):03o}"
+    return None
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    """Open a file, and never what a link points to."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
 def _write(path: Path, content: bytes) -> None:
-    """Put `content` there in one step, so that no other process reads half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Put `content` there in one step, so that no other process reads half of it, and for this user alone."""
     temporary = path.with_suffix(f".{secrets.token_hex(8)}.tmp")
     try:
-        temporary.write_bytes(content)
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(content)
         temporary.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

@@ -1,8 +1,9 @@
 """numba's `njit` with a disk cache that notices every change of the package and every damage to itself.
 
 numba's own cache looks at the file a kernel stands in, not at the files of the kernels it calls, so after an upgrade it
-could run yesterday's machine code; and a file of it that was cut short ends every run. Here the cache folder is named
-by a digest of all kernel sources, and each file carries a digest of its content (`mws_hf.kernels.cache`).
+could run yesterday's machine code; a file of it that was cut short ends every run; and whoever may write there has his
+code run. Here the cache folder is named by a digest of all files that hold a kernel, a file's name by one of the kernel
+and its constants, and each file carries a digest of its content (`mws_hf.kernels.cache`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from numba.core.options import DefaultOptions
 from mws_hf.kernels import cache
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_KERNEL_FOLDERS = ("kernels", "learn", "corpus", "encode")
+_SIGNS = (b"njit", b"numba")
+"""What only files that hold kernels, or what kernels are made of, say; in which folder they lie is no matter."""
 
 
 @lru_cache(maxsize=1)
@@ -31,9 +33,10 @@ def cache_directory() -> Path:
     16
     """
     digest = hashlib.sha256(numba.__version__.encode())
-    for folder in _KERNEL_FOLDERS:
-        for file in sorted((_PACKAGE / folder).rglob("*.py")):
-            digest.update(file.read_bytes())
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        source = file.read_bytes()
+        if any(sign in source for sign in _SIGNS):
+            digest.update(source)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mws_hf" / "numba"
     return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / digest.hexdigest()[:16]
 
@@ -65,6 +68,8 @@ def njit(
         options["_nrt"] = allocates
     compiled = numba.njit(**options)(function)
     if cache.attach(compiled, function, cache_directory()):
+        return compiled
+    if not cache.is_ours(cache_directory().parent):  # numba trusts whatever lies there
         return compiled
     try:
         return numba.njit(cache=True, **options)(function)

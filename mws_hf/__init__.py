@@ -14,6 +14,7 @@ _HOME = {
     "BlockDataset": "mws_hf.encode.blocks",
     "EncodedCorpus": "mws_hf.encode.corpus",
     "encode_corpus": "mws_hf.encode.bulk",
+    "trim": "mws_hf.extend.trim",
     "MwSError": "mws_hf.errors",
     "MwSTokenizer": "mws_hf.tokenization_mws",
     "MwSTokenizerFast": "mws_hf.tokenization_mws_fast",
@@ -31,6 +32,7 @@ __all__ = [
     "WordCounts",
     "__version__",
     "encode_corpus",
+    "trim",
 ]
 
 

@@ -34,14 +34,14 @@ def byte_level(texts: Iterable[str], size: int) -> Tokenizer:
     return tokenizer
 
 
-def byte_fallback(texts: Iterable[str], size: int) -> Tokenizer:
-    """A BPE with byte fallback like Gemma's."""
+def byte_fallback(texts: Iterable[str], size: int, characters: int = 200) -> Tokenizer:
+    """A BPE with byte fallback like Gemma's; `characters` of the texts are symbols, the commonest."""
     special = ["<pad>", "<eos>", "<bos>", "<unk>"]
     learner = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     learner.normalizer = normalizers.Replace(" ", "▁")
     learner.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=True)
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=special + BYTES, limit_alphabet=200, show_progress=False
+        vocab_size=size, special_tokens=special + BYTES, limit_alphabet=characters, show_progress=False
     )
     learner.train_from_iterator(texts, trainer)
     spec = json.loads(learner.to_str())

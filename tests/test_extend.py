@@ -20,7 +20,8 @@ from mws_hf.byte_alphabet import bytes_of
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base
-from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend, read_base
+from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend
+from mws_hf.extend.files import open_base
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, Learner, missing_characters
 from mws_hf.extend.report import measure_change
 from mws_hf.extend.words import collect_base_forms, cut_words
@@ -288,7 +289,7 @@ def test_what_cannot_be_extended_is_named(make, message, tmp_path):
         extend(make(), counts(), 5)
     source = save(make(), tmp_path / "base")
     with pytest.raises(MwSError, match=str(source)):
-        read_base(source)
+        open_base(source)
 
 
 def test_broken_files_are_named(tmp_path):
@@ -297,20 +298,20 @@ def test_broken_files_are_named(tmp_path):
     whole = file.read_text(encoding="utf-8")
     file.write_text(whole[:1000], encoding="utf-8")
     with pytest.raises(MwSError, match="tokenizer.json:.*not valid JSON"):
-        read_base(source)
+        open_base(source)
     spec = json.loads(whole)
     spec["added_tokens"][1]["id"] += 7
     file.write_text(json.dumps(spec), encoding="utf-8")
     with pytest.raises(MwSError, match="says id .* but gets"):
-        read_base(source)
+        open_base(source)
     spec = json.loads(whole)
     spec["model"]["merges"].append(["nowhere", "else"])
     file.write_text(json.dumps(spec), encoding="utf-8")
     with pytest.raises(MwSError, match="nowhere"):
-        read_base(source)
+        open_base(source)
     file.unlink()
     with pytest.raises(MwSError, match="no tokenizer.json"):
-        read_base(source)
+        open_base(source)
 
 
 def test_odd_merges_are_told_and_kept(caplog, tmp_path):
@@ -368,7 +369,7 @@ def test_the_command_writes_a_directory_and_reports(folder):
     done = mws(*arguments, "--json", "-o", folder / "out")
     assert done.returncode == 0 and done.stderr == "", done.stderr
     told = json.loads(done.stdout)
-    assert told["new_tokens"] == 50 and told["vocabulary"] == read_base(folder / "out").next_id
+    assert told["new_tokens"] == 50 and told["vocabulary"] == open_base(folder / "out").next_id
     held_out, english = told["texts"]["held out"], told["texts"][str(folder / "en.txt")]
     assert held_out["lines"] == 2 and held_out["tokens"][1] < held_out["tokens"][0]
     assert english["tokens"][0] == english["tokens"][1] and english["words_changed"] == 0
@@ -390,7 +391,7 @@ def test_the_command_takes_saved_counts_and_replaces(folder):
     assert done.returncode == 0, done.stderr
     retired = json.loads((folder / "same" / "retired.json").read_text(encoding="utf-8"))
     assert len(retired["retired_tokens"]) == 20 and retired["dropped_merges"]
-    assert read_base(folder / "same").next_id == read_base(folder / "base").next_id
+    assert open_base(folder / "same").next_id == open_base(folder / "base").next_id
 
 
 def test_the_command_refuses_in_one_line(folder):
@@ -417,7 +418,7 @@ def test_the_base_may_be_a_hub_name(folder, tmp_path):
         absent = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
     assert absent.returncode == 2 and absent.stderr.count("\n") == 1 and "user/absent" in absent.stderr
     local = extend(folder / "base", read_base_counts(folder), 20)
-    assert read_base(tmp_path / "out").vocab.keys() == local.tokenizer.get_vocab().keys()
+    assert open_base(tmp_path / "out").vocab.keys() == local.tokenizer.get_vocab().keys()
     config = "tokenizer_config.json"
     assert (tmp_path / "out" / config).read_bytes() == (folder / "base" / config).read_bytes()
 

@@ -6,24 +6,65 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mws_hf.atomic import check_output, output_lock, write_text
+from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
 from mws_hf.commands.outputs import files_in, refuse_overwriting
-from mws_hf.commands.sources import Reading
+from mws_hf.commands.sources import Reading, check_texts
+from mws_hf.commands.trim import WRITTEN, documents
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.extend.base import Base
+    from mws_hf.extend.extension import Extension
+    from mws_hf.extend.trim import Trimming
 
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
+
+Also = Annotated[
+    list[str] | None,
+    typer.Option(help="Other text to report on, such as English; repeat for more [default: none]."),
+]
+Composition = Annotated[
+    float, typer.Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
+]
+CrossingPenalty = Annotated[float, typer.Option(help="Price of merging across a boundary; higher cuts finer.")]
+HiddenBoundaryPrice = Annotated[float, typer.Option(help="Price of a boundary hidden by a frequent stem or word.")]
+MinSaving = Annotated[int, typer.Option(help="Occurrences that a new token must save at least.", min=0)]
+Replace = Annotated[
+    bool,
+    typer.Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones."),
+]
+TrimTo = Annotated[
+    int | None,
+    typer.Option(
+        help="First drop entries that corpus and --also use least, until so many are left [default: none].", min=1
+    ),
+]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is read: the base, the corpus to learn from, other texts to report on, and how."""
+
+    base: str
+    corpus: list[str]
+    also: list[str]
+    reading: Reading
+    workers: int | None
+    quiet: bool
+
+    @property
+    def texts(self) -> list[str]:
+        return [*self.corpus, *self.also]
 
 
 def extend(
@@ -31,24 +72,13 @@ def extend(
     corpus: Annotated[list[str], typer.Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
     add: Annotated[int, typer.Option(help="How many tokens to add.", min=1)],
     output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
-    also: Annotated[
-        list[str] | None,
-        typer.Option(help="Other text to report on, such as English; repeat for more [default: none]."),
-    ] = None,
-    composition: Annotated[
-        float, typer.Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
-    ] = 0.5,
-    crossing_penalty: Annotated[
-        float, typer.Option(help="Price of merging across a boundary; higher cuts finer.")
-    ] = 16,
-    hidden_boundary_price: Annotated[
-        float, typer.Option(help="Price of a boundary hidden by a frequent stem or word.")
-    ] = 1,
-    min_saving: Annotated[int, typer.Option(help="Occurrences that a new token must save at least.", min=0)] = 2,
-    replace: Annotated[
-        bool,
-        typer.Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones."),
-    ] = False,
+    also: Also = None,
+    composition: Composition = 0.5,
+    crossing_penalty: CrossingPenalty = 16,
+    hidden_boundary_price: HiddenBoundaryPrice = 1,
+    min_saving: MinSaving = 2,
+    replace: Replace = False,
+    trim_to: TrimTo = None,
     field: options.Field = None,
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
@@ -64,82 +94,97 @@ def extend(
         mws extend Qwen/Qwen3-0.6B 'russian/*.txt.gz' --add 16000 --also english.txt -o out/qwen-ru
 
         mws extend models/llama corpus.jsonl --field text --add 8000 --composition 0.7 -o out/llama-fi
-    """
-    also = also or []
-    reading = Reading(field, column, encoding, errors)
-    refuse_overwriting(files_in(output, ("*.json", "*.jinja", "README.md")), base, corpus, also)
-    check_output(output, folder=True)
-    _check_inputs([*corpus, *also], reading, replace)
-    from mws_hf.extend.extension import extend as run
-    from mws_hf.extend.extension import read_base
-    from mws_hf.extend.report import facts, told
 
-    opened = read_base(base)  # whatever is wrong with it is told before anything is counted
+        mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
+    """
+    asked = _Asked(base, corpus, also or [], Reading(field, column, encoding, errors), workers, quiet)
+    if replace and trim_to is not None:
+        raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
+    refuse_overwriting(files_in(output, WRITTEN), base, corpus, also)
+    check_output(output, folder=True)
+    _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
+    settings = {
+        "composition": composition, "crossing_penalty": crossing_penalty,
+        "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving,
+    }  # fmt: skip
     with output_lock(output):
-        counts, held_out = _count(corpus, reading, workers, quiet)
-        extension = run(
-            opened, counts, add,
-            composition=composition, crossing_penalty=crossing_penalty,
-            hidden_boundary_price=hidden_boundary_price, min_saving=min_saving,
-            replace=_documents([*corpus, *also], reading) if replace else None, show_progress=not quiet,
-        )  # fmt: skip
-        left_behind = extension.save(output, base)
-        texts = _changes(extension, held_out, also, reading)
-        result = {"directory": str(output), **facts(extension, texts)}
-        if replace:
-            retired = {name: result[name] for name in ("retired_tokens", "dropped_merges")}
-            write_text(output / "retired.json", json.dumps(retired, ensure_ascii=False, indent=1) + "\n")
-        _write_card(output, base, corpus, result)
+        result, left_behind = _extended(asked, output, add, trim_to, replace, settings)
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{output}: {told(result)}")
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False))
+    else:
+        from mws_hf.extend.report import told
+
+        typer.echo(f"{output}: {told(result)}")
 
 
-def _write_card(output: Path, base: str, corpus: list[str], found: dict[str, Any]) -> None:
+def _extended(
+    asked: _Asked, output: Path, add: int, trim_to: int | None, replace: bool, settings: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Read, trim, learn, write; what is to be reported, and the files that were left behind."""
+    from mws_hf.extend.extension import extend as run
+    from mws_hf.extend.files import RETIRED_FILE, open_base
+    from mws_hf.extend.report import facts
+
+    original = opened = open_base(asked.base)  # whatever is wrong with it is told before anything is counted
+    trimmed = None
+    if trim_to is not None:
+        trimmed = _trimmed(original, asked, trim_to)
+        opened = trimmed.trimmed_base
+    counts, held_out = _count(asked)
+    kept = documents(asked.texts, asked.reading) if replace else None
+    extension = run(opened, counts, add, replace=kept, show_progress=not asked.quiet, **settings)
+    texts = _changes(original, extension, held_out, asked)
+    result = {"directory": str(output), **facts(extension, texts, trimmed)}
+    retired = {name: result[name] for name in ("retired_tokens", "dropped_merges")}
+    left_behind = extension.save(output, asked.base, trimmed, {RETIRED_FILE: retired} if replace else {})
+    _write_card(output, asked, result)
+    return result, left_behind
+
+
+def _trimmed(opened: Base, asked: _Asked, keep_size: int) -> Trimming:
+    from mws_hf.extend.trim import trim
+
+    return trim(opened, documents(asked.texts, asked.reading), keep_size=keep_size)
+
+
+def _write_card(output: Path, asked: _Asked, found: dict[str, Any]) -> None:
     from mws_hf.extend.card import extension_card
     from mws_hf.model_card import write_model_card
 
-    named = base if not Path(base).exists() else Path(base).resolve().name
-    sources = ", ".join(Path(name).name for name in corpus)
+    named = asked.base if not Path(asked.base).exists() else Path(asked.base).resolve().name
+    sources = ", ".join(Path(name).name for name in asked.corpus)
     command = shlex.join(["mws", *sys.argv[1:]])
     write_model_card(output, extension_card(output.resolve().name, named, sources, command, found))
 
 
-def _check_inputs(names: list[str], reading: Reading, replace: bool) -> None:
+def _check_inputs(asked: _Asked, twice: str | None) -> None:
+    """Check the files; `twice` is the option that reads them a second time."""
     from mws_hf.corpus.counts_file import is_counts_file
-    from mws_hf.corpus.files import STDIN, expand_paths
+    from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.inputs import check_files
 
-    files = expand_paths(names)
-    texts = [name for name in files if not is_counts_file(name)]
-    check_files(texts, reading)
-    if replace and (len(texts) < len(files) or STDIN in files):
-        raise MwSError(
-            "--replace reads the texts twice to see which tokens they use; give files of text, not counts or '-'"
-        )
+    if twice is not None:
+        check_texts(asked.texts, asked.reading, twice)
+    check_files([name for name in expand_paths(asked.texts) if not is_counts_file(name)], asked.reading)
 
 
-def _count(corpus: list[str], reading: Reading, workers: int | None, quiet: bool) -> tuple[WordCounts, list[str]]:
+def _count(asked: _Asked) -> tuple[WordCounts, list[str]]:
     """Words of the corpus, and the lines held out of them."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import expand_paths
 
-    files = expand_paths(corpus)
+    files = expand_paths(asked.corpus)
     saved = [name for name in files if is_counts_file(name)]
     parts = [WordCounts.load(name) for name in saved]
     held_out: list[str] = []
     if texts := [name for name in files if name not in saved]:
-        lines = _held_back(_documents(texts, reading), held_out)
-        parts.append(count_documents(lines, workers=workers, show_progress=not quiet))
+        lines = _held_back(documents(texts, asked.reading), held_out)
+        parts.append(count_documents(lines, workers=asked.workers, show_progress=not asked.quiet))
     return parts[0].merge(*parts[1:]), held_out
-
-
-def _documents(names: list[str], reading: Reading) -> Iterator[str]:
-    from mws_hf.corpus.inputs import read_documents
-
-    return read_documents(names, reading)
 
 
 def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
@@ -151,14 +196,14 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
             yield document
 
 
-def _changes(extension: Any, held_out: list[str], also: list[str], reading: Reading) -> dict[str, Any]:
+def _changes(original: Base, extension: Extension, held_out: list[str], asked: _Asked) -> dict[str, Any]:
     from tokenizers import Tokenizer
 
     from mws_hf.extend.report import measure_change
 
-    before = Tokenizer.from_str(json.dumps(extension.base.spec))
+    before = Tokenizer.from_str(json.dumps(original.spec))
     texts = {"held out": held_out}
-    texts |= {name: list(islice((d for d in _documents([name], reading) if d.strip()), MOST)) for name in also}
+    texts |= {n: list(islice((d for d in documents([n], asked.reading) if d.strip()), MOST)) for n in asked.also}
     return {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
 
 

@@ -219,6 +219,44 @@ def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, nor
         )
 
 
+def check_texts(names: list[str], reading: Reading, command: str) -> None:
+    """Refuse, before any work, what a command that reads its texts twice cannot read.
+
+    Raises:
+        MwSError: a file is missing or unreadable, holds counts, or is standard input.
+    """
+    from mws_hf.corpus.counts_file import is_counts_file
+    from mws_hf.corpus.files import STDIN, expand_paths
+    from mws_hf.corpus.inputs import check_files
+
+    files = expand_paths(names)
+    for name in files:
+        if name == STDIN or is_counts_file(name):
+            raise MwSError(f"{command} reads the texts twice to see which tokens they use; {name}: give files of text")
+    check_files(files, reading)
+
+
+def entries_in(file: Path, reading: Reading = PLAIN) -> list[tuple[int, str]]:
+    """The lines of a file that are not empty, without their line ends, each with its number from 1.
+
+    Spaces at either end belong to an entry.
+
+    Raises:
+        MwSError: the file is missing, unreadable, or has no such line.
+    """
+    from mws_hf.corpus.files import expand_paths
+    from mws_hf.corpus.readers import read_lines
+
+    if file.is_dir():
+        raise MwSError(f"{file}: a folder; give a file with one entry a line")
+    expand_paths(file)
+    lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(read_lines(file, reading), start=1))
+    found = [(number, line) for number, line in lines if line]
+    if not found:
+        raise MwSError(f"{file}: is empty; give one entry a line")
+    return found
+
+
 def check_present(paths: list[Path]) -> None:
     """Refuse a missing gold file or text before anything is counted, trained or scored.
 

@@ -96,25 +96,19 @@ class Base:
         """The text of symbols; parts of characters are replaced by U+FFFD."""
         return bytes_of(spelled).decode("utf-8", "replace") if self.byte_level else spelled.replace(self.mark, " ")
 
-    def pipeline(self, more: Iterable[str] = ()) -> Tokenizer:
-        """The base on its own words: no added tokens, nothing put before a text; `more` symbols in its vocabulary."""
+    def pipeline(self, more: Iterable[str] = (), *, with_prefix: bool = False) -> Tokenizer:
+        """The base without added tokens and special ones around a text, with `more` symbols in its vocabulary.
+
+        Nothing is put before a text unless `with_prefix` leaves the base its way.
+        """
         spec = copy.copy(dict(self.spec))
         model = dict(self.spec["model"])
         model |= {"dropout": None, "vocab": {**model["vocab"], **{c: self.next_id + i for i, c in enumerate(more)}}}
         spec |= {"model": model, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-        spec["normalizer"] = _without_prefix(spec.get("normalizer"))
-        spec["pre_tokenizer"] = _without_prefix(spec.get("pre_tokenizer"))
+        if not with_prefix:
+            spec["normalizer"] = _without_prefix(spec.get("normalizer"))
+            spec["pre_tokenizer"] = _without_prefix(spec.get("pre_tokenizer"))
         return Tokenizer.from_str(json.dumps(spec))
-
-
-def open_base(source: Base | Tokenizer | Any) -> Base:
-    """The base in a `tokenizers.Tokenizer` or a fast tokenizer of transformers; MwSError if it cannot be extended."""
-    if isinstance(source, Base):
-        return source
-    backend = getattr(source, "backend_tokenizer", source)
-    if not isinstance(backend, Tokenizer):
-        raise MwSError(f"{type(source).__name__} has no tokenizer.json; load it with AutoTokenizer from one that has")
-    return Base.of(backend)
 
 
 def _parts(component: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""The model card of an extended tokenizer: its base, what was added, and what that changes; it measures nothing."""
+"""Model cards of extended and trimmed tokenizers: the base, what was done, what that changes; it measures nothing."""
 
 from __future__ import annotations
 
@@ -39,6 +39,41 @@ The license of {base} holds for what is taken from it.
 """
 
 
+_TRIMMED = """\
+---
+library_name: transformers
+tags:
+- tokenizer
+- mws-hf
+---
+# {name}
+
+The tokenizer of {base} without {gone:,} entries, trimmed by [mws-hf](https://pypi.org/project/mws-hf/) to the texts
+below. Text that {base} cuts into kept entries alone is cut as before; all other text stays lossless. It is a stock
+`tokenizer.json`: no plug-in is needed to use it.
+
+```python
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("{name}")
+```
+
+Ids are others than those of {base}: `ids.json` has what became of each, and `mws transplant` fits a model to them.
+
+| fact | value |
+|---|---|
+| base | {base} |
+| trimmed to | {source} |
+| entries | {entries} |
+| merges | {merges} |
+| kept | {kept} |
+| dropped | {dropped} |
+| command | `{command}` |
+{lengths}
+The license of {base} holds for what is taken from it.
+"""
+
+
 def extension_card(name: str, base: str, source: str, command: str, found: Mapping[str, Any]) -> str:
     """The card's text; `found` are the facts of `report.facts`.
 
@@ -47,12 +82,15 @@ def extension_card(name: str, base: str, source: str, command: str, found: Mappi
     >>> "| new tokens | 5 |" in card, "Every old id and merge is where it was." in card
     (True, True)
     """
-    retired = len(found["retired_tokens"])
-    kept = (
-        f"Ids of {retired:,} unused tokens went to new ones; every other id is where it was."
-        if retired
-        else "Every old id and merge is where it was."
-    )
+    retired, trimmed = len(found["retired_tokens"]), found.get("trimmed")
+    kept = "Every old id and merge is where it was."
+    if retired:
+        kept = f"Ids of {retired:,} unused tokens went to new ones; every other id is where it was."
+    if trimmed:
+        gone = sum(trimmed["dropped"].values())
+        kept = (
+            f"Before, {gone:,} entries that the texts use least were dropped: `ids.json` has the new ids of the others."
+        )
     return _TEMPLATE.format(
         name=name,
         base=_cell(base),
@@ -63,6 +101,40 @@ def extension_card(name: str, base: str, source: str, command: str, found: Mappi
         ids=found["vocabulary"],
         command=_cell(command),
         changes=_changes(found["texts"]) if found["texts"] else "",
+    )
+
+
+def trimmed_card(name: str, base: str, source: str, command: str, found: Mapping[str, Any]) -> str:
+    """The card's text; `found` are the facts of `trim_report.trim_facts`.
+
+    >>> found = {"entries": [900, 500], "merges": [600, 220], "kept": {}, "dropped": {"unused": 400}, "texts": {}}
+    >>> "| entries | 500 of 900 |" in trimmed_card("small", "openai-community/gpt2", "a.txt", "mws trim ...", found)
+    True
+    """
+    (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
+    return _TRIMMED.format(
+        name=name,
+        base=_cell(base),
+        gone=before - after,
+        entries=f"{after:,} of {before:,}",
+        merges=f"{merges_after:,} of {merges_before:,}",
+        kept=", ".join(f"{number:,} {reason}" for reason, number in found["kept"].items()),
+        dropped=", ".join(f"{number:,} {reason}" for reason, number in found["dropped"].items()) or "none",
+        source=_cell(source),
+        command=_cell(command),
+        lengths=_lengths(found["texts"]) if found["texts"] else "",
+    )
+
+
+def _lengths(texts: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = "".join(
+        f"| {_cell(name)} | {text['tokens'][0]:,} | {text['tokens'][1]:,} | {text['uses_lost']:.2%} "
+        f"| {text['unigram_bits_per_byte'][0]:.4f} | {text['unigram_bits_per_byte'][1]:.4f} |\n"
+        for name, text in texts.items()
+    )
+    return (
+        "\n| text | tokens, base | now | uses lost | unigram bits per byte, base | now |\n"
+        f"|---|---|---|---|---|---|\n{rows}"
     )
 
 

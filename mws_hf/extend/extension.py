@@ -16,13 +16,14 @@ from tokenizers import Tokenizer
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import Base, open_base
-from mws_hf.extend.files import fetch, write_directory
+from mws_hf.extend.base import Base
+from mws_hf.extend.files import fetch, open_base, write_directory
+from mws_hf.extend.id_map import IdMap, composed
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
+from mws_hf.extend.trim import Trimming
 from mws_hf.learn.arguments import check_whole
 from mws_hf.pattern import WORD_PATTERN
 from mws_hf.special import BYTE_TOKENS
-from mws_hf.tokenizer_file import TOKENIZER_FILE, load_json, read_tokenizer
 
 _BATCH = 1000
 
@@ -67,6 +68,12 @@ class Extension:
         """The extended tokenizer."""
         return Tokenizer.from_str(json.dumps(self.spec, ensure_ascii=False))
 
+    @property
+    def old_ids(self) -> IdMap:
+        """What became of each id of the base: the same id, or None where its token was retired."""
+        gone = set(self.retired.tokens.values())
+        return {number: None if number in gone else number for number in range(self.base.next_id)}
+
     def first(self, n_tokens: int) -> Extension:
         """The extension by only the first of the new tokens, for curves of length."""
         symbols = self.learned.symbols[:n_tokens]
@@ -74,12 +81,27 @@ class Extension:
         learned = LearnedTokens(symbols, merges, self.learned.found, self.learned.n_types)
         return append_tokens(self.base, learned, self.retired)
 
-    def save(self, directory: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> list[str]:
-        """Write a tokenizer directory, atomically, with the other files of the base's (`source`), if that is given.
+    def save(
+        self,
+        directory: str | os.PathLike[str],
+        source: str | os.PathLike[str] | None = None,
+        trimmed: Trimming | None = None,
+        records: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Write a tokenizer directory with ids.json, atomically.
 
-        Returns the names of files that are left behind, since they hold the old vocabulary in another form.
+        Args:
+            directory: where to write.
+            source: where the base was read from; its other files are copied. None copies nothing.
+            trimmed: what was done to the tokenizer in `source` before it became the base; ids.json tells of both.
+            records: more JSON files, see `files.RECORDS`.
+
+        Returns:
+            Names of files that are left behind, since they hold the old vocabulary in another form.
         """
-        return write_directory(Path(directory), None if source is None else fetch(source), self.spec)
+        folder = None if source is None else fetch(source)
+        ids = self.old_ids if trimmed is None else composed(trimmed.ids, self.old_ids)
+        return write_directory(Path(directory), folder, self.spec, ids, records)
 
 
 def extend(
@@ -118,7 +140,7 @@ def extend(
     check_whole("n_tokens", n_tokens, 1)
     if not isinstance(counts, WordCounts):
         counts = WordCounts.from_mapping(counts, pattern=WORD_PATTERN)
-    base = read_base(tokenizer) if isinstance(tokenizer, str | os.PathLike) else open_base(tokenizer)
+    base = open_base(tokenizer)
     learned = learn_tokens(base, counts, n_tokens, ExtensionSettings(**settings), show_progress=show_progress)
     if len(learned.tokens) < n_tokens:
         _logger.warning("the corpus gives %d of %d tokens; more text gives more", len(learned.tokens), n_tokens)
@@ -126,14 +148,6 @@ def extend(
         return append_tokens(base, learned, Retirement({}, base.merges, []))
     parts = {base.vocab[part] for pair in learned.merges for part in pair if part in base.vocab}
     return append_tokens(base, learned, retire(base, used_ids(base, replace) | parts, len(learned.tokens)))
-
-
-def read_base(source: str | os.PathLike[str]) -> Base:
-    """The base in a directory, a tokenizer.json or a Hub repository; errors as `extend`."""
-    folder = fetch(source)
-    file = Path(source) if Path(source).is_file() else folder / TOKENIZER_FILE
-    spec = load_json(file)
-    return Base.of(read_tokenizer(file), str(source), spec)
 
 
 def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.extend.base import Base
+from mws_hf.extend.id_map import IDS_FILE, IdMap, dump_ids, renumbered_config
 from mws_hf.hub import tokenizer_place
-from mws_hf.tokenizer_file import TOKENIZER_FILE
+from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, read_tokenizer
+
+RETIRED_FILE, TRIM_FILE = RECORDS = ("retired.json", "trim.json")
+"""What `mws extend --replace` retired, and what was measured of a trimming."""
 
 KEPT = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
 """Copied byte for byte."""
@@ -34,16 +42,60 @@ def fetch(source: str | os.PathLike[str]) -> Path:
     return file.parent
 
 
-def write_directory(directory: Path, source: Path | None, spec: dict[str, Any]) -> list[str]:
-    """Write tokenizer.json and copy what stands beside the old one in `source`; returns the names of what is left."""
-    with staged(directory, (*KEPT, *LEFT_BEHIND, f"{TEMPLATES}/*.jinja")) as stage:
+def open_base(source: Any) -> Base:
+    """Open what can be extended and trimmed.
+
+    Args:
+        source: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
+            tokenizer of transformers; its model a BPE, byte-level or with byte fallback. Also one open already.
+
+    Raises:
+        MwSError: no such tokenizer, a damaged one, or one of another kind.
+    """
+    if isinstance(source, Base):
+        return source
+    if isinstance(source, str | os.PathLike):
+        file = fetch(source) / TOKENIZER_FILE
+        file = Path(source) if Path(source).is_file() else file
+        spec = load_json(file)
+        return Base.of(read_tokenizer(file), str(source), spec)
+    backend = getattr(source, "backend_tokenizer", source)
+    if not isinstance(backend, Tokenizer):
+        raise MwSError(f"{type(source).__name__} has no tokenizer.json; load it with AutoTokenizer from one that has")
+    return Base.of(backend)
+
+
+def write_directory(
+    directory: Path, source: Path | None, spec: dict[str, Any], ids: IdMap, records: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Write tokenizer.json and ids.json, and copy what stands beside the old tokenizer.json in `source`.
+
+    Args:
+        directory: where to write, atomically.
+        source: the folder of the base; None copies nothing.
+        spec: the new tokenizer.json.
+        ids: what became of each id of the base.
+        records: more JSON files by name, of `RECORDS`.
+
+    Returns:
+        Names of files that are left behind, since they hold the old vocabulary in another form.
+    """
+    with staged(directory, (*KEPT, *LEFT_BEHIND, *RECORDS, f"{TEMPLATES}/*.jinja")) as stage:
+        for name, record in (records or {}).items():
+            text = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+            (stage / name).write_text(text, encoding="utf-8", newline="\n")
         text = json.dumps(spec, ensure_ascii=False, indent=2)
         (stage / TOKENIZER_FILE).write_text(text, encoding="utf-8", newline="\n")
+        (stage / IDS_FILE).write_text(dump_ids(ids), encoding="utf-8", newline="\n")
         if source is None:
             return []
         for name in (*KEPT, *_modules(source)):
             if (source / name).is_file():
                 shutil.copyfile(source / name, stage / name)
+        settings = load_settings(source / CONFIG_FILE)
+        if (changed := renumbered_config(settings, ids)) != settings:
+            text = json.dumps(changed, ensure_ascii=False, indent=2) + "\n"
+            (stage / CONFIG_FILE).write_text(text, encoding="utf-8", newline="\n")
         if (source / TEMPLATES).is_dir():
             shutil.copytree(source / TEMPLATES, stage / TEMPLATES)
     return [name for name in LEFT_BEHIND if (source / name).is_file()]

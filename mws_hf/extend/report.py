@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.evaluate.running_text import WORD, score_text
 from mws_hf.extend.extension import Extension
+from mws_hf.extend.trim import Trimming
 from mws_hf.pattern import compiled
 
 
@@ -55,10 +56,12 @@ def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
     )
 
 
-def facts(extension: Extension, texts: dict[str, TextChange]) -> dict[str, Any]:
-    """Everything a command reports, as plain values for JSON."""
+def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None) -> dict[str, Any]:
+    """Everything a command reports, as plain values for JSON; `trimmed`: what was done to the base before."""
     retired = extension.retired
+    gone = None if trimmed is None else {"dropped": trimmed.dropped, "uses_lost": trimmed.uses_lost}
     return {
+        "trimmed": gone,
         "new_tokens": len(extension.ids),
         "first_id": min(extension.ids.values(), default=None),
         "vocabulary": max(extension.tokenizer.get_vocab().values()) + 1,
@@ -79,6 +82,9 @@ def told(found: dict[str, Any]) -> str:
         f"{found['morphs_merges']:,} morphs, {found['compositions_merges']:,} compositions); "
         f"{found['vocabulary']:,} ids"
     ]
+    if found["trimmed"]:
+        dropped = ", ".join(f"{number:,} {reason}" for reason, number in found["trimmed"]["dropped"].items())
+        rows.append(f"trimmed first: {dropped} entries dropped, {found['trimmed']['uses_lost']:.2%} of uses lost")
     if found["retired_tokens"]:
         rows.append(
             f"{len(found['retired_tokens']):,} unused tokens retired, {len(found['dropped_merges']):,} merges dropped; "

@@ -1,0 +1,118 @@
+"""`mws trim`: a pretrained BPE tokenizer without the entries that some texts do not use."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mws_hf.atomic import check_output, output_lock
+from mws_hf.commands import options
+from mws_hf.commands.outputs import files_in, refuse_overwriting
+from mws_hf.commands.sources import Reading, check_texts, entries_in
+from mws_hf.errors import MwSError
+
+if TYPE_CHECKING:
+    from mws_hf.extend.base import Base
+
+WRITTEN = ("*.json", "*.jinja", "README.md")
+"""Files of a tokenizer directory that a command writes."""
+
+
+def trim(
+    base: Annotated[str, typer.Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")],
+    text: Annotated[
+        list[str], typer.Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
+    keep_size: Annotated[
+        int | None, typer.Option(help="How many entries stay; or give --min-count [default: none].", min=1)
+    ] = None,
+    min_count: Annotated[
+        int | None, typer.Option(help="Least number of uses with which an entry stays [default: none].", min=1)
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Entries that stay in any case, one a line [default: none].")
+    ] = None,
+    field: options.Field = None,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
+    as_json: options.Json = False,
+) -> None:
+    """Drop entries that texts do not use from a pretrained tokenizer; text of kept entries is cut as before.
+
+    Added tokens and bytes stay. What became of each id: ids.json, which `mws transplant` takes.
+
+    For example:
+
+        mws trim meta-llama/Llama-3.2-1B --text 'english/*.txt.gz' --text code.txt --keep-size 64000 -o out/smaller
+
+        mws trim Qwen/Qwen3-0.6B --text corpus.jsonl --field text --min-count 20 --keep words.txt -o out/smaller
+    """
+    if (keep_size is None) == (min_count is None):
+        raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
+    reading = Reading(field, column, encoding, errors)
+    refuse_overwriting(files_in(output, WRITTEN), base, text, keep)
+    check_output(output, folder=True)
+    check_texts(text, reading, "mws trim")
+    from mws_hf.extend.files import TRIM_FILE, open_base
+    from mws_hf.extend.trim import trim as run
+    from mws_hf.extend.trim_report import measure_use, trim_facts, trim_told
+
+    opened = open_base(base)
+    named = [] if keep is None else _named(opened, keep, reading)
+    with output_lock(output):
+        before = measure_files(opened, text, reading)
+        uses = sum(use.uses for use in before.values())
+        trimming = run(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
+        after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
+        found = trim_facts(trimming, before, after)
+        left_behind = trimming.save(output, base, {TRIM_FILE: {"base": base, **found}})
+        _write_card(output, base, text, found)
+    if left_behind:
+        typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
+    result = {"directory": str(output), **found}
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{output}: {trim_told(found)}")
+
+
+def documents(names: list[str], reading: Reading) -> Any:
+    """Documents of files, one after another."""
+    from mws_hf.corpus.inputs import read_documents
+
+    return read_documents(names, reading)
+
+
+def measure_files(base: Base, texts: list[str], reading: Reading) -> dict[str, Any]:
+    """The use of entries in each file."""
+    from mws_hf.corpus.files import expand_paths
+    from mws_hf.extend.trim_report import measure_use
+
+    return {name: measure_use(base, documents([name], reading)) for name in expand_paths(texts)}
+
+
+def _named(base: Base, file: Path, reading: Reading) -> list[str]:
+    """The entries in a file, each of which the base has; MwSError by line where it has not."""
+    from mws_hf.extend.trim import entry_of
+
+    found = []
+    for number, text in entries_in(file, reading):
+        try:
+            found.append(entry_of(base, text))
+        except MwSError as error:
+            raise MwSError(f"{file}:{number}: {error}") from error
+    return found
+
+
+def _write_card(output: Path, base: str, texts: list[str], found: dict[str, Any]) -> None:
+    from mws_hf.extend.card import trimmed_card
+    from mws_hf.model_card import write_model_card
+
+    named = base if not Path(base).exists() else Path(base).resolve().name
+    command = shlex.join(["mws", *sys.argv[1:]])
+    sources = ", ".join(Path(name).name for name in texts)
+    write_model_card(output, trimmed_card(output.resolve().name, named, sources, command, found))

@@ -1,0 +1,254 @@
+"""`trim`: a pretrained BPE without the entries that texts do not use. It learns nothing and writes no file itself.
+
+An entry stays with the parts that the base makes it of. Every instance of an entry, in whatever text, is made as from
+the entry's own symbols alone, for all merges within it are made in the order of their ranks and none crosses its ends.
+So a text that was cut into kept entries alone is cut by the same merges as before, in the same order; all other texts
+are cut otherwise but come back whole, since bytes stay.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice, pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from mws_hf.byte_alphabet import BYTE_CHARACTERS
+from mws_hf.errors import MwSError
+from mws_hf.extend.base import Base
+from mws_hf.extend.files import fetch, open_base, write_directory
+from mws_hf.extend.id_map import renumbered
+from mws_hf.learn.arguments import check_whole
+from mws_hf.special import BYTE_TOKENS
+
+Longs = npt.NDArray[np.int64]
+Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
+"""Why an entry stays (the first five; "unused" ones do where there is room) or goes (the last two)."""
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Trimming:
+    """A base and what is left of it.
+
+    Attributes:
+        base: the tokenizer trimmed.
+        ids: old id -> new id, or None where the entry is gone; ascending.
+        uses: int64 (largest old id + 1,), how often each entry occurred in the texts.
+        kept: entries that stay, by reason.
+        dropped: entries that go, by reason.
+        spec: the new tokenizer.json.
+    """
+
+    base: Base
+    ids: dict[int, int | None]
+    uses: Longs
+    kept: dict[Reason, int]
+    dropped: dict[Reason, int]
+    spec: dict[str, Any]
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The trimmed tokenizer."""
+        return Tokenizer.from_str(json.dumps(self.spec, ensure_ascii=False))
+
+    @property
+    def uses_lost(self) -> float:
+        """Share of all tokens of the texts, as the base cuts them, whose entry is gone."""
+        gone = [old for old, new in self.ids.items() if new is None]
+        return float(self.uses[gone].sum() / max(1, self.uses.sum()))
+
+    @cached_property
+    def trimmed_base(self) -> Base:
+        """The trimmed tokenizer as a base to extend."""
+        return Base.of(self.tokenizer, "the trimmed tokenizer", self.spec)
+
+    def save(
+        self,
+        directory: str | os.PathLike[str],
+        source: str | os.PathLike[str] | None = None,
+        records: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Write a tokenizer directory with ids.json, atomically.
+
+        Args:
+            directory: where to write.
+            source: where the base was read from; its other files are copied. None copies nothing.
+            records: more JSON files, see `files.RECORDS`.
+
+        Returns:
+            Names of files that are left behind, since they hold the old vocabulary in another form.
+        """
+        folder = None if source is None else fetch(source)
+        return write_directory(Path(directory), folder, self.spec, self.ids, records)
+
+
+def trim(
+    tokenizer: str | os.PathLike[str] | Tokenizer | Any,
+    texts: Iterable[str] | Longs,
+    *,
+    keep_size: int | None = None,
+    min_count: int | None = None,
+    keep: Iterable[str] = (),
+) -> Trimming:
+    """Drop entries of a BPE tokenizer that texts do not use, or use least.
+
+    Entries go one by one, the least used first; the uses of each go over to the two parts it falls into. Added tokens
+    and bytes always stay. A text that the base cuts into kept entries alone is cut as before.
+
+    Args:
+        tokenizer: as for `mws_hf.extend.extend`.
+        texts: what the tokenizer must be good at, or `count_uses` of it.
+        keep_size: how many entries stay, those added to the vocabulary included.
+        min_count: the least number of uses with which an entry stays; give this or `keep_size`.
+        keep: entries that stay in any case, as people read them (``" the"``) or as they stand in the vocabulary.
+
+    Raises:
+        MwSError: no such tokenizer or one of another kind, no such entry to keep, fewer entries than must stay.
+
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
+    >>> base = build_backend(base_vocab([], "abcd", merges), merges)
+    >>> smaller = trim(base, ["abc", "abab"], min_count=1)
+    >>> smaller.tokenizer.encode("abc ab").tokens, smaller.dropped
+    (['abc', '<0x20>', 'ab'], {'unused': 2})
+    """
+    if (keep_size is None) == (min_count is None):
+        raise MwSError("give one of keep_size (how many entries stay) and min_count (the least uses of each)")
+    check_whole("keep_size", keep_size, 1)
+    check_whole("min_count", min_count, 1)
+    base = open_base(tokenizer)
+    uses = texts if isinstance(texts, np.ndarray) else count_uses(base, texts)
+    pinned = _pinned(base, keep)
+    remaining = _prune(base, uses, pinned, keep_size, min_count)
+    ids: dict[int, int | None] = dict.fromkeys(range(base.next_id))
+    ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
+    spec = renumbered(base.spec, ids)
+    spec["model"]["merges"] = [
+        written
+        for (left, right), written in zip(base.merges, base.spec["model"]["merges"], strict=True)
+        if left in remaining and right in remaining and left + right in remaining
+    ]
+    trimming = Trimming(base, ids, uses, *_reasons(base, uses, remaining, pinned), spec)
+    wanted = {token: ids[base.vocab[token]] for token in remaining}
+    if trimming.tokenizer.get_vocab(with_added_tokens=True) != wanted:
+        raise MwSError("entries would get other ids than were planned for them; report this with the tokenizer's name")
+    return trimming
+
+
+def count_uses(base: Base, texts: Iterable[str]) -> Longs:
+    """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,)."""
+    uses, pipeline, iterator = np.zeros(base.next_id, np.int64), base.pipeline(with_prefix=True), iter(texts)
+    while batch := list(islice(iterator, _BATCH)):
+        items = pipeline.encode_batch_fast(batch, add_special_tokens=False)
+        ids = np.fromiter(chain.from_iterable(item.ids for item in items), np.int64)
+        uses += np.bincount(ids, minlength=len(uses))
+    return uses
+
+
+def last_merges(base: Base) -> dict[str, tuple[str, str]]:
+    """The two parts that the base makes each entry of; entries that no merge ever makes are not in it."""
+    ranks = {pair: rank for rank, pair in enumerate(base.merges)}
+    makers: dict[str, list[tuple[str, str]]] = {}
+    for left, right in ranks:
+        makers.setdefault(left + right, []).append((left, right))
+    found = {}
+    for token, pairs in makers.items():
+        pair = pairs[0] if len(pairs) == 1 else _last_merge(token, ranks)
+        if pair is not None:
+            found[token] = pair
+    return found
+
+
+def _last_merge(token: str, ranks: Mapping[tuple[str, str], int]) -> tuple[str, str] | None:
+    """What BPE merges last when it is given the symbols of a token; None where it does not come to the token."""
+    pieces, last = list(token), None
+    while len(pieces) > 1:
+        rank, at = min((ranks.get(pair, len(ranks)), place) for place, pair in enumerate(pairwise(pieces)))
+        if rank == len(ranks):
+            return None
+        last = (pieces[at], pieces[at + 1])
+        pieces[at : at + 2] = ["".join(last)]
+    return last
+
+
+def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
+    """What stays in any case, and why."""
+    unknown = base.spec["model"].get("unk_token")
+    pinned: dict[str, Reason] = dict.fromkeys(base.added, "added")
+    if unknown in base.vocab:
+        pinned[unknown] = "added"
+    pinned |= dict.fromkeys(BYTE_CHARACTERS if base.byte_level else BYTE_TOKENS, "bytes")
+    for text in keep:
+        pinned.setdefault(entry_of(base, text), "named")
+    return {token: reason for token, reason in pinned.items() if token in base.vocab}
+
+
+def entry_of(base: Base, text: str) -> str:
+    """The entry of a text, as people read it or as it stands in the vocabulary; MwSError where there is none."""
+    for spelled in (base.spell(text), text):
+        if spelled in base.vocab:
+            return spelled
+    raise MwSError(f"{text!r} is no entry of the tokenizer; a space before a word is part of its entry")
+
+
+def _prune(
+    base: Base, uses: Longs, pinned: Mapping[str, Reason], keep_size: int | None, min_count: int | None
+) -> set[str]:
+    """The entries that stay: leaves of the merges go, least used first; ties: largest id first."""
+    parts = {token: pair for token, pair in last_merges(base).items() if token in base.vocab}
+    remaining = set(base.vocab)
+    wholes = Counter(part for pair in parts.values() for part in set(pair))
+    counts = {token: int(uses[number]) for token, number in base.vocab.items()}
+
+    def entry(token: str) -> tuple[int, int, str]:
+        # what goes costs a token a use, a character as many as it has bytes but one
+        price = 1 if token in parts or base.byte_level else max(1, len(token.encode()) - 1)
+        return counts[token] * (price if min_count is None else 1), -base.vocab[token], token
+
+    leaves = [entry(token) for token in remaining if not wholes[token] and token not in pinned]
+    heapq.heapify(leaves)
+    while leaves and (leaves[0][0] < min_count if min_count is not None else len(remaining) > (keep_size or 0)):
+        count, token = counts[leaves[0][2]], heapq.heappop(leaves)[2]
+        remaining.remove(token)
+        for part in parts.get(token, ()):
+            counts[part] += count
+        for part in set(parts.get(token, ())):
+            wholes[part] -= 1
+            if not wholes[part] and part not in pinned:
+                heapq.heappush(leaves, entry(part))
+    if keep_size is not None and len(remaining) > keep_size:
+        raise MwSError(
+            f"keep_size={keep_size}: {len(remaining)} entries must stay (added tokens, bytes, what is to be kept, and "
+            "their parts); give a larger number"
+        )
+    return remaining
+
+
+def _reasons(
+    base: Base, uses: Longs, remaining: set[str], pinned: Mapping[str, Reason]
+) -> tuple[dict[Reason, int], dict[Reason, int]]:
+    """How many entries stay and go, by reason."""
+    parts = last_merges(base)
+    needed = {part for token in remaining for part in parts.get(token, ())}
+    kept: Counter[Reason] = Counter()
+    dropped: Counter[Reason] = Counter()
+    for token, number in base.vocab.items():
+        if token not in remaining:
+            dropped["rare" if uses[number] else "unused"] += 1
+        elif token in pinned:
+            kept[pinned[token]] += 1
+        else:
+            kept["used" if uses[number] else "part" if token in needed else "unused"] += 1
+    return dict(sorted(kept.items())), dict(sorted(dropped.items()))

@@ -1,0 +1,266 @@
+"""Trimming a pretrained tokenizer: text of kept entries is cut as before, all text comes back, ids and files agree."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models
+
+import mws_hf
+from mws_hf import MwSError
+from mws_hf.extend.base import Base
+from mws_hf.extend.files import open_base
+from mws_hf.extend.trim import Trimming, count_uses, last_merges, trim
+from mws_hf.extend.trim_report import measure_use
+from tests.in_process import mws
+from tests.small_bases import BASES, ENGLISH, SPECIAL, llama3_like, russian, save, turkish
+from tests.small_tokenizers import ADVERSARIAL
+
+KINDS = [*BASES, "tiktoken"]
+CODE = [ENGLISH[1], ENGLISH[3]]
+
+
+@cache
+def base_of(kind: str) -> Base:
+    return Base.of(_every_split() if kind == "tiktoken" else BASES[kind]())
+
+
+def _every_split() -> Tokenizer:
+    """Llama 3 as it is converted from tiktoken: a merge for every way to cut an entry into two entries."""
+    spec = json.loads(llama3_like().to_str())
+    ids = spec["model"]["vocab"]
+    merges = [
+        (left, right)
+        for token in sorted(ids, key=ids.get)
+        for cut in range(1, len(token))
+        if (left := token[:cut]) in ids and (right := token[cut:]) in ids
+    ]
+    spec["model"]["merges"] = merges
+    assert len(merges) > len(set(map("".join, merges)))
+    return Tokenizer.from_str(json.dumps(spec))
+
+
+@cache
+def trimmed(kind: str, **options) -> Trimming:
+    return trim(base_of(kind), CODE, **(options or {"min_count": 1}))
+
+
+def ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    return tokenizer.encode(text, add_special_tokens=False).ids
+
+
+_ANY = st.text(
+    st.sampled_from("walkteding 'чтиаерепо ışğ\n1漢😀é\ufeff") | st.characters(exclude_categories=["Cs"]), max_size=30
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=150, deadline=None)
+@given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian()]) | st.text("def walk(self)[]:\n", max_size=30))
+def test_text_of_kept_entries_keeps_its_cut_and_every_text_comes_back(kind, text):
+    smaller = trimmed(kind)
+    base, after = Tokenizer.from_str(json.dumps(smaller.base.spec)), smaller.tokenizer
+    before = ids(base, text)
+    kept = [smaller.ids[number] for number in before]
+    if None not in kept:
+        assert ids(after, text) == kept
+    assert after.decode(ids(after, text), skip_special_tokens=False) == base.decode(before, skip_special_tokens=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_something_is_kept_and_something_goes(kind):
+    """Or the property above would say little."""
+    smaller = trimmed(kind)
+    base = Tokenizer.from_str(json.dumps(smaller.base.spec))
+    assert sum(smaller.dropped.values()) > 20 and smaller.kept["used"] >= 20
+    lost = [None in [smaller.ids[number] for number in ids(base, text)] for text in ENGLISH[:4]]
+    assert any(lost) and not all(
+        None in [smaller.ids[n] for n in ids(base, word)] for word in ("self", "def", "return")
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ids_run_on_without_holes_in_the_old_order_and_merges_keep_theirs(kind):
+    smaller = trimmed(kind)
+    kept = {old: new for old, new in smaller.ids.items() if new is not None}
+    assert list(kept.values()) == list(range(len(kept))) and list(smaller.ids) == list(range(smaller.base.next_id))
+    vocab = smaller.tokenizer.get_vocab(with_added_tokens=True)
+    assert {smaller.base.vocab[token]: number for token, number in vocab.items()} == kept
+    ranks = {pair: rank for rank, pair in enumerate(smaller.base.merges)}
+    found = [ranks[pair] for pair in Base.of(smaller.tokenizer).merges]
+    assert found == sorted(found) and all(first < second for first, second in pairwise(found))
+    assert smaller.base.added <= set(vocab)
+
+
+def test_the_parts_of_an_entry_are_those_that_stock_bpe_makes_it_of():
+    """The oracle: without the other merges of the same entries, all is cut as before."""
+    base = base_of("tiktoken")
+    parts = last_merges(base)
+    ranked = sorted(parts.values(), key=base.merges.index)
+    alone = models.BPE(dict(base.spec["model"]["vocab"]), ranked)
+    assert len(parts) < len(base.merges)
+    for token in parts:
+        assert [piece.value for piece in alone.tokenize(token)] == [token]
+    for text in ("Ġwalking", "reworking", "unworkable", "selfreturn"):
+        whole = models.BPE(dict(base.spec["model"]["vocab"]), base.merges)
+        assert [p.value for p in alone.tokenize(text)] == [p.value for p in whole.tokenize(text)]
+
+
+@pytest.mark.parametrize("kind", ["llama3", "gemma"])
+def test_a_size_is_met_and_what_is_used_most_stays(kind):
+    base = base_of(kind)
+    smaller = trim(base, CODE, keep_size=330)
+    assert len(smaller.tokenizer.get_vocab()) == 330 == sum(smaller.kept.values())
+    cut_off = trim(base, np.zeros(base.next_id, np.int64), keep_size=330)
+    mine, by_rank = (sum(len(ids(each.tokenizer, text)) for text in CODE) for each in (smaller, cut_off))
+    assert sum(len(ids(smaller.tokenizer, text)) for text in CODE) == mine < 0.97 * by_rank
+    everything = trim(base, ENGLISH, keep_size=10_000)
+    assert everything.spec == base.spec and everything.dropped == {} and everything.uses_lost == 0
+
+
+def test_uses_of_a_dropped_entry_count_for_its_parts():
+    """ "Ġwalk" is no token of these texts, but it becomes one where its longer kin, used less each, go."""
+    texts = [" walking walked walkers walker"] * 10
+    base = base_of("llama3")
+    assert count_uses(base, texts)[base.vocab["Ġwalk"]] == 0
+    vocab = trim(base, texts, min_count=25).tokenizer.get_vocab()
+    assert "Ġwalk" in vocab and "Ġwalked" not in vocab
+
+
+def test_entries_by_name_stay_with_their_parts():
+    base = base_of("llama3")
+    name = next(token for token in sorted(base.tokens, key=len) if len(token) > 5)
+    smaller = trim(base, ["a"], min_count=1, keep=[base.read(name)])
+    assert smaller.kept["named"] == 1 and smaller.kept["part"] >= 1
+    assert smaller.tokenizer.model.tokenize(name)[0].value == name
+    with pytest.raises(MwSError, match="no entry of the tokenizer"):
+        trim(base, ["a"], min_count=1, keep=["no such entry"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "give one of keep_size"),
+        ({"keep_size": 300, "min_count": 2}, "give one of keep_size"),
+        ({"keep_size": 100}, "entries must stay"),
+        ({"keep_size": 2.5}, "whole number"),
+        ({"min_count": 0}, "too small"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, message):
+    with pytest.raises(MwSError, match=message):
+        trim(base_of("llama3"), ENGLISH, **options)
+
+
+def test_special_tokens_keep_their_place_in_templates_and_configs(tmp_path):
+    from transformers import AutoTokenizer
+
+    added = {str(llama3_like().token_to_id(token)): {"content": token, "special": True} for token in SPECIAL}
+    source = save(llama3_like(), tmp_path / "base", eos_token=SPECIAL[1], added_tokens_decoder=added)
+    smaller = mws_hf.trim(source, CODE, min_count=2)
+    smaller.save(tmp_path / "new", source)
+    before, after = AutoTokenizer.from_pretrained(source), AutoTokenizer.from_pretrained(tmp_path / "new")
+    assert len(after) < len(before) and after.eos_token == SPECIAL[1]
+    begin = after.convert_tokens_to_ids(SPECIAL[0])
+    assert begin < before.convert_tokens_to_ids(SPECIAL[0]) and after("self")["input_ids"][0] == begin
+    config = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert {token["content"]: int(number) for number, token in config["added_tokens_decoder"].items()} == {
+        token: after.convert_tokens_to_ids(token) for token in SPECIAL
+    }
+    told = json.loads((tmp_path / "new" / "ids.json").read_text(encoding="utf-8"))
+    assert {int(old): new for old, new in told.items()} == smaller.ids
+
+
+def test_the_bits_of_a_text_are_those_of_its_entries():
+    use = measure_use(base_of("llama3"), ["aaab"])
+    pieces = base_of("llama3").pipeline().encode("aaab").ids
+    counts = np.bincount(pieces)[np.unique(pieces)]
+    assert use.n_bytes == 4 and use.bits_per_byte == pytest.approx(-(counts * np.log2(counts / counts.sum())).sum() / 4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("trim")
+    save(llama3_like(), place / "base", eos_token=SPECIAL[1])
+    (place / "code.txt").write_text("\n".join(CODE * 5), encoding="utf-8")
+    (place / "ru.txt").write_text("\n".join(russian() * 6), encoding="utf-8")
+    (place / "keep.txt").write_text("talk\n walk\nself\n", encoding="utf-8")
+    return place
+
+
+def test_the_command_writes_ids_report_and_card(folder):
+    arguments = [
+        "trim",
+        folder / "base",
+        "--text",
+        folder / "code.txt",
+        "--min-count",
+        3,
+        "--keep",
+        folder / "keep.txt",
+    ]
+    done = mws(*arguments, "--json", "-o", folder / "out")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    before, after = told["entries"]
+    assert sum(told["kept"].values()) == after < before == after + sum(told["dropped"].values())
+    assert after == len(open_base(folder / "out").vocab)
+    text = told["texts"][str(folder / "code.txt")]
+    assert text["bytes"] == (folder / "code.txt").stat().st_size and text["tokens"][1] >= text["tokens"][0]
+    assert json.loads((folder / "out" / "trim.json").read_text("utf-8"))["texts"] == told["texts"]
+    card = (folder / "out" / "README.md").read_text(encoding="utf-8")
+    assert f"| entries | {after:,} of {before:,} |" in card
+    people = mws(*arguments, "-o", folder / "out2")
+    assert f"{before:,} -> {after:,} entries" in people.stdout and "of uses lost" in people.stdout
+    assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
+
+
+def test_trim_and_extend_are_one_command_with_one_map(folder):
+    add = ["--add", 40, "--quiet", "--json"]
+    arguments = ["extend", folder / "base", folder / "ru.txt", "--also", folder / "code.txt", "--trim-to", 320, *add]
+    done = mws(*arguments, "-o", folder / "both")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["vocabulary"] == 360 and sum(told["trimmed"]["dropped"].values()) == len(base_of("llama3").vocab) - 320
+    base, both = (Tokenizer.from_file(str(folder / name / "tokenizer.json")) for name in ("base", "both"))
+    found = json.loads((folder / "both" / "ids.json").read_text("utf-8"))
+    assert len(found) == base.get_vocab_size() and sum(new is not None for new in found.values()) == 320
+    assert all(base.id_to_token(int(o)) == both.id_to_token(n) for o, n in found.items() if n is not None)
+    for text in (*CODE, *russian(), *turkish(), *ADVERSARIAL):
+        assert both.decode(ids(both, text)) == base.decode(ids(base, text))
+    held_out = told["texts"]["held out"]["tokens"]
+    assert held_out[1] < 0.7 * held_out[0]
+
+
+def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
+    (folder / "there").mkdir()
+    (folder / "there" / "tokenizer.json").write_text("{}", encoding="utf-8")
+    (folder / "unknown.txt").write_text("self\n\nnosuchentry\n", encoding="utf-8")
+    text, output = ["--text", folder / "code.txt"], ["-o", folder / "there"]
+    larger = ["extend", folder / "base", folder / "ru.txt", "--add", 9, "--trim-to", 9]
+    for arguments, message in (
+        (["trim", folder / "base", *text, *output], "--keep-size"),
+        (["trim", folder / "base", *text, "--keep-size", 300, "--min-count", 2, *output], "--keep-size"),
+        (["trim", folder / "nothing", *text, "--min-count", 2, *output], "nothing"),
+        (["trim", folder / "base", *text, "--keep-size", 100, *output], "must stay"),
+        (["trim", folder / "base", "--text", folder / "none.txt", "--min-count", 2, *output], "none.txt"),
+        (["trim", folder / "base", "--text", "-", "--min-count", 2, *output], "twice"),
+        (
+            ["trim", folder / "base", *text, "--min-count", 2, "--keep", folder / "unknown.txt", *output],
+            "unknown.txt:3",
+        ),
+        (["trim", folder / "base", *text, "--min-count", 2, "-o", folder / "base"], "written over"),
+        ([*larger, "-q", *output], "must stay"),
+        ([*larger, "--replace", *output], "--trim-to"),
+    ):
+        done = mws(*arguments)
+        assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
+        assert message in done.stderr
+        assert [file.name for file in (folder / "there").iterdir()] == ["tokenizer.json"]
+        assert (folder / "there" / "tokenizer.json").read_text(encoding="utf-8") == "{}"

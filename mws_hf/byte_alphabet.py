@@ -21,8 +21,7 @@ DEFAULT_ALPHABET: Alphabet = "bytes"
 
 Bytes, because cuts and length are the same to .003 and programs that know byte-level BPE alone then read the file
 rightly or refuse it. Of characters, llama.cpp's converter, onnxruntime-extensions, tokie and tiktoken read it wrongly
-and say nothing; of bytes only tokie does, where it does not know the pattern (scripts/results/clients.md). The pattern
-stays `words` all the same, for the apostrophes of Ukrainian and the vowel signs of Hindi (scripts/LOG.md, 2026-11-22).
+and say nothing; of bytes only tokie does, where it does not know the pattern (scripts/results/clients.md).
 """
 
 

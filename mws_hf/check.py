@@ -14,10 +14,11 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.backend import alphabet_of, pattern_of, tables_of, without_limits
-from mws_hf.client_facts import ClientFact, client_facts
+from mws_hf.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.leading_space import has_leading_space, settle_leading_space
 from mws_hf.pattern import named
+from mws_hf.pattern_faults import not_in_one, saved_as_string
 from mws_hf.portable import (
     STOCK_CLASS,
     STOCK_MODULE,
@@ -89,11 +90,12 @@ def check(directory: Path) -> Report:
     findings = [
         *_lossless(backend),
         *_baked(backend),
+        *_split(backend),
         *_configured(directory, settings, model),
         *_beside_a_model(backend, settings, model),
     ]
     findings.sort(key=lambda finding: finding.level)
-    return Report(_facts(backend, settings), findings, _clients(backend))
+    return Report(_facts(backend, settings) | _rows(backend, model), findings, _clients(backend))
 
 
 def _facts(backend: Tokenizer, settings: dict[str, Any]) -> dict[str, Any]:
@@ -159,6 +161,23 @@ def _baked(backend: Tokenizer) -> Iterator[Finding]:
             yield Finding("error", f"baked-{what}", message)
 
 
+def _split(backend: Tokenizer) -> Iterator[Finding]:
+    """What the split patterns do here and in `tokenizers` 1.0."""
+    state = json.loads(backend.to_str())["pre_tokenizer"]
+    text = saved_as_string(state)
+    if text is not None:
+        message = (
+            f"split pattern {text[:40]!r}... is saved as a String, not as a Regex: it matches that very text alone, so "
+            "words are not cut apart; train again with tokenizers.Regex(...) (a model that has learnt with these ids "
+            "needs them as they are)"
+        )
+        yield Finding("error", "string-pattern", message)
+    unknown = not_in_one(state)
+    if unknown is not None and _shape(backend) is None:  # else it is told among the clients
+        message = f"{TOKENIZERS_ONE} cannot run split pattern {unknown[:40]!r}...: it loads it, then stops at a text"
+        yield Finding("warning", "tokenizers-1.0", message)
+
+
 def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
     """What transformers makes of tokenizer_config.json and the files beside it."""
     if not settings:
@@ -194,16 +213,14 @@ def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]
 
 def _beside_a_model(backend: Tokenizer, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
     """What a config.json in the same directory does."""
-    kind, size = model.get("model_type"), backend.get_vocab_size()
+    kind, size, rows = model.get("model_type"), _highest_id(backend) + 1, _model_rows(model)
     if kind in REPLACING_TYPES and settings and "auto_map" not in settings:
         message = (
             f"transformers 5.10 and later replace it beside a config.json of type {kind}; mws repair prevents that"
         )
         yield Finding("error", "replaced", message)
-    if isinstance(model.get("vocab_size"), int) and model["vocab_size"] < size:
-        message = (
-            f"config.json has vocab_size {model['vocab_size']:,}, fewer than the {size:,} tokens; resize embeddings"
-        )
+    if rows is not None and rows < size:
+        message = f"config.json has vocab_size {rows:,}, and the highest id is {size - 1:,}; resize embeddings"
         yield Finding("error", "vocab-size", message)
     if size > 100_000 and kind in _MISTRAL_TYPES:
         message = (
@@ -211,6 +228,24 @@ def _beside_a_model(backend: Tokenizer, settings: dict[str, Any], model: dict[st
             "large; the ids are right. Do not pass fix_mistral_regex=True to stock classes: it changes them"
         )
         yield Finding("warning", "mistral-regex", message)
+
+
+def _highest_id(backend: Tokenizer) -> int:
+    return max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
+
+
+def _model_rows(model: dict[str, Any]) -> int | None:
+    """The embedding rows that a config.json tells, maybe in the part of a text model."""
+    parts = [model, model["text_config"] if isinstance(model.get("text_config"), dict) else {}]
+    return next((part["vocab_size"] for part in parts if isinstance(part.get("vocab_size"), int)), None)
+
+
+def _rows(backend: Tokenizer, model: dict[str, Any]) -> dict[str, str]:
+    """The fact that a model beside it has more embedding rows than there are ids."""
+    rows, ids = _model_rows(model), _highest_id(backend) + 1
+    if rows is None or rows <= ids:
+        return {}
+    return {"embedding_rows": f"{rows:,}, of which the last {rows - ids:,} have no token (padding, which is fine)"}
 
 
 def as_json(report: Report) -> str:

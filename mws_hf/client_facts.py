@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from mws_hf.byte_alphabet import Alphabet
-from mws_hf.pattern import Digits, named
+from mws_hf.pattern import Digits, named, with_digits
 
 Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
 
@@ -32,8 +32,9 @@ class ClientFact(NamedTuple):
 _EXPORT = "or `mws export --format byte-level --pattern llama3`"
 _TWIN = f"train with --byte-level --pattern llama3, {_EXPORT}"
 _RETRAIN = f"has no such split pattern; train with --pattern llama3, {_EXPORT}"
-_READ_WHOLE = "tokenizers, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, xgrammar, OpenVINO"
+_READ_WHOLE = "tokenizers 0.x, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, xgrammar, OpenVINO"
 _LLAMA_CPP = "llama.cpp (Ollama, LM Studio)"
+TOKENIZERS_ONE = "tokenizers 1.0"
 
 _Shape = tuple[str, Digits]
 _TWO: tuple[_Shape, ...] = (("llama3", "threes"), ("llama3", "single"))
@@ -41,6 +42,13 @@ _LLAMA_CPP_EXPORTS = {*_TWO, ("gpt4", "threes"), ("gpt4", "single")}
 _GIGATOKEN_READS = {*_TWO, ("o200k", "threes")}
 _TOKIE_READS = {*_LLAMA_CPP_EXPORTS, ("o200k", "threes")}
 _ONNX_READS = {*_TWO, ("o200k", "threes"), ("o200k", "single")}
+_ONE_READS = {
+    *(with_digits(*shape) for shape in (*_TWO, ("o200k", "threes"))),
+    *(with_digits("llama3", None).replace(r"|\p{N}{1,3}|", part) for part in (r"|\p{N}{1,2}|", r"|\p{N}+|")),
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
+    with_digits("o200k", "single").replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),  # Mistral's Tekken
+}
+"""Split patterns that `tokenizers` 1.0.0rc3 was seen to run; it knows them letter for letter, and has no engine."""
 
 
 def client_facts(
@@ -61,7 +69,7 @@ def client_facts(
     ['export', 'right']
     """
     lost = "" if kind == "bytes" or keeps_bom else "but decoding loses U+FEFF, which is not in the vocabulary"
-    facts = [ClientFact(_READ_WHOLE, "right", ""), ClientFact("transformers.js", "right", lost)]
+    facts = [ClientFact(_READ_WHOLE, "right", ""), _by_one(pattern), ClientFact("transformers.js", "right", lost)]
     if kind == "characters":
         return [
             *facts,
@@ -82,6 +90,37 @@ def client_facts(
         else ClientFact("tiktoken", "refuses", "takes ids for ranks, and here they are in another order")
     )
     return [*facts, *_by_pattern(named(pattern))]
+
+
+def _by_one(pattern: str) -> ClientFact:
+    """What `tokenizers` 1.0 makes of a split pattern."""
+    if runs_in_one(pattern):
+        return ClientFact(TOKENIZERS_ONE, "right", "")
+    remark = f"loads it, then stops at the first text; train with --pattern o200k, {_EXPORT}"
+    return ClientFact(TOKENIZERS_ONE, "refuses", remark)
+
+
+def runs_in_one(pattern: str) -> bool:
+    """Whether `tokenizers` 1.0 runs a split pattern (behavior "isolated").
+
+    >>> runs_in_one(with_digits("o200k", None)), runs_in_one(with_digits("words", None))
+    (True, False)
+    """
+    return pattern in _ONE_READS
+
+
+def refusing(pattern: str) -> dict[Verdict, list[str]]:
+    """The clients that do not read a byte-level tokenizer with a split pattern, by what they do instead.
+
+    >>> from mws_hf.pattern import literal_pattern
+    >>> refusing(literal_pattern("words"))["wrong"], "wrong" in refusing(literal_pattern("o200k"))
+    (['tokie'], False)
+    """
+    found: dict[Verdict, list[str]] = {}
+    for fact in client_facts("bytes", pattern, keeps_bom=True, in_rank_order=True):
+        if fact.verdict not in ("right", "export"):
+            found.setdefault(fact.verdict, []).append(fact.client)
+    return found
 
 
 def _by_pattern(shape: _Shape | None) -> list[ClientFact]:

@@ -16,7 +16,7 @@ from mws_hf.corpus.dictionary import lexicon_words
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.learn.classic.explain import explain_merges
 from mws_hf.learn.words import SymbolCorpus
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 from mws_hf.trainer import MwSTrainer
 
 _STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()
@@ -45,7 +45,7 @@ def warm_up(*, show_progress: bool = False) -> None:
 
 def learn_merges() -> None:
     """Compile what merging needs, without counting or evidence; `mws train` has it done by a process beside its own."""
-    counts = WordCounts.from_mapping({f" {word}": 1 for word in set(TEXT.split())}, pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping({f" {word}": 1 for word in set(TEXT.split())}, pattern=DEFAULT_PATTERN)
     MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
 
 
@@ -63,7 +63,7 @@ def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
 def _count(folder: Path) -> None:
     file = folder / "text.txt"
     file.write_text(TEXT, encoding="utf-8", newline="\n")
-    for pattern in (WORD_PATTERN, GPT4_PATTERN):
+    for pattern in (DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN):
         counts = count_files(file, pattern=pattern, workers=2, memory_cap=1)  # so small a cap spills
         counts.merge(count_documents(TEXT.splitlines(), pattern=pattern), count_files(file, pattern=pattern, workers=1))
     lexicon_words("ru")

@@ -35,7 +35,7 @@ from mws_hf.learn.evidence.labels import add_labelled, label_targets
 from mws_hf.learn.evidence.mixture import boundaries_of, mix_views
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 
 LABELS = (0, 20, 50, 100, 300, 1000)
 FIT = ("f1", "f1_without", "granularity", "ridge")
@@ -129,7 +129,7 @@ def main() -> None:
                 if arguments.counts
                 else count_files(
                     sorted(glob.glob(str(arguments.data / "text" / f"{language}.*.txt.gz"))),
-                    pattern=WORD_PATTERN,
+                    pattern=DEFAULT_PATTERN,
                     normalization=None,
                     show_progress=False,
                 )

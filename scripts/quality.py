@@ -32,7 +32,7 @@ from mws_hf.compare.plots import fertility_figure, save
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import lexicon_counts
 from mws_hf.evaluate.report import markdown_table
-from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, split
 
 GOLD = {
     "rus": ["rus.tikhonov", "rus.wiktionary-forms", "rus.running-text-forms"],
@@ -77,7 +77,7 @@ def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
     if language == "lat":  # no text: the words of the gold file, their segmentations unread
         rows = (data / "gold" / "lat.sigmorphon2022.tsv").read_text(encoding="utf-8").splitlines()
         pieces = {piece for row in rows for piece in split(" " + row.split("\t")[0])}
-        return WordCounts.from_mapping(dict.fromkeys(pieces, 1), pattern=WORD_PATTERN), None
+        return WordCounts.from_mapping(dict.fromkeys(pieces, 1), pattern=DEFAULT_PATTERN), None
     lines = lines_of(data, language)
     held_out = lines[::HELD_OUT_EVERY]
     training = (line for i, line in enumerate(lines) if i % HELD_OUT_EVERY)

@@ -14,7 +14,7 @@ from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.evaluate import segment_words
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.report import markdown_table
-from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, split
 
 LANGUAGES = ("bul", "deu", "est", "pol", "ukr")
 SYSTEMS = ("mws", "mws-composed", "bpe", "unigram")
@@ -32,7 +32,7 @@ def measure(file: Path, sizes: list[int]) -> list[dict[str, Any]]:
     words = read(file)
     held_out = dict(list(words.items())[::HELD_OUT_EVERY])
     training = WordCounts.from_mapping(
-        {f" {w}": n for w, n in words.items() if w not in held_out}, pattern=WORD_PATTERN
+        {f" {w}": n for w, n in words.items() if w not in held_out}, pattern=DEFAULT_PATTERN
     )
     rows = []
     for size in sizes:

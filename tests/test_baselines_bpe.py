@@ -17,7 +17,7 @@ from mws_hf.baselines.pairs import PairLearner, frequency
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.words import SymbolCorpus
-from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, split
 from tests.small_corpus import running_text, small_counts
 
 PUBLISHED = {"low": 5, "lower": 2, "newest": 6, "widest": 3}  # Sennrich et al. 2016
@@ -38,7 +38,7 @@ def test_published_initial_counts():
 
 
 def test_end_of_word_tokenizer_replays_its_merges():
-    counts = WordCounts.from_mapping({f" {w}": c for w, c in PUBLISHED.items()}, pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping({f" {w}": c for w, c in PUBLISHED.items()}, pattern=DEFAULT_PATTERN)
     baseline = train("bpe-end-of-word", counts, 10_000, special_tokens=())
     tokenizer = baseline.source.encode
     (encoded,) = tokenizer(["lowest newest low"])
@@ -81,9 +81,9 @@ def test_character_bpe_is_the_frequency_engine(types):
 @pytest.mark.parametrize("byte_level", [True, False])
 def test_training_on_counts_is_training_on_text(byte_level):
     lines = running_text()
-    counts = WordCounts.from_mapping(Counter(p for line in lines for p in split(line)), pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping(Counter(p for line in lines for p in split(line)), pattern=DEFAULT_PATTERN)
     reference = Tokenizer(models.BPE())
-    cut = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="isolated")
+    cut = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), behavior="isolated")
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     reference.pre_tokenizer = pre_tokenizers.Sequence([cut, to_bytes]) if byte_level else cut
     alphabet = pre_tokenizers.ByteLevel.alphabet() if byte_level else []

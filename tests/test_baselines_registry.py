@@ -12,7 +12,7 @@ from mws_hf.baselines.feed import Task
 from mws_hf.baselines.morfessor_baseline import build_morph_bpe
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, split
 from tests.small_corpus import morphs, small_counts
 
 WORDS = ["".join(parts) for parts in morphs()] + ["walkost", "unbereging", "Ж", "漢字"]
@@ -75,7 +75,7 @@ def test_awkward_words(name, tmp_path):
         "\ufeff\uffff नमस्ते ﬁ İ\x1f",
         "a" * 3000,
     ]
-    counts = WordCounts.from_mapping(Counter(p for text in texts for p in split(text)), pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping(Counter(p for text in texts for p in split(text)), pattern=DEFAULT_PATTERN)
     words = ["a", "x▁y", "नमस्ते", "İstanbul", "<0x41>", "</w>", "b" * 200, "\x00"]
     trained = train(name, counts, 500, tmp_path / "out")
     pieces = trained.segment_all(words)
@@ -86,7 +86,7 @@ def test_awkward_words(name, tmp_path):
 @pytest.mark.parametrize("name", BASELINES)
 def test_no_words_but_spaces(name):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
-    counts = WordCounts.from_mapping({" ": 3, "\n": 1}, pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping({" ": 3, "\n": 1}, pattern=DEFAULT_PATTERN)
     try:
         assert "".join(train(name, counts, 500).segment("ab")) == "ab"
     except MwSError:
@@ -122,7 +122,7 @@ def test_user_errors(tmp_path, monkeypatch):
 def test_morfessor_samples_a_list_without_counts_evenly(name, tmp_path):
     pytest.importorskip("morfessor")
     words = [" " + first + "".join(rest) for first in "abcd" for rest in product("xyz", repeat=4)]
-    train(name, WordCounts.from_mapping(dict.fromkeys(words, 1), pattern=WORD_PATTERN), 0, tmp_path, max_types=81)
+    train(name, WordCounts.from_mapping(dict.fromkeys(words, 1), pattern=DEFAULT_PATTERN), 0, tmp_path, max_types=81)
     table = (tmp_path / "segmentations.tsv").read_text(encoding="utf-8").splitlines()
     initials = Counter("".join(line.split("\t")[1:])[0] for line in table)
     assert initials.total() == 81 and min(initials[letter] for letter in "abcd") >= 10
@@ -130,7 +130,7 @@ def test_morfessor_samples_a_list_without_counts_evenly(name, tmp_path):
 
 def test_morfessor_on_the_most_frequent_words(tmp_path):
     pytest.importorskip("morfessor")
-    counts = WordCounts.from_mapping({" rare": 1, " often": 9, " most": 12}, pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping({" rare": 1, " often": 9, " most": 12}, pattern=DEFAULT_PATTERN)
     train("morfessor-frequent", counts, 0, tmp_path, max_types=2)
     table = (tmp_path / "segmentations.tsv").read_text(encoding="utf-8").splitlines()
     assert {(line.split("\t")[0], "".join(line.split("\t")[1:])) for line in table} == {("1", "often"), ("1", "most")}
@@ -152,7 +152,7 @@ def test_morph_bpe_merges_inside_the_segments_of_morfessor():
     words = {
         f" {stem}{end}": 5 for stem in stems for end in ("", *endings)
     }  # bare stems too, or none is worth an entry
-    counts = WordCounts.from_mapping(words, pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping(words, pattern=DEFAULT_PATTERN)
     model = train("morfessor-frequent", counts, 0)
     segments = {piece for word in words for piece in model.segment(word.strip())}
     assert segments & set(endings)

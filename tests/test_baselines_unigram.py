@@ -12,15 +12,15 @@ from mws_hf.baselines.feed import Task
 from mws_hf.baselines.unigram import build_unigram, settled
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, split
 from tests.small_corpus import running_text, small_counts
 
 
 def test_unigram_has_the_library_pieces_and_loses_nothing():
     lines = running_text()
-    counts = WordCounts.from_mapping(Counter(p for line in lines for p in split(line)), pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping(Counter(p for line in lines for p in split(line)), pattern=DEFAULT_PATTERN)
     reference = Tokenizer(models.Unigram())
-    reference.pre_tokenizer = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="isolated")
+    reference.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), behavior="isolated")
     reference.train_from_iterator(
         lines, trainers.UnigramTrainer(vocab_size=100, unk_token="<unk>", special_tokens=[], show_progress=False)
     )

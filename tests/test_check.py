@@ -6,14 +6,14 @@ import json
 import shutil
 
 import pytest
-from tokenizers import Tokenizer, decoders
+from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from typer.testing import CliRunner
 
 from mws_hf.check import check, repair
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
-from mws_hf.pattern import with_digits
+from mws_hf.pattern import LLAMA3_PATTERN, with_digits
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
 ALPHABETS = pytest.mark.parametrize("alphabet", ["characters", "bytes"])
@@ -159,6 +159,56 @@ def test_a_model_with_fewer_embeddings_and_one_of_mistral_are_named(tmp_path):
     assert not traps(tmp_path)
     change(tmp_path / "config.json", vocab_size=len(tokenizer) - 1)
     assert traps(tmp_path) == {"vocab-size"}
+    change(tmp_path / "config.json", vocab_size=None, text_config={"vocab_size": len(tokenizer) - 1})
+    assert traps(tmp_path) == {"vocab-size"}
+
+
+def test_a_hole_in_the_ids_counts_and_padded_rows_are_fine(tmp_path):
+    """The highest id decides, not the number of tokens; rows beyond it are told."""
+    tokenizer = small_fast(alphabet="bytes")
+    tokenizer.save_pretrained(tmp_path)
+    spec = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
+    last = max(spec["model"]["vocab"], key=spec["model"]["vocab"].__getitem__)
+    spec["model"]["vocab"][last] += 50
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
+    rows = spec["model"]["vocab"][last] + 1
+    change(tmp_path / "config.json", model_type="llama", vocab_size=rows - 1)
+    assert traps(tmp_path) == {"vocab-size"}
+    change(tmp_path / "config.json", vocab_size=rows)
+    assert traps(tmp_path) == set() and "embedding_rows" not in check(tmp_path).facts
+    change(tmp_path / "config.json", vocab_size=rows + 64)
+    told = mws("check", tmp_path)
+    assert told.exit_code == 0, told.stdout
+    assert f"{rows + 64:,}, of which the last 64 have no token (padding, which is fine)" in told.stdout
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_pattern_saved_as_a_string_is_seen(nested, tmp_path):
+    """As a training script did that gave the pattern itself for a Regex of it."""
+    small_fast("llama3", alphabet="bytes").save_pretrained(tmp_path)
+    backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    parts = [pre_tokenizers.Split(LLAMA3_PATTERN, "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
+    whole = pre_tokenizers.Sequence(parts)
+    backend.pre_tokenizer = pre_tokenizers.Sequence([whole]) if nested else whole
+    backend.save(str(tmp_path / "tokenizer.json"))
+    assert traps(tmp_path) == {"string-pattern"}
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(" ", "merged_with_next"), parts[1]])
+    backend.save(str(tmp_path / "tokenizer.json"))
+    assert traps(tmp_path) == set()
+
+
+def test_what_tokenizers_1_cannot_run_is_told_of_ours_and_of_others(tmp_path):
+    for pattern, verdict in (("o200k", "right"), ("words", "refuses"), ("gpt4", "refuses")):
+        small_fast(pattern, alphabet="bytes").save_pretrained(tmp_path)
+        told = {fact.client: fact.verdict for fact in check(tmp_path).clients}
+        assert told["tokenizers 1.0"] == verdict
+    backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(r"\p{N}{1,3}"), "isolated"), pre_tokenizers.ByteLevel(False)]
+    )
+    backend.save(str(tmp_path / "tokenizer.json"))
+    found = check(tmp_path)
+    assert [finding.trap for finding in found.findings] == ["tokenizers-1.0"] and found.ok
 
 
 def test_other_tokenizers_are_looked_at_and_never_repaired(tmp_path):

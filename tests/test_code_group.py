@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from mws_hf import MwSError, MwSTrainer
+from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.kernels.scanner import scan
 from mws_hf.learn.hidden_boundaries import priced_boundaries
@@ -53,14 +53,20 @@ def ends(pieces: list[str]) -> set[int]:
     return set(np.cumsum([len(piece) for piece in pieces]).tolist())
 
 
+def counted(pattern: str) -> dict[str, WordCounts]:
+    eng = ENGLISH + "\nMcWalker McTalker reWalked"
+    return {name: count_documents([text], pattern=pattern) for name, text in (("code", CODE), ("eng", eng))}
+
+
 @pytest.fixture(scope="module")
 def groups():
-    return {"code": count_documents([CODE]), "eng": count_documents([ENGLISH + "\nMcWalker McTalker reWalked"])}
+    """Whole identifiers; the default pattern cuts most of them itself."""
+    return counted("words")
 
 
-@pytest.fixture(scope="module")
-def morphs(groups):
-    return quiet(composition=0).train_from_counts(groups)
+@pytest.fixture(scope="module", params=["words", "o200k"])
+def morphs(request):
+    return quiet(composition=0, pattern=request.param).train_from_counts(counted(request.param))
 
 
 class TestIdentifiers:
@@ -91,8 +97,8 @@ class TestIdentifiers:
             assert mixed.word(word) == alone.word(word), word
 
     def test_a_word_of_both_is_cut_by_its_share_in_code(self):
-        code = count_documents(["fileName other other other " + CODE])
-        eng = count_documents(["fileName " + ENGLISH])
+        code = count_documents(["fileName other other other " + CODE], pattern="words")
+        eng = count_documents(["fileName " + ENGLISH], pattern="words")
         found = find_evidence({"code": code, "eng": eng})
         times = {name: counts.total for name, counts in (("code", code), ("eng", eng))}
         share = float(found.in_code[found.types.index("filename")])
@@ -131,7 +137,7 @@ class TestIdentifiers:
             assert price(word) == pytest.approx(kept), word
 
     def test_code_alone(self, groups):
-        tokenizer = quiet(composition=0).train_from_counts({"code": groups["code"]})
+        tokenizer = quiet(composition=0, pattern="words").train_from_counts({"code": groups["code"]})
         assert all(ends(parts(name)) <= ends(tokenizer.tokenize(name)) for name in NAMES)
 
     @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
@@ -198,7 +204,7 @@ class TestDigits:
         assert "".join(tokens) == "x=1234567"
         edges = ends(tokens[2:])
         assert ends(grouped("1234567", way)) <= edges
-        assert quiet(digits=way).pattern == quiet(pattern="words", digits=way).pattern == with_digits("words", way)
+        assert quiet(digits=way).pattern == quiet(pattern="o200k", digits=way).pattern == with_digits("o200k", way)
 
 
 class TestChoice:

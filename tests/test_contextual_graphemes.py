@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.learn.first_merges import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.words import CodePoints
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
 
 ACUTE, DOTS, HOOK = "\u0301", "\u0308", "\u0328"
@@ -22,7 +22,7 @@ def torn(tokenizer, text):
 
 def trained(counts, **options):
     options = {"n_merges": 300, "show_progress": False, **options}
-    return MwSTrainer(**options).train_from_counts(WordCounts.from_mapping(counts, pattern=WORD_PATTERN))
+    return MwSTrainer(**options).train_from_counts(WordCounts.from_mapping(counts, pattern=DEFAULT_PATTERN))
 
 
 def stressed_language():

@@ -14,14 +14,14 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import is_counts_file
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 mappings = st.dictionaries(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20), st.integers(1, 2**40), max_size=30
 )
 
 
-def counts_of(mapping, pattern=WORD_PATTERN, normalization=None):
+def counts_of(mapping, pattern=DEFAULT_PATTERN, normalization=None):
     return WordCounts.from_mapping(mapping, pattern=pattern, normalization=normalization)
 
 
@@ -112,7 +112,7 @@ def test_file_round_trip(tmp_path_factory, mapping):
     counts = counts_of(mapping, normalization="nfc")
     counts.save(path)
     loaded = WordCounts.load(path)
-    assert loaded == counts and loaded.pattern == WORD_PATTERN and loaded.normalization == "nfc"
+    assert loaded == counts and loaded.pattern == DEFAULT_PATTERN and loaded.normalization == "nfc"
     assert is_counts_file(path)
 
 

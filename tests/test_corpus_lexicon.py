@@ -8,7 +8,7 @@ import pytest
 from mws_hf.corpus import dictionary as lexicon
 from mws_hf.corpus.dictionary import expand_lemmas, good_dataset_text, lemma_counts, lexicon_counts, lexicon_words
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, compiled
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,6 @@ def test_lemmas_expand_to_the_first_lexeme():
 
 
 def test_lemma_counts_space_all_forms_but_the_first():
-    counts = lemma_counts(["кот"], pattern=WORD_PATTERN)
+    counts = lemma_counts(["кот"], pattern=DEFAULT_PATTERN)
     assert "кот" in counts.words and " кота" in counts.words and set(counts.counts.tolist()) == {1}
     assert sum(not word.startswith(" ") for word in counts.words) == 1

@@ -17,7 +17,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.merging import merge_files
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 from tests.processes import mws, one_line
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
@@ -25,7 +25,7 @@ MAPPINGS = st.dictionaries(WORDS, st.integers(1, 4), max_size=30)
 
 
 def counts_of(mapping, **options):
-    return WordCounts.from_mapping(mapping, **{"pattern": WORD_PATTERN, **options})
+    return WordCounts.from_mapping(mapping, **{"pattern": DEFAULT_PATTERN, **options})
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ def test_counts_that_were_altered_are_refused(tmp_path):
     with counts_file.counts_writer(
         tmp_path / "0.parquet",
         pa.schema([("word", pa.large_string()), ("count", pa.int64())]).with_metadata(
-            counts_file.settings_of({"": 7}, WORD_PATTERN, None)
+            counts_file.settings_of({"": 7}, DEFAULT_PATTERN, None)
         ),
     ) as writer:
         writer.write_table(pa.table({"word": pa.array(["a"], pa.large_string()), "count": [6]}).cast(writer.schema))
@@ -146,7 +146,7 @@ def test_memory_grows_neither_with_files_nor_with_words(tmp_path):
     parts, size = tmp_path / "parts", 60_000
     for number in range(60):
         words = pa.array([f" слово{number:02}{word:06}" for word in range(size)], pa.large_string())
-        WordCounts.from_arrays(words, np.ones(size, np.int64), pattern=WORD_PATTERN).save(
+        WordCounts.from_arrays(words, np.ones(size, np.int64), pattern=DEFAULT_PATTERN).save(
             parts / f"{number:02}.parquet"
         )
     peaks = []

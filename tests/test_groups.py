@@ -25,7 +25,7 @@ from mws_hf.demo.tokens import open_all
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.mixtures import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 from tests.test_cli import TEXT, mws
 
 FINNISH = "\n".join(
@@ -91,7 +91,7 @@ def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch)
 
 
 def test_evidence_tells_how_often_its_types_occur_labelled_ones_once_at_least():
-    counts = WordCounts.from_mapping({" talo": 4, "Talo": 2, " talossa": 1, " katu": 5}, pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping({" talo": 4, "Talo": 2, " talossa": 1, " katu": 5}, pattern=DEFAULT_PATTERN)
     labels = tuple(GoldWord(word, ((word,),)) for word in ("katu", "metsä"))
     found = find_evidence(counts, EvidenceSettings(max_types=1, labels=labels))
     assert found.times is not None
@@ -345,10 +345,10 @@ def test_words_of_several_scripts_get_evidence_among_their_like():
     cyrillic = {a + b + c for a, b, c in product(_STEMS, _STEMS, ("", "ами", "ов", "ой"))}
     lists = [{" " + word: 5 for word in sorted(words)} for words in (latin, cyrillic)]
     lists[1] |= {" 12": 3, ",": 9, " cмесь": 2}  # the first letter of the last is Latin
-    alone = [find_evidence(WordCounts.from_mapping(each, pattern=WORD_PATTERN)) for each in lists]
+    alone = [find_evidence(WordCounts.from_mapping(each, pattern=DEFAULT_PATTERN)) for each in lists]
     for counts in (
-        WordCounts.from_mapping(lists[0] | lists[1], pattern=WORD_PATTERN),
-        {"mixed": WordCounts.from_mapping(lists[0] | lists[1], pattern=WORD_PATTERN)},
+        WordCounts.from_mapping(lists[0] | lists[1], pattern=DEFAULT_PATTERN),
+        {"mixed": WordCounts.from_mapping(lists[0] | lists[1], pattern=DEFAULT_PATTERN)},
     ):
         together = find_evidence(counts)
         for own, words in zip(alone, lists, strict=True):
@@ -364,7 +364,7 @@ def test_a_shared_word_gets_the_mean_by_its_frequency_in_each_group():
     counts = counted("fin", "eng")
     shared = {"fin": (" talking", 1), "eng": (" talking", 3)}
     groups = {
-        name: counts[name].merge(WordCounts.from_mapping({word: times}, pattern=WORD_PATTERN))
+        name: counts[name].merge(WordCounts.from_mapping({word: times}, pattern=DEFAULT_PATTERN))
         for name, (word, times) in shared.items()
     }
     own = {name: find_evidence(each) for name, each in groups.items()}

@@ -17,7 +17,7 @@ from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.settings import from_record
 from mws_hf.learn.words import CodePoints
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
 from tests.test_cli import mws
 
@@ -30,7 +30,7 @@ def gold_lines(words: list[str]) -> str:
 
 @pytest.fixture(scope="module")
 def counts() -> WordCounts:
-    return WordCounts.from_mapping({" " + word: 1 for word in LANGUAGE}, pattern=WORD_PATTERN)
+    return WordCounts.from_mapping({" " + word: 1 for word in LANGUAGE}, pattern=DEFAULT_PATTERN)
 
 
 def quiet(**options: object) -> MwSTrainer:
@@ -205,7 +205,7 @@ def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, co
 @pytest.fixture(scope="module")
 def mixture(counts: WordCounts) -> dict[str, WordCounts]:
     """Two languages of the same words but for their letters."""
-    other = WordCounts.from_mapping({" " + word[::-1]: 1 for word in LANGUAGE}, pattern=WORD_PATTERN)
+    other = WordCounts.from_mapping({" " + word[::-1]: 1 for word in LANGUAGE}, pattern=DEFAULT_PATTERN)
     return {"one": counts, "two": other}
 
 

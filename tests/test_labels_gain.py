@@ -21,7 +21,7 @@ from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.evidence.mixture import boundaries_of, mix_views
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.mixtures import find_evidence
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 
 FORMS = (Path(__file__).parent / "data" / "russian_forms.txt").read_text(encoding="utf-8").split()
 SAMPLES = 3
@@ -42,7 +42,7 @@ def gold() -> list[GoldWord]:
 
 @pytest.mark.slow
 def test_no_number_of_labels_is_worse_than_none():
-    counts = WordCounts.from_mapping({" " + word: 1 for word in FORMS}, pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping({" " + word: 1 for word in FORMS}, pattern=DEFAULT_PATTERN)
     settings = EvidenceSettings()
     types = find_evidence(counts).code_points
     graphemes = split_graphemes(types)

@@ -22,7 +22,7 @@ from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_r
 from mws_hf.learn.vocabulary import learn
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.merging import merge, ranked
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 from tests.small_corpus import small_counts
 from tests.test_cli import ENDINGS, PREFIXES, STEMS, TEXT
 
@@ -195,7 +195,7 @@ def test_a_record_of_an_older_version_has_its_old_names():
 
 def test_finer_granularity_cuts_more():
     """Each step cuts more places, and about as many as asked for where evidence passes one half."""
-    counts, tokens = WordCounts.from_mapping({" " + w: 1 for w in FORMS}, pattern=WORD_PATTERN), []
+    counts, tokens = WordCounts.from_mapping({" " + w: 1 for w in FORMS}, pattern=DEFAULT_PATTERN), []
     for granularity in (0.05, 0.1, 0.3):
         trainer = quiet(n_merges=1500, composition=0, granularity=granularity)
         learned = trainer.learn(counts)
@@ -268,7 +268,7 @@ def test_longest_token_and_special_names_are_kept_out():
 
 
 def test_saved_tokenizer_equals_the_trained_one(tmp_path: Path):
-    trained = quiet(vocab_size=500, normalization="nfc", pattern=WORD_PATTERN).train_from_iterator([TEXT])
+    trained = quiet(vocab_size=500, normalization="nfc", pattern=DEFAULT_PATTERN).train_from_iterator([TEXT])
     trained.save_pretrained(tmp_path)
     loaded = AutoTokenizer.from_pretrained(tmp_path)
     for text in ("перечитали и 😀", "й й", " a  b\r\n"):

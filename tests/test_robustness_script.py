@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mws_hf import WordCounts
-from mws_hf.pattern import WORD_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, split
 from tests.agglutinative import make_language
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
@@ -101,9 +101,9 @@ def parts(monkeypatch):
 def test_noise_adds_a_tenth_and_takes_nothing_away(parts):
     noise, _ = parts
     words = [f" {word}" for word in make_language(n_stems=60)]
-    clean = WordCounts.from_mapping(dict.fromkeys(words, 20), pattern=WORD_PATTERN)
+    clean = WordCounts.from_mapping(dict.fromkeys(words, 20), pattern=DEFAULT_PATTERN)
     donor = WordCounts.from_mapping(
-        {f" {w.upper()[::-1].lower()}q": 3 for w in make_language(seed=9)}, pattern=WORD_PATTERN
+        {f" {w.upper()[::-1].lower()}q": 3 for w in make_language(seed=9)}, pattern=DEFAULT_PATTERN
     )
     for kind in noise.KINDS:
         noisy = noise.polluted(clean, donor, [kind])

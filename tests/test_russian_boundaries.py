@@ -8,7 +8,7 @@ import pytest
 
 from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.evaluate import GoldWord, score, segment_words
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 
 VOCAB_SIZE = 1500
 
@@ -31,7 +31,7 @@ def gold(forms):
 
 
 def test_mws_finds_the_ends_of_stems_that_bpe_of_the_same_size_misses(forms, gold):
-    counts = WordCounts.from_mapping({" " + form: 1 for form in forms[::2]}, pattern=WORD_PATTERN)
+    counts = WordCounts.from_mapping({" " + form: 1 for form in forms[::2]}, pattern=DEFAULT_PATTERN)
     ours = MwSTrainer(vocab_size=VOCAB_SIZE, composition=0, show_progress=False).train_from_counts(counts)
     theirs = baselines.train("bpe", counts, VOCAB_SIZE)
     assert len(ours) <= VOCAB_SIZE and theirs.n_tokens == VOCAB_SIZE

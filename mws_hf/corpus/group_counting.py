@@ -31,7 +31,7 @@ from mws_hf.corpus.inputs import check_files, input_files
 from mws_hf.corpus.token_table import Shards, TokenTable
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 
 _TEXTS = "train_from_iterator(texts)"
 
@@ -67,7 +67,9 @@ def count_source(
     return GroupedCounts({name: _count_one(part, column, dict(options)) for name, part in source.items()})
 
 
-def as_grouped_counts(counts: Any, *, pattern: str = WORD_PATTERN, normalization: str | None = None) -> GroupedCounts:
+def as_grouped_counts(
+    counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None
+) -> GroupedCounts:
     """What a Python user has for counts, or a dict from group to that; see `word_list.as_word_counts`.
 
     >>> list(as_grouped_counts({"fin": {"talo": 2}, "eng": {"house": 3}}))
@@ -165,7 +167,7 @@ class _Tables:
 def _count_batches(
     sources: list[Iterator[GroupBatch]],
     *,
-    pattern: str = WORD_PATTERN,
+    pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     workers: int | None = None,
     memory_cap: int = MEMORY_CAP,

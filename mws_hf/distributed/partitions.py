@@ -34,7 +34,7 @@ from mws_hf.encode.corpus import Encoded, EncodedCorpus, Shard, shard_name, writ
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import finish
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN, compiled
+from mws_hf.pattern import DEFAULT_PATTERN, compiled
 from mws_hf.tokenizer_file import load_backend
 
 PARTITION_CAP = 256 << 20
@@ -66,7 +66,7 @@ class Counting:
 
     column: str
     group_column: str | None = None
-    pattern: str = WORD_PATTERN
+    pattern: str = DEFAULT_PATTERN
     normalization: str | None = None
     partial_min_count: int = 1
     memory_cap: int = PARTITION_CAP

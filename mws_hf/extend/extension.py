@@ -22,7 +22,7 @@ from mws_hf.extend.id_map import IdMap, composed
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
 from mws_hf.extend.trim import Trimming
 from mws_hf.learn.arguments import check_whole
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.pattern import DEFAULT_PATTERN
 from mws_hf.special import BYTE_TOKENS
 
 _BATCH = 1000
@@ -139,7 +139,7 @@ def extend(
     """
     check_whole("n_tokens", n_tokens, 1)
     if not isinstance(counts, WordCounts):
-        counts = WordCounts.from_mapping(counts, pattern=WORD_PATTERN)
+        counts = WordCounts.from_mapping(counts, pattern=DEFAULT_PATTERN)
     base = open_base(tokenizer)
     learned = learn_tokens(base, counts, n_tokens, ExtensionSettings(**settings), show_progress=show_progress)
     if len(learned.tokens) < n_tokens:

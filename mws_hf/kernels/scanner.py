@@ -46,7 +46,7 @@ _CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
 def scanner_kind(pattern: str) -> int | None:
     """The scanner's number for a split pattern, or None when only `regex` can do it.
 
-    >>> scanner_kind("gpt4"), scanner_kind(DEFAULT_PATTERN), scanner_kind("[a-z]+|.")
+    >>> scanner_kind("gpt4"), scanner_kind("words"), scanner_kind("[a-z]+|.")
     (0, 1, None)
     >>> scanner_kind(with_digits("words", "right"))
     7
@@ -331,7 +331,7 @@ def scan(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
         MwSError: another pattern.
 
     >>> scan("Don't stop: п'ять слов.")
-    ["Don't", ' stop', ':', " п'ять", ' слов', '.']
+    ["Don't", ' stop', ':', ' п', "'ять", ' слов', '.']
     """
     kind = scanner_kind(pattern)
     if kind is None:

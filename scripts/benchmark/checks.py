@@ -25,7 +25,7 @@ class Difference(Exception):
 
 
 def set_up(job: Job) -> Run:
-    """Count the text under both patterns and train the tokenizer that encoding uses."""
+    """Count the text under the classic and the default pattern and train the tokenizer that encoding uses."""
     from mws_hf import MwSTrainer
     from mws_hf.corpus.counting import count_files
     from mws_hf.pattern import GPT4_PATTERN
@@ -49,18 +49,18 @@ def validate(job: Job) -> Run:
 
 
 def counting(job: Job) -> str:
-    """Our counts against the `regex` module and a Counter, both patterns."""
+    """Our counts against the `regex` module and a Counter, each named pattern."""
     from mws_hf.corpus.counting import count_files
-    from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
+    from mws_hf.pattern import NAMED_PATTERNS, split
 
     text = Path(job.text).read_bytes().decode("utf-8")
-    for name, pattern in (("GPT4_PATTERN", GPT4_PATTERN), ("WORD_PATTERN", WORD_PATTERN)):
+    for name, pattern in NAMED_PATTERNS.items():
         expected = Counter(split(text, pattern))
         found = dict(count_files(job.text, pattern=pattern).items())
         if found != expected:
             word = min(w for w in {*found, *expected} if found.get(w) != expected.get(w))
             raise Difference(f"{name}: {word!r} counted {found.get(word)} times, by regex {expected.get(word)}")
-    return f"counts of {len(text):,} characters equal regex + Counter under both patterns"
+    return f"counts of {len(text):,} characters equal regex + Counter under each named pattern"
 
 
 def _small_corpus(job: Job, n_types: int, weighted: bool) -> Any:

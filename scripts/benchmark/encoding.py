@@ -84,8 +84,8 @@ def tiktoken_batch(job: Job) -> Run:
     """
     from tokenizers import Tokenizer
 
+    from mws_hf.backend import pattern_of
     from mws_hf.kernels.threads import thread_count
-    from mws_hf.pattern import WORD_PATTERN
 
     try:
         import tiktoken
@@ -93,7 +93,7 @@ def tiktoken_batch(job: Job) -> Run:
         raise Skip("tiktoken is not installed") from None
     backend = Tokenizer.from_file(str(Path(job.shared) / TOKENIZER / "tokenizer.json"))
     ranks = byte_ranks(backend)
-    encoding = tiktoken.Encoding("mws", pat_str=WORD_PATTERN, mergeable_ranks=ranks, special_tokens={})
+    encoding = tiktoken.Encoding("mws", pat_str=pattern_of(backend), mergeable_ranks=ranks, special_tokens={})
     lines = lines_of(job.text)
     for start in range(0, len(lines), _BATCH):
         batch = lines[start : start + _BATCH]

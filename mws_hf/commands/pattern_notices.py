@@ -1,0 +1,38 @@
+"""What `mws train` says about the split pattern before anybody is hurt: words it cuts, programs that cannot run it."""
+
+from __future__ import annotations
+
+from mws_hf.client_facts import TOKENIZERS_ONE, refusing
+from mws_hf.corpus.apostrophes import cut_at_apostrophes
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.pattern import WORD_PATTERN, named
+
+TOLD_FROM = 0.002
+"""Share of the words with a cut inner apostrophe from which it is told."""
+
+
+def pattern_notices(counts: WordCounts) -> list[str]:
+    """Lines about the split pattern that words were counted with; none where there is nothing to say.
+
+    >>> from mws_hf.pattern import O200K_PATTERN
+    >>> pattern_notices(WordCounts.from_mapping({" слово": 3}, pattern=O200K_PATTERN))
+    []
+    """
+    known = named(counts.pattern)
+    name = "this split pattern" if known is None else f"split pattern {known[0]}"
+    found = []
+    if TOKENIZERS_ONE in refusing(counts.pattern).get("refuses", []):
+        digits = "" if known is None or known[1] == "threes" else f" with --digits {known[1]}"
+        found.append(
+            f"{TOKENIZERS_ONE} cannot run {name}{digits}: it loads the tokenizer, then stops at the first text; it "
+            "runs --pattern o200k (the contextual default) and llama3, the latter also with --digits single"
+        )
+    cut = cut_at_apostrophes(counts)
+    if cut.share > TOLD_FROM:
+        costs = refusing(WORD_PATTERN)
+        found.append(
+            f"at least {100 * cut.share:.1f} % of the words have an inner apostrophe, and {name} cuts them there "
+            f"(…{cut.example}); --pattern words keeps them whole, but {', '.join(costs['refuses'])} refuse it and "
+            f"{', '.join(costs['wrong'])} cuts it otherwise"
+        )
+    return found

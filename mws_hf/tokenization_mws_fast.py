@@ -168,7 +168,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         tables = tokenizer_tables(special, learned.alphabet, learned.merges, kind)
         new.backend_tokenizer.model = bpe_model(*tables)
         self._restore_settings(new)
-        new.training_settings = to_record(settings, vocabulary, pattern, None) | learned.label_record
+        new.training_settings = to_record(settings, vocabulary, pattern, None) | learned.record
         return new
 
     def _save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:

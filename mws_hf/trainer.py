@@ -265,8 +265,8 @@ class MwSTrainer:
         return backend, roles
 
     def record_of(self, learned: LearnedVocabulary) -> dict[str, Any]:
-        """`record`, and what came of labels."""
-        return self.record | learned.label_record
+        """`record`, and what was found: merges of each kind, what came of labels."""
+        return self.record | learned.record
 
     @property
     def _counting(self) -> dict[str, Any]:

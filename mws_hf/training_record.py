@@ -17,6 +17,8 @@ from mws_hf.backend import tables_of
 from mws_hf.tokenizer_file import load_json, read_tokenizer
 
 FILE = "mws_training.json"
+KINDS = ("morph", "composition")
+"""Of merges, in the order in which a tokenizer has them: found by evidence, then by frequency at a price."""
 
 
 def write_record(directory: Path, settings: dict[str, Any], backend: Tokenizer) -> Path:
@@ -35,6 +37,18 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
     if not isinstance(settings, dict) or record.get("merges") != _merges_digest(backend):
         return None
     return settings
+
+
+def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:
+    """Kinds of a tokenizer's last merges, in order, and how many there are of each; empty where no record says.
+
+    >>> merge_kinds({"merges": {"morph": 3, "composition": 2}}), merge_kinds(None)
+    ([('morph', 3), ('composition', 2)], [])
+    """
+    found = (settings or {}).get("merges")
+    if not isinstance(found, dict) or not all(isinstance(number, int) for number in found.values()):
+        return []
+    return [(kind, found[kind]) for kind in KINDS if kind in found]
 
 
 def labelled_words(directory: Path) -> frozenset[str]:

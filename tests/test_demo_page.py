@@ -15,12 +15,14 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 from mws_hf.backend import base_vocab, build_backend
+from mws_hf.demo.examples import EXAMPLES
 from mws_hf.demo.text_view import MOST_DRAWN
 from mws_hf.trainer import MwSTrainer
 from tests.processes import command, mws, one_line
@@ -142,10 +144,16 @@ class Browser:
         self.wait("#copied")[0].send_keys(Keys.CONTROL, "c")
         self.driver.execute_script("document.getElementById('copied').remove()")
         WebDriverWait(self.driver, PATIENCE).until(lambda _: self.wait(selector)[0].is_displayed())
+        self.wait(selector)[0].send_keys(Keys.CONTROL, "a")
         self.wait(selector)[0].send_keys(Keys.CONTROL, "v")
 
     def wait_text(self, selector: str, text: str):
         WebDriverWait(self.driver, PATIENCE).until(lambda _: text in self.wait(selector)[0].text, f"no {text!r}")
+
+    def wait_value(self, selector: str, value: str):
+        WebDriverWait(self.driver, PATIENCE).until(
+            lambda _: self.wait(selector)[0].get_attribute("value") == value, f"no {value!r}"
+        )
 
     def overflow(self) -> int:
         """Pixels by which the page is wider than the window."""
@@ -181,6 +189,7 @@ def open_page(address):
 def test_a_person_types_and_sees_tokens(open_page, outside, directories, tmp_path):
     browser = open_page()
     box = browser.wait("#mws-text textarea")[0]
+    box.send_keys(Keys.CONTROL, "a")
     box.send_keys(" перечитали")
     browser.wait_text("#mws-text-shown .mws-tokens", "перечитали")
     shown = [each.text.strip() for each in browser.wait("#mws-text-shown .mws-card:first-child .mws-tokens .mws-t", 2)]
@@ -191,6 +200,43 @@ def test_a_person_types_and_sees_tokens(open_page, outside, directories, tmp_pat
     hosts = {url.split("/")[2] for url in browser.requests() if url.startswith(("http", "ws"))}
     assert hosts == {browser.driver.current_url.split("/")[2]}
     assert not outside.asked
+
+
+@needs_browser
+def test_the_first_screen_shows_an_example_and_carries_the_text_between_tabs(open_page):
+    browser = open_page(360, 740)
+    browser.wait("#mws-text-shown .mws-tokens .mws-t")
+    next(each for each in browser.wait(".mws-examples button", 8) if each.text == "Suomi").click()
+    browser.wait_text("#mws-text-shown", "Taloissammekin")
+    browser.tab("Word")
+    browser.wait_value("#mws-word textarea, #mws-word input", "Taloissammekin")
+    browser.tab("Compare")
+    browser.wait_value("#mws-compare textarea", EXAMPLES[3].text)
+    browser.paste("#mws-compare textarea", "She unlocks it")
+    browser.tab("Text")
+    browser.wait_text("#mws-text-shown .mws-tokens", "unlocks")
+    browser.tab("Word")
+    browser.wait_value("#mws-word textarea, #mws-word input", "unlocks")
+    assert browser.overflow() <= 0
+
+
+def test_another_page_s_requests_uploads_and_other_hosts_are_refused(address):
+    def status(path="", data=None, **headers):
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = urllib.request.Request(address.rstrip("/") + path, data, named)
+        try:
+            return urllib.request.urlopen(request, timeout=PATIENCE).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    form = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nabc\r\n--x--\r\n'
+    multipart = "multipart/form-data; boundary=x"
+    assert status() == 200 and status("/config") == 200
+    assert status(Host="evil.example") == 403
+    assert status(Origin="http://evil.example") == 403
+    assert status("/gradio_api/upload", form, Content_Type=multipart) == 403
+    assert status("/gradio_api/queue/join", b"{}", Content_Type="text/plain") == 403
+    assert status("/gradio_api/queue/join", b"{}", Content_Type="application/json", Content_Length="9000000") == 413
 
 
 @needs_browser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import subprocess
 import sys
@@ -16,14 +17,19 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from mws_hf.backend import base_vocab, build_backend, tables_of
 from mws_hf.demo.app import STYLE
 from mws_hf.demo.comparison import comparison_html, differences
+from mws_hf.demo.examples import EXAMPLES, first_example
+from mws_hf.demo.guard import LOCAL, refusal
 from mws_hf.demo.text_view import MOST_CHARACTERS, MOST_DRAWN, text_html
 from mws_hf.demo.tokens import Opened, open_all, open_for_page, tokens_of
 from mws_hf.demo.word_view import TrainingEvidence, evidence_html, letters_of, word_html
+from mws_hf.demo.writing import direction
 from mws_hf.errors import MwSError
+from mws_hf.trainer import MwSTrainer
 from tests.processes import one_line
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
 HEBREW = "שלום עולם"
+FINNISH, CODE = EXAMPLES[3], EXAMPLES[-1]
 
 
 def byte_level(**options):
@@ -93,7 +99,7 @@ def drawn(page: str) -> str:
     return re.search(r'<div class="mws-tokens"[^>]*>(.*?)</div>', page, re.DOTALL)[1]
 
 
-SAFE_TAGS = {"div", "section", "h3", "p", "b", "i", "s", "em", "span", "bdi", "details", "summary", "wbr"} | {
+SAFE_TAGS = {"div", "section", "h3", "p", "b", "i", "s", "em", "small", "span", "bdi", "details", "summary", "wbr"} | {
     *("table", "thead", "tbody", "tr", "th", "td", "ul", "ol", "li")
 }
 
@@ -216,6 +222,28 @@ def test_a_word_shows_its_evidence_and_merges(opened):
     assert "--from counts.parquet" in listed and "not among the training words" in word_html([LETTERS], "дом", KNOWN)
 
 
+def test_merges_are_marked_as_morphs_and_compositions(tmp_path):
+    trained = MwSTrainer(vocab_size=420, show_progress=False).train(["перечитать читатель писатель писал читал"] * 40)
+    trained.save_pretrained(tmp_path / "trained")
+    opened = open_for_page(tmp_path / "trained")
+    record = json.loads((tmp_path / "trained" / "mws_training.json").read_text(encoding="utf-8"))["settings"]["merges"]
+    assert record["morph"] > 0 and record["composition"] > 0
+    kinds = [opened.kind(rank) for rank in range(len(opened.merges))]
+    assert kinds.count("morph") == record["morph"] and kinds.count("composition") == record["composition"]
+    assert kinds == sorted(kinds, key=["", "morph", "composition"].index)
+    page = word_html([opened], "писатель", None)
+    shown = re.findall(r'merge (\d+) <b class="mws-(\w+)">(\w+)</b>', page)
+    assert shown and all(kinds[int(rank)] == kind == word for rank, kind, word in shown)
+    titles = re.findall(r"merge (\d+), a (\w+)", " ".join(Reader(text_html([opened], " писатель")).titles))
+    assert titles and all(kinds[int(rank)] == kind for rank, kind in titles)
+
+
+def test_the_picture_names_the_bars_and_the_strips(opened):
+    page = word_html([opened["mws"], opened["bytes"]], "кот", KNOWN)
+    rows = re.search(r'<span class="mws-rows".*?<span class="mws-letter">', page, re.DOTALL)[0]
+    assert "boundary, %" in rows and re.findall(r'<span class="mws-strip" title="(\w+)">', rows) == ["mws", "bytes"]
+
+
 def test_merges_of_byte_level_tokenizers_are_readable(opened):
     words = "".join(Reader(word_html([opened["bytes"]], "читает", None)).words)
     assert "Ñ" not in words and "Ð" not in words and "Ġ" not in words
@@ -252,6 +280,51 @@ def test_two_tokenizers_of_one_name_are_refused(tmp_path):
     assert [each.name for each in open_all([str(tmp_path / "a/t"), f"u={tmp_path / 'b/t'}"])] == ["t", "u"]
     with pytest.raises(MwSError, match="no such directory"):
         open_for_page(tmp_path / "absent")
+
+
+def test_it_begins_in_the_language_that_the_tokenizer_knows():
+    finnish, code = (
+        Opened(name, MwSTrainer(vocab_size=700, show_progress=False).train(texts * 30).backend_tokenizer)
+        for name, texts in (("fi", [FINNISH.text]), ("code", [CODE.text]))
+    )
+    assert first_example([finnish, code]) == FINNISH and first_example([code]) == CODE
+    assert len({example.language for example in EXAMPLES}) == len(EXAMPLES) >= 8
+    assert any(direction(example.text) == "rtl" for example in EXAMPLES)
+
+
+LOCAL_SCOPE = {"method": "GET", "path": "/", "headers": [(b"host", b"127.0.0.1:7860")]}
+POST = {"method": "POST", "path": "/gradio_api/queue/join"}
+JSON = [(b"host", b"localhost:7860"), (b"content-type", b"application/json"), (b"content-length", b"20")]
+
+
+@pytest.mark.parametrize(
+    ("scope", "status"),
+    [
+        ({}, None),
+        ({"headers": [(b"host", b"[::1]:7860")]}, None),
+        ({"headers": []}, 403),
+        ({"headers": [(b"host", b"evil.example")]}, 403),
+        ({"headers": [(b"host", b"127.0.0.1.evil.example:7860")]}, 403),
+        ({"headers": [(b"host", b"localhost:7860"), (b"origin", b"http://localhost:7860")]}, None),
+        ({"headers": [(b"host", b"localhost:7860"), (b"origin", b"http://localhost:9999")]}, 403),
+        ({"headers": [(b"host", b"localhost:7860"), (b"origin", b"null")]}, 403),
+        ({**POST, "headers": JSON}, None),
+        ({**POST, "headers": JSON[:2]}, 413),
+        ({**POST, "headers": [*JSON[:2], (b"content-length", b"9000000")]}, 413),
+        ({**POST, "headers": [JSON[0], (b"content-type", b"text/plain"), JSON[2]]}, 403),
+        ({"method": "POST", "path": "/gradio_api/upload", "headers": JSON}, 403),
+        ({"method": "PUT", "headers": JSON}, 403),
+    ],
+)
+def test_the_server_answers_its_own_page_alone(scope, status):
+    refused = refusal({**LOCAL_SCOPE, **scope}, LOCAL)
+    assert (refused and refused[0]) == status
+
+
+def test_a_page_for_everybody_still_answers_no_other_page():
+    anywhere = [(b"host", b"me-demo.hf.space"), (b"origin", b"https://me-demo.hf.space")]
+    assert refusal({**LOCAL_SCOPE, "headers": anywhere}, None) is None
+    assert refusal({**LOCAL_SCOPE, "headers": [anywhere[0], (b"origin", b"https://evil.example")]}, None)
 
 
 def test_without_gradio_the_command_says_what_to_install(tmp_path):

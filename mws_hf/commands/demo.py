@@ -26,14 +26,22 @@ def demo(
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Where to serve [default: the first free from 7860].")
     ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Serve others too: an address of this machine, 0.0.0.0 for every one [default: this machine alone].",
+        ),
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Also open it in the browser.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Open a page where text is typed and its tokens are seen, side by side and in colours.
 
     It shows the tokens of any tokenizers with a tokenizer.json; of a word, the merges in order and, where training
-    words are given, the evidence under each letter; and two tokenizers compared on a text. It works without a network.
-    Ctrl-C ends it. Needs `pip install 'mws-hf[demo]'`.
+    words are given, the evidence under each letter; and two tokenizers compared on a text. It works without a network,
+    answers this machine alone unless --host asks for more, and takes no files. Ctrl-C ends it. Needs
+    `pip install 'mws-hf[demo]'`.
 
     For example:
 
@@ -55,7 +63,7 @@ def demo(
     load_gradio()  # before anything is counted
     tokenizers = [open_for_page(place, name) for name, place in places.items()]
     blocks = page(tokenizers, None if sources.is_empty else evidence_of([*places.values()], tokenizers, sources))
-    typer.echo(serve(blocks, port, open_browser=open_browser))
+    typer.echo(serve(blocks, port, host, open_browser=open_browser))
     wait(blocks)
 
 

@@ -111,7 +111,7 @@ def _check(words: list[str] | None, model: str | None, plot: Path | None, source
         sources.check(None, None)
 
 
-_LONG = ("pattern", "labels", "label_fit")
+_LONG = ("pattern", "labels", "label_fit", "merges")
 """What of a record is left out of a line."""
 
 

@@ -5,6 +5,7 @@ The same `page` runs on one's own machine (`mws demo`) and as a Hugging Face Spa
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -12,17 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.demo.comparison import comparison_html
-from mws_hf.demo.text_view import text_html
+from mws_hf.demo.examples import EXAMPLES, first_example
+from mws_hf.demo.guard import LOCAL, Guard
+from mws_hf.demo.text_view import MOST_TYPED, text_html
 from mws_hf.demo.tokens import Opened
 from mws_hf.demo.word_view import TrainingEvidence, word_html
 from mws_hf.errors import MwSError
 
 STYLE = Path(__file__).with_name("style.css")
 _TITLE = "How tokenizers cut text"
-_OWN_SERVER_ONLY = (
-    "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "
-    "object-src 'none'; base-uri 'self'; form-action 'self'"
-)
+_ABOUT = {
+    "page": "A language model does not read letters, it reads **tokens**: pieces of text, each with a number. Where a "
+    "tokenizer cuts decides what a model can see. Type below, or choose an example.",
+    "Text": "Each colour is one token. Point at a token for its number and the merge that made it.",
+    "Word": "How each tokenizer cuts one word (the strips below the letters), and the merges that lead there, first to "
+    "last. Where training words are known, a bar tells how likely a morph ends after the letter.",
+    "Compare": "How long one text becomes with two tokenizers, and the words that they cut differently.",
+}
 
 
 def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) -> Any:
@@ -34,60 +41,105 @@ def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) ->
     gradio = load_gradio()
     if not tokenizers:
         raise MwSError("nothing to show: give at least one tokenizer directory")
-    named = {opened.name: opened for opened in tokenizers}
+    first = first_example(tokenizers)
     with gradio.Blocks(title=_TITLE, analytics_enabled=False) as blocks:
-        gradio.Markdown(f"# {_TITLE}")
-        with gradio.Tab("Text"):
-            _panel(gradio, "text", lambda text: text_html(tokenizers, text or ""), "Text", 4)
-        with gradio.Tab("Word"):
-            _panel(gradio, "word", lambda word: word_html(tokenizers, word or "", known), "Word", 1)
+        gradio.Markdown(f"# {_TITLE}\n\n{_ABOUT['page']}")
+        with gradio.Tab("Text") as text_tab:
+            texts = {example.language: example.text for example in EXAMPLES}
+            text = _panel(gradio, "Text", lambda typed: text_html(tokenizers, typed or ""), first.text, texts)
+        with gradio.Tab("Word") as word_tab:
+            words = {example.language: example.word for example in EXAMPLES}
+            word = _panel(gradio, "Word", lambda typed: word_html(tokenizers, typed or "", known), first.word, words)
+        compared = text
         if len(tokenizers) > 1:
-            with gradio.Tab("Compare"):
-                _compare(gradio, named)
+            with gradio.Tab("Compare") as compare_tab:
+                compared = _compare(gradio, {opened.name: opened for opened in tokenizers}, first.text)
+        carry = _CARRY.replace("FIRST", json.dumps(first.text))
+        word_tab.select(None, [text, compared, word], word, js=_WORD.replace("CARRY", carry), **_QUIET)
+        if len(tokenizers) > 1:
+            compare_tab.select(None, [text, compared], compared, js=_TEXT.replace("CARRY", carry), **_QUIET)
+            text_tab.select(None, [compared, text], text, js=_TEXT.replace("CARRY", carry), **_QUIET)
     return blocks
 
 
-def _panel(gradio: Any, name: str, draw: Any, label: str, lines: int) -> None:
-    """A box to type in, and what `draw` makes of it after each key."""
-    box = gradio.Textbox(label=label, lines=lines, max_lines=8 if lines > 1 else 1, elem_id=f"mws-{name}")
-    shown = gradio.HTML(draw(""), elem_id=f"mws-{name}-shown", apply_default_css=False, js_on_load=None)
-    box.change(draw, box, shown, trigger_mode="always_last", show_progress="hidden", api_visibility="private")
+_QUIET: dict[str, Any] = {"trigger_mode": "always_last", "show_progress": "hidden", "api_visibility": "private"}
+
+# What is typed in one tab is there in the next, without asking the server, whose answer could come after further keys.
+_CARRY = "window.mws ??= {shared: FIRST, wordOf: FIRST}"
+_TEXT = """(other, own) => {
+  const kept = CARRY;
+  if (other === kept.shared) return own;
+  return kept.shared = other;
+}"""
+_WORD = r"""(text, compared, word) => {
+  const kept = CARRY, now = compared === kept.shared ? text : compared;
+  if (now === kept.wordOf) return word;
+  kept.wordOf = now;
+  const words = now.match(/[\p{L}\p{M}\p{N}'’]+/gu) ?? [];
+  return words.reduce((one, other) => other.length > one.length ? other : one, "");
+}"""
 
 
-def _compare(gradio: Any, named: Mapping[str, Opened]) -> None:
+def _panel(gradio: Any, name: str, draw: Any, first: str, examples: Mapping[str, str]) -> Any:
+    """A box to type in with examples to choose, and what `draw` makes of it after each key; returns the box."""
+    many, place = name == "Text", name.lower()
+    gradio.Markdown(_ABOUT[name], elem_classes="mws-about")
+    box = gradio.Textbox(
+        first, label=name, lines=3 if many else 1, max_lines=8 if many else 1, max_length=MOST_TYPED,
+        elem_id=f"mws-{place}",
+    )  # fmt: skip
+    with gradio.Row(elem_classes="mws-examples"):
+        for language, example in examples.items():
+            button = gradio.Button(language, size="sm", min_width=0)
+            button.click(lambda example=example: example, None, box, **_QUIET)
+    shown = gradio.HTML(draw(first), elem_id=f"mws-{place}-shown", apply_default_css=False, js_on_load=None)
+    box.change(draw, box, shown, **_QUIET)
+    return box
+
+
+def _compare(gradio: Any, named: Mapping[str, Opened], first_text: str) -> Any:
+    """Two names to choose and a box to type in; returns the box."""
     names = list(named)
+    gradio.Markdown(_ABOUT["Compare"], elem_classes="mws-about")
     with gradio.Row():
         first = gradio.Dropdown(names, value=names[0], label="First", filterable=False)
         second = gradio.Dropdown(names, value=names[1], label="Second", filterable=False)
-    box = gradio.Textbox(label="Text", lines=4, max_lines=8, elem_id="mws-compare")
+    box = gradio.Textbox(first_text, label="Text", lines=3, max_lines=8, max_length=MOST_TYPED, elem_id="mws-compare")
 
     def draw(one: str, other: str, text: str | None) -> str:
         return comparison_html(named[one], named[other], text or "")
 
     inputs = [first, second, box]
     shown = gradio.HTML(
-        draw(names[0], names[1], ""), elem_id="mws-compare-shown", apply_default_css=False, js_on_load=None
+        draw(names[0], names[1], first_text), elem_id="mws-compare-shown", apply_default_css=False, js_on_load=None
     )
     for changed in (first.change, second.change, box.change):
-        changed(draw, inputs, shown, trigger_mode="always_last", show_progress="hidden", api_visibility="private")
+        changed(draw, inputs, shown, **_QUIET)
+    return box
 
 
-def serve(blocks: Any, port: int | None = None, *, open_browser: bool = False) -> str:
-    """Begin to serve a page, on this machine alone unless the environment names another GRADIO_SERVER_NAME.
+def serve(blocks: Any, port: int | None = None, host: str | None = None, *, open_browser: bool = False) -> str:
+    """Begin to serve a page; returns its address.
 
-    Without a port the first free one from 7860 on is taken. Returns the page's address.
+    Args:
+        blocks: of `page`.
+        port: the first free one from 7860 on by default.
+        host: an address of this machine to serve on; None for this machine alone, "0.0.0.0" for everybody.
+        open_browser: also open it.
 
     Raises:
-        MwSError: the port is taken.
+        MwSError: the port is taken, or the address is not this machine's.
     """
     gradio = load_gradio()
     from starlette.middleware import Middleware
 
+    host = host or LOCAL[0]
     theme = gradio.themes.Base(
         font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"], neutral_hue="slate"
     )
     try:
         _, address, _ = blocks.launch(
+            server_name=host,
             server_port=port,
             inbrowser=open_browser,
             share=False,
@@ -98,10 +150,10 @@ def serve(blocks: Any, port: int | None = None, *, open_browser: bool = False) -
             footer_links=[],
             theme=theme,
             css=STYLE.read_text(encoding="utf-8"),
-            app_kwargs={"middleware": [Middleware(_Guarded)]},
+            app_kwargs={"middleware": [Middleware(Guard, host=host)]},
         )
     except OSError as error:
-        raise MwSError(f"the page cannot be served ({error}); choose another --port") from error
+        raise MwSError(f"the page cannot be served ({error}); choose another --port or --host") from error
     return str(address)
 
 
@@ -112,22 +164,6 @@ def wait(blocks: Any) -> None:
             time.sleep(0.2)
     except KeyboardInterrupt:
         blocks.close(verbose=False)
-
-
-class _Guarded:
-    """ASGI middleware: tells the browser to ask no other server, whatever Gradio's own scripts would fetch."""
-
-    def __init__(self, app: Any) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def guarded(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                headers = [*message.get("headers", []), (b"content-security-policy", _OWN_SERVER_ONLY.encode())]
-                message = {**message, "headers": headers}
-            await send(message)
-
-        await self._app(scope, receive, guarded if scope["type"] == "http" else send)
 
 
 def load_gradio() -> Any:

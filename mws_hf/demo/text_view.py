@@ -16,6 +16,8 @@ from mws_hf.pattern import compiled
 COLOURS = 6
 MOST_CHARACTERS = 200_000
 """Characters of a text that are encoded; what is pasted beyond is left out, and the page says so."""
+MOST_TYPED = 2_000_000
+"""Characters that the page's boxes take."""
 MOST_DRAWN = 1500
 """Tokens that are drawn, all tokenizers together; a browser grows slow with many more."""
 MOST_LISTED = 200
@@ -63,7 +65,7 @@ def tokenizer_card(opened: Opened, text: str, most: int) -> str:
     figures = figures_html(scores) if scores else ""
     return (
         f'<section class="mws-card"><h3>{html.escape(opened.name)}</h3>{figures}'
-        f"{tokens_html(tokens, text)}{cut}{_table(tokens)}</section>"
+        f"{tokens_html(opened, tokens, text)}{cut}{_table(opened, tokens)}</section>"
     )
 
 
@@ -77,7 +79,7 @@ def figures_html(scores: TextScores) -> str:
     return f'<p class="mws-figures">{cells}</p>'
 
 
-def tokens_html(tokens: Sequence[Token], text: str) -> str:
+def tokens_html(opened: Opened, tokens: Sequence[Token], text: str) -> str:
     """Tokens in colours, in the directions of their scripts; characters that no token holds stand uncoloured."""
     base = "rtl" if direction(text) == "rtl" else "ltr"
     about = _about_words(tokens, text)
@@ -87,26 +89,38 @@ def tokens_html(tokens: Sequence[Token], text: str) -> str:
     def draw(token: Token) -> str:
         at = place[id(token)]
         gap = text[ends[at] : token.start] if token.end > token.start else ""
-        return visible(gap) + chip(token, at, about[at])
+        return visible(gap) + chip(token, at, opened, about[at])
 
     drawn = in_order(tokens, text, draw, base)
     return f'<div class="mws-tokens" dir="{base}">{drawn}</div>'
 
 
-def chip(token: Token, place: int, more: str = "") -> str:
+def chip(token: Token, place: int, opened: Opened, more: str = "") -> str:
     """A token as a coloured span that tells its id and merge when pointed at."""
     shown = f"<i>{token.shown}</i>" if token.in_bytes else visible(token.shown)
-    title = html.escape(f"{describe(token)}{more}", quote=True)
+    title = html.escape(f"{describe(token, opened)}{more}", quote=True)
     return f'<span class="mws-t mws-c{place % COLOURS}" title="{title}">{shown}</span>'
 
 
-def describe(token: Token) -> str:
-    """Id and merge of a token, in words.
+def describe(token: Token, opened: Opened) -> str:
+    """Id and merge of a token, in words."""
+    return f"id {token.number} · {made_by(token, opened)}"
 
-    >>> describe(Token(7, 0, 2, "он", False, 3))
-    'id 7 · merge 3'
+
+def made_by(token: Token, opened: Opened) -> str:
+    """The merge that made a token and its kind, in words; or what else the token is.
+
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> merges = [("о", "н")]
+    >>> toy = Opened("toy", build_backend(base_vocab((), "он", merges), merges), [("morph", 1)])
+    >>> made_by(Token(7, 0, 2, "он", False, 0), toy), made_by(Token(5, 0, 1, "н", False, None), toy)
+    ('merge 0, a morph', 'made by no merge')
     """
-    return f"id {token.number} · " + ("made by no merge" if token.rank is None else f"merge {token.rank}")
+    if token.rank is None:
+        added = opened.backend.get_added_tokens_decoder()
+        return "an added token" if token.number in added else "made by no merge"
+    kind = opened.kind(token.rank)
+    return f"merge {token.rank}, a {kind}" if kind else f"merge {token.rank}"
 
 
 def _about_words(tokens: Sequence[Token], text: str) -> list[str]:
@@ -132,15 +146,15 @@ def _about_words(tokens: Sequence[Token], text: str) -> list[str]:
     return said
 
 
-def _table(tokens: Sequence[Token]) -> str:
+def _table(opened: Opened, tokens: Sequence[Token]) -> str:
     rows = "".join(
-        f"<tr><td>{chip(token, at)}</td><td>{token.number}</td><td>{'' if token.rank is None else token.rank}</td></tr>"
+        f"<tr><td>{chip(token, at, opened)}</td><td>{token.number}</td><td>{made_by(token, opened)}</td></tr>"
         for at, token in enumerate(tokens[:MOST_LISTED])
     )
     which = f"the first {MOST_LISTED}" if len(tokens) > MOST_LISTED else "all"
     return (
         f"<details><summary>Ids and merges ({which})</summary><table><thead><tr><th>token</th><th>id</th>"
-        f"<th>merge</th></tr></thead><tbody>{rows}</tbody></table></details>"
+        f"<th>made by</th></tr></thead><tbody>{rows}</tbody></table></details>"
     )
 
 

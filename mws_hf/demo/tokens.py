@@ -17,6 +17,7 @@ from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.hub import named_sources
 from mws_hf.special import byte_of
 from mws_hf.tokenizer_file import load_backend, open_tokenizer
+from mws_hf.training_record import merge_kinds, read_record
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,17 @@ class Token:
 
 @dataclass(frozen=True)
 class Opened:
-    """A tokenizer and its name on the page."""
+    """A tokenizer and its name on the page.
+
+    Attributes:
+        name: shown on the page.
+        backend: the tokenizer.
+        kinds: of its last merges, and how many there are of each, as `training_record.merge_kinds` tells.
+    """
 
     name: str
     backend: Tokenizer
+    kinds: Sequence[tuple[str, int]] = ()
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -53,14 +61,35 @@ class Opened:
         return load_encoder(self.backend)
 
     @cached_property
-    def ranks(self) -> dict[str, int]:
-        """Token string -> rank of the first merge that makes it; empty for a model without merges."""
+    def merges(self) -> list[tuple[str, str]]:
+        """The pairs that it merges, in order; empty for a model without merges."""
         merges = json.loads(self.backend.to_str())["model"].get("merges") or []
         pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
+        return [(left, right) for left, right in pairs]
+
+    @cached_property
+    def ranks(self) -> dict[str, int]:
+        """Token string -> rank of the first merge that makes it; empty for a model without merges."""
         ranks: dict[str, int] = {}
-        for rank, (left, right) in enumerate(pairs):
+        for rank, (left, right) in enumerate(self.merges):
             ranks.setdefault(left + right, rank)
         return ranks
+
+    def kind(self, rank: int) -> str:
+        """What kind of merge one is, such as "morph"; "" where that is not known.
+
+        >>> from mws_hf.backend import base_vocab, build_backend
+        >>> merges = [("о", "н"), (" ", "он"), ("он", "а")]
+        >>> backend = build_backend(base_vocab((), " она", merges), merges)
+        >>> [Opened("toy", backend, [("morph", 1), ("composition", 1)]).kind(rank) for rank in range(3)]
+        ['', 'morph', 'composition']
+        """
+        end = len(self.merges)
+        for kind, number in reversed(self.kinds):
+            if end - number <= rank < end:
+                return kind
+            end -= number
+        return ""
 
     @cached_property
     def byte_level(self) -> bool:
@@ -93,10 +122,11 @@ def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Op
         MwSError: no tokenizer there, a damaged one, or one without a `tokenizers` backend.
     """
     backend, _ = load_backend(open_tokenizer(source, by_class=True))
+    kinds = merge_kinds(read_record(Path(source), backend)) if Path(source).is_dir() else []
     plain = without_limits(backend)
     # offsets that a byte-level post-processor trims would take the spaces off their tokens
     plain.post_processor = empty_template()
-    return Opened(name or Path(source).resolve().name, plain)
+    return Opened(name or Path(source).resolve().name, plain, kinds)
 
 
 def open_all(sources: Sequence[str]) -> list[Opened]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from mws_hf.demo.tokens import Opened
 from mws_hf.demo.writing import direction, visible
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.segment import cuts_within
-from mws_hf.explain import Tracer
+from mws_hf.explain import Step, Tracer
 from mws_hf.pattern import split
 
 if TYPE_CHECKING:
@@ -118,8 +118,17 @@ def evidence_html(letters: Sequence[Letter], cuts: Sequence[Sequence[int]], name
     legend = "".join(_spelled(name, word, places) for name, places in zip(names, cuts, strict=True))
     label = html.escape(_in_words(letters), quote=True)
     attributes = f'style="--n:{len(letters)}" dir="{base}" role="img" aria-label="{label}"'
-    picture = f'<div class="mws-evidence" {attributes}>{"".join(cells)}</div>'
+    picture = f'<div class="mws-evidence" {attributes}>{_names(names, with_bars)}{"".join(cells)}</div>'
     return f'{picture}<ul class="mws-legend">{legend}</ul>'
+
+
+def _names(names: Sequence[str], with_bars: bool) -> str:
+    """What stands beside the rows of the picture: over the letters the bars, below them each tokenizer's strip."""
+    bar = '<span class="mws-bar"><small>boundary, %</small></span>' if with_bars else ""
+    strips = "".join(
+        f'<span class="mws-strip" title="{html.escape(name, quote=True)}">{html.escape(name)}</span>' for name in names
+    )
+    return f'<span class="mws-rows" aria-hidden="true">{bar}<b></b>{strips}</span>'
 
 
 def _bar(probability: float | None) -> str:
@@ -153,12 +162,22 @@ def merges_html(opened: Opened, word: str) -> str:
         return _card(opened.name, note("No merge fires: every character, or byte, is a token."))
     told_in_text = is_byte_level(opened.backend)  # by the tracer
     part = _shown if told_in_text else lambda token: _shown(opened.readable(token))
-    items = "".join(
-        f'<li value="{number}"><span class="mws-rank">merge {step.rank}</span> {part(step.left)} + {part(step.right)} '
-        f'<bdi class="mws-cut">{"·<wbr>".join(map(part, step.tokens))}</bdi></li>'
-        for number, step in enumerate(steps, start=1)
-    )
+    items = "".join(_item(number, step, opened.kind(step.rank), part) for number, step in enumerate(steps, start=1))
     return _card(opened.name, f'<ol class="mws-merges">{items}</ol>')
+
+
+def _item(number: int, step: Step, kind: str, part: Callable[[str], str]) -> str:
+    """One merge of the list: rank and kind, its two parts, the word after it."""
+    rank = f'<span class="mws-rank">merge {step.rank}{_kind(kind)}</span>'
+    tokens = "·<wbr>".join(map(part, step.tokens))
+    return (
+        f'<li value="{number}">{rank} {part(step.left)} + {part(step.right)} <bdi class="mws-cut">{tokens}</bdi></li>'
+    )
+
+
+def _kind(kind: str) -> str:
+    """A mark for a merge of a kind that is known."""
+    return f' <b class="mws-{kind}">{kind}</b>' if kind else ""
 
 
 def _shown(text: str) -> str:

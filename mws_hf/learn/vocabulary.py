@@ -84,6 +84,14 @@ class LearnedVocabulary:
         return {"label_fit": found.get(UNNAMED, found)} if found else {}
 
     @property
+    def record(self) -> dict[str, Any]:
+        """What the tokenizer's record says of the result: how many merges are morphs and compositions, and of labels.
+
+        The last merges of a tokenizer are its compositions, those before them its morphs.
+        """
+        return {"merges": {"morph": self.n_morphs, "composition": self.n_compositions}} | self.label_record
+
+    @property
     def n_compositions(self) -> int:
         """How many merges the second phase added."""
         return len(self.merges) - self.n_morphs

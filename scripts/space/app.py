@@ -17,5 +17,5 @@ FOLDER = Path(__file__).parent / "tokenizers"
 if __name__ == "__main__":
     named = os.environ.get("MWS_TOKENIZERS", "").split()
     blocks = page(open_all(named or sorted(str(file.parent) for file in FOLDER.glob("*/tokenizer.json"))))
-    print(serve(blocks), flush=True)
+    print(serve(blocks, host=os.environ.get("GRADIO_SERVER_NAME")), flush=True)  # a Space sets it to 0.0.0.0
     wait(blocks)

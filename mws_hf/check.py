@@ -16,6 +16,7 @@ from mws_hf.atomic import staged
 from mws_hf.backend import alphabet_of, pattern_of, tables_of, without_limits
 from mws_hf.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.extend.weights import embedding_rows
 from mws_hf.leading_space import has_leading_space, settle_leading_space
 from mws_hf.pattern import named
 from mws_hf.pattern_faults import not_in_one, saved_as_string
@@ -93,6 +94,7 @@ def check(directory: Path) -> Report:
         *_split(backend),
         *_configured(directory, settings, model),
         *_beside_a_model(backend, settings, model),
+        *_beside_weights(backend, model, embedding_rows(directory)),
     ]
     findings.sort(key=lambda finding: finding.level)
     return Report(_facts(backend, settings) | _rows(backend, model), findings, _clients(backend))
@@ -246,6 +248,20 @@ def _rows(backend: Tokenizer, model: dict[str, Any]) -> dict[str, str]:
     if rows is None or rows <= ids:
         return {}
     return {"embedding_rows": f"{rows:,}, of which the last {rows - ids:,} have no token (padding, which is fine)"}
+
+
+def _beside_weights(backend: Tokenizer, model: dict[str, Any], rows: dict[str, int]) -> Iterator[Finding]:
+    """Rows of embeddings against ids and config.json; rows behind the last id are padding, which is no fault."""
+    ids, stated = _highest_id(backend) + 1, _model_rows(model)
+    for name, number in rows.items():
+        if number < ids:
+            message = f"{name} has {number:,} rows, fewer than the {ids:,} ids; mws transplant makes the others"
+            yield Finding("error", "rows", message)
+        if stated is not None and number != stated:
+            message = (
+                f"{name} has {number:,} rows, but config.json vocab_size {stated:,}: loading fails; mend config.json"
+            )
+            yield Finding("error", "rows-config", message)
 
 
 def as_json(report: Report) -> str:

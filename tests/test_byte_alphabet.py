@@ -23,8 +23,8 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import cuts_within, segment_words
 from mws_hf.explain import Tracer
+from mws_hf.extend.spelling import raw_bytes
 from mws_hf.learn.settings import from_record
-from mws_hf.lm.codec import raw_bytes
 from mws_hf.notebook import export_notebook
 from mws_hf.pattern import NAMED_PATTERNS
 from mws_hf.tokenizer_file import read_tokenizer

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
-from mws_hf.lm.codec import raw_bytes
+from mws_hf.extend.spelling import raw_bytes
 from mws_hf.lm.training import pretrain
 from tests.small_language import sentences, small_run, write_corpus
 from tests.small_tokenizers import small_fast

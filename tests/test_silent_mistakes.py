@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
-from mws_hf.extend import extend
+from mws_hf.extend.extension import extend
 from mws_hf.model_card import model_card
 from mws_hf.pattern import LLAMA3_PATTERN, compiled
 from mws_hf.tokenizer_file import open_tokenizer

@@ -5,6 +5,7 @@
 import importlib.util
 import json
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,9 +29,14 @@ from transformers import (
 )
 
 from mws_hf import MwSError
+from mws_hf.check import check
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.extension import extend
-from mws_hf.lm.checkpoint import shard_of_tensors, transplant_directory
+from mws_hf.extend.files import open_base
+from mws_hf.extend.id_map import read_ids
+from mws_hf.extend.trim import trim
+from mws_hf.extend.weights import shard_of_tensors
+from mws_hf.lm.checkpoint import transplant_directory
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.embeddings import transplant
 from mws_hf.lm.scoring import bits_per_byte
@@ -91,7 +97,7 @@ def test_streamed_as_in_memory_and_old_rows_bit_for_bit(folder, tmp_path, method
     directory, model = make(
         folder, f"model-{method}-{kind}-{rows}", rows=rows, tied=tied, dtype=dtype, shard=shard, kind=kind
     )
-    report = transplant_directory(directory, folder / "larger", tmp_path / "new", method, multiple_of=64)
+    report = transplant_directory(directory, folder / "larger", tmp_path / "new", method, pad_to_multiple=64)
     assert report.special + report.copied + report.mixed + report.fallback == N_OLD + N_NEW
     assert report.mixed > 20 and report.copied + report.special >= N_OLD
     before, after = tensors(directory), tensors(tmp_path / "new")
@@ -146,7 +152,7 @@ def test_configs_index_and_other_files_fit(folder, tmp_path):
     transplant_directory(directory, folder / "larger", tmp_path / "new")
     read = lambda name: [json.loads((place / name).read_text("utf-8")) for place in (directory, tmp_path / "new")]  # noqa: E731
     old, new = read("config.json")
-    assert new == {**old, "vocab_size": 512}
+    assert new == {**old, "vocab_size": N_OLD + N_NEW}
     old, new = read("generation_config.json")
     assert new == old and new["eos_token_id"] == [N_OLD - 2, N_OLD - 1]
     old, new = read("model.safetensors.index.json")
@@ -222,13 +228,15 @@ def test_a_tokenizer_of_another_family_is_still_taken(folder, tmp_path):
     report = transplant_directory(directory, target, tmp_path / "new")
     new, config = (json.loads((tmp_path / "new" / f"{n}config.json").read_text("utf-8")) for n in ("", "generation_"))
     end = AutoTokenizer.from_pretrained(target).eos_token_id
-    assert new["eos_token_id"] == config["eos_token_id"] == end and new["vocab_size"] == 384
+    assert new["eos_token_id"] == config["eos_token_id"] == end and new["vocab_size"] == len(
+        AutoTokenizer.from_pretrained(target)
+    )
     assert report.copied > 30
 
 
 def test_the_command(folder, tmp_path):
     directory, _ = make(folder, "command")
-    done = mws("transplant", directory, folder / "larger", "-o", tmp_path / "new", "--multiple-of", 8, "--json")
+    done = mws("transplant", directory, folder / "larger", "-o", tmp_path / "new", "--pad-to-multiple", 8, "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["copied"] + told["special"] == N_OLD
@@ -242,6 +250,105 @@ def test_the_command(folder, tmp_path):
         done = mws("transplant", *arguments)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
         assert not (tmp_path / "x").exists()
+
+
+def renamed(old, new, ids):
+    """New id -> old id of what the map keeps, checked by the tokens themselves."""
+    kept = {number: index for index, number in ids.items() if number is not None}
+    assert all(old.convert_ids_to_tokens(index) == new.convert_ids_to_tokens(number) for number, index in kept.items())
+    return kept
+
+
+@pytest.fixture(scope="module")
+def surgeries(folder):
+    """Tokenizers trimmed, and trimmed and extended, each with its map."""
+    base = open_base(folder / "base")
+    smaller = trim(base, ENGLISH[:2], keep_size=340)
+    smaller.save(folder / "trimmed", folder / "base")
+    both = extend(smaller.trimmed_base, count_documents(russian(), workers=1), 30)
+    both.save(folder / "both", folder / "base", smaller)
+    return {name: read_ids(folder / name / "ids.json") for name in ("trimmed", "both")}
+
+
+@pytest.mark.parametrize("name", ["trimmed", "both"])
+@pytest.mark.parametrize(
+    ("kind", "tied", "dtype", "rows", "expected"),
+    [
+        ("llama", True, torch.bfloat16, N_OLD, {"trimmed": 340, "both": 370}),  # no padding before, none after
+        ("llama", False, torch.float32, 448, {"trimmed": 384, "both": 384}),  # up to a multiple of 64
+        ("phi", False, torch.float16, 512, {"trimmed": 512, "both": 512}),  # up to a multiple of 256
+    ],
+)
+def test_rows_follow_the_map_and_padding_its_rule(folder, surgeries, tmp_path, name, kind, tied, dtype, rows, expected):
+    """Each row of a kept token is bit for bit that of its old id, in every matrix and in the output's bias."""
+    directory, _ = make(folder, f"cut-{name}-{kind}-{rows}", rows=rows, tied=tied, dtype=dtype, kind=kind)
+    report = transplant_directory(directory, folder / name, tmp_path / "new")
+    before, after = tensors(directory), tensors(tmp_path / "new")
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (directory, tmp_path / "new"))
+    kept = renamed(old, new, surgeries[name])
+    assert len(kept) == 340 and any(number != index for number, index in kept.items())
+    resized = [key for key in before if before[key].shape[0] == rows]
+    assert len(resized) == {"llama": 2 - tied, "phi": 3}[kind]
+    for key in before:
+        if key in resized:
+            assert torch.equal(_bits(after[key][list(kept)]), _bits(before[key][list(kept.values())]))
+        else:
+            assert torch.equal(_bits(after[key]), _bits(before[key]))
+    assert len(after[resized[0]]) == expected[name] and report.padding == expected[name] - len(new)
+    larger = AutoModelForCausalLM.from_pretrained(tmp_path / "new")
+    assert larger.config.bos_token_id == new.convert_tokens_to_ids(SPECIAL[0])
+    assert larger.generation_config.eos_token_id == new.convert_tokens_to_ids(list(SPECIAL[1:]))
+    assert not (tmp_path / "new" / "ids.json").exists()
+
+
+def test_a_text_of_kept_tokens_gets_the_same_logits_after_trimming(folder, surgeries, tmp_path):
+    directory, model = make(folder, "trim-logits", dtype=torch.float32)
+    transplant_directory(directory, folder / "trimmed", tmp_path / "new")
+    smaller = AutoModelForCausalLM.from_pretrained(tmp_path / "new").eval()
+    new, old = (AutoTokenizer.from_pretrained(place) for place in (tmp_path / "new", directory))
+    kept = renamed(old, new, surgeries["trimmed"])
+    map_of, compared = surgeries["trimmed"], 0
+    for text in {text for line in ENGLISH for text in line.split()}:
+        before, after = (tokenizer(text, return_tensors="pt")["input_ids"] for tokenizer in (old, new))
+        if None not in map(map_of.get, before[0].tolist()):
+            compared += 1
+            with torch.inference_mode():
+                logits, others = smaller(after).logits, model.eval()(before).logits
+            assert torch.allclose(logits[..., list(kept)], others[..., list(kept.values())], atol=1e-5)
+    assert compared > 10
+
+
+def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_path):
+    directory, _ = make(folder, "unfit")
+    few, _ = make(folder, "few", rows=N_OLD - 9)
+    other = tmp_path / "other"
+    shutil.copytree(folder / "trimmed", other)
+    ids = {str(old): new for old, new in surgeries["trimmed"].items()}
+    first, second = [old for old, new in ids.items() if new is not None][300:302]
+    swapped = {**ids, first: ids[second], second: ids[first]}
+    for content, model, message in (
+        (swapped, directory, "another base"),
+        ({"0": 0}, directory, "maps 1 ids but the model's tokenizer has"),
+        ({**ids, first: ids[second]}, directory, "both become"),
+        (ids, few, f"has {N_OLD - 9} rows of embeddings, but its tokenizer {N_OLD} ids"),
+    ):
+        (other / "ids.json").write_text(json.dumps(content), encoding="utf-8")
+        with pytest.raises(MwSError, match=message):
+            transplant_directory(model, other, tmp_path / "new")
+        assert not (tmp_path / "new").exists()
+
+
+def test_check_tells_rows_against_ids(folder, surgeries, tmp_path):
+    directory, _ = make(folder, "checked", rows=N_OLD + 25)
+    assert "last 25 have no token" in check(directory).facts["embedding_rows"]
+    assert not {"rows", "rows-config", "vocab-size"} & {finding.trap for finding in check(directory).findings}
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(folder / "larger" / name, directory / name)
+    found = {finding.trap for finding in check(directory).findings}
+    assert {"rows", "vocab-size"} <= found and "rows-config" not in found
+    config = json.loads((directory / "config.json").read_text("utf-8"))
+    (directory / "config.json").write_text(json.dumps({**config, "vocab_size": 600}), encoding="utf-8")
+    assert "rows-config" in {finding.trap for finding in check(directory).findings}
 
 
 def test_a_damaged_shard_is_named_and_nothing_is_written(folder, tmp_path):

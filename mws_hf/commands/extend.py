@@ -214,12 +214,20 @@ def transplant(
     method: Annotated[
         Literal["mean", "focus"], typer.Option(metavar="mean|focus", help="mean of the old pieces, or focus.")
     ] = "mean",
-    multiple_of: Annotated[int, typer.Option(help="Fill rows up to a multiple of this.", min=1)] = 64,
+    pad_to_multiple: Annotated[
+        int | None,
+        typer.Option(
+            "--pad-to-multiple",
+            "--multiple-of",
+            help="Fill rows up to a multiple of this [default: as the base has it].",
+            min=1,
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Give a pretrained model another tokenizer, such as its own extended by `mws extend`; nothing is trained.
+    """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.
 
-    Rows of old tokens stay bit for bit. Only embeddings are held in memory.
+    Rows of old tokens stay bit for bit: ids.json beside the tokenizer says which. Only embeddings are held in memory.
 
     For example:
 
@@ -233,6 +241,6 @@ def transplant(
         raise MwSError("models need torch: pip install 'mws-hf[lm]'") from error
     from mws_hf.lm.checkpoint import transplant_directory
 
-    report = asdict(transplant_directory(model, tokenizer, output, method, multiple_of))
+    report = asdict(transplant_directory(model, tokenizer, output, method, pad_to_multiple))
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())
     typer.echo(json.dumps({"directory": str(output), **report}) if as_json else f"{output}: rows {line}")

@@ -1,7 +1,5 @@
-"""New merges behind those of a pretrained BPE tokenizer: read, learn on its own cuts, append. It touches no model."""
+"""Surgery on pretrained BPE tokenizers: trim, extend, map; and on their models' rows. Import what you need by module.
 
-from __future__ import annotations
-
-from mws_hf.extend.extension import Extension, extend
-
-__all__ = ["Extension", "extend"]
+`extension.extend` learns new merges on the base's own cuts and appends them, `trim.trim` drops entries that texts do
+not use, `token_map` tells how two tokenizers spell each other's tokens, `rows` which old row belongs to which new id.
+"""

@@ -1,8 +1,7 @@
-"""`python -m mws_hf.lm`: pretrain, evaluate, generate, judge, transplant; commands parse, call the library, print."""
+"""`python -m mws_hf.lm`: pretrain, evaluate, generate, judge; commands parse, call the library, print."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from mws_hf.errors import MwSError
 
 app = typer.Typer(
     name="python -m mws_hf.lm",
-    help="Language models on any tokenizer directory: train, measure, sample, change the tokenizer.",
+    help="Language models on any tokenizer directory: train, measure, sample.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -87,26 +86,6 @@ def generate(
     text, statistics = speculative_generate(model, codec, prompt, max_new_tokens)
     typer.echo(text)
     typer.echo(json.dumps(statistics.to_dict()), err=True)
-
-
-@app.command()
-def transplant(
-    model: Annotated[Path, typer.Argument(help="Directory of a pretrained causal model with its tokenizer.")],
-    tokenizer: Annotated[Path, typer.Argument(help="Directory of the new tokenizer.")],
-    output: Annotated[Path, typer.Option(help="Where to save model and tokenizer.")],
-    method: Annotated[str, typer.Option(help="mean or focus.")] = "focus",
-) -> None:
-    """Give a pretrained model another tokenizer."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from mws_hf.lm.embeddings import transplant as run
-
-    new_tokenizer = AutoTokenizer.from_pretrained(tokenizer)
-    old = AutoModelForCausalLM.from_pretrained(model, dtype="auto")
-    changed, report = run(old, AutoTokenizer.from_pretrained(model), new_tokenizer, method=method)
-    changed.save_pretrained(output)
-    new_tokenizer.save_pretrained(output)
-    typer.echo(json.dumps(dataclasses.asdict(report), indent=1))
 
 
 @app.command()

@@ -1,7 +1,6 @@
 """`transplant` for a model on disk: shards are streamed, so that only its embeddings are ever in memory.
 
-A .safetensors file is a length (8 bytes, little-endian), a JSON header with type, shape and place of each tensor, and
-their bytes. Tensors that stay are copied in pieces from file to file.
+Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.extend.weights`.
 """
 
 from __future__ import annotations
@@ -19,19 +18,23 @@ from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError, brief
+from mws_hf.extend.files import RECORDS
+from mws_hf.extend.id_map import IDS_FILE, read_ids
+from mws_hf.extend.weights import INDEX, read_header, shard_of_tensors
 from mws_hf.hub import snapshot
-from mws_hf.lm.embeddings import SPECIAL_IDS, TransplantReport, mix_rows, mixed_rows, special_id
+from mws_hf.lm.embeddings import TransplantReport, holds_ids, mix_rows, mixed_rows, special_id
 from mws_hf.tokenizer_file import load_json
 
-INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 _PIECE = 16 << 20
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")
 _TOKENIZER_FILES = frozenset(
     (
         *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json"),
-        *("merges.txt", "tokenizer.model", "vocabulary.json", "merges.json", "chat_template.jinja", INDEX),
+        *("merges.txt", "tokenizer.model", "vocabulary.json", "merges.json", "chat_template.jinja"),
     )
 )
+_NOT_KEPT = frozenset((INDEX, IDS_FILE, *RECORDS))
+"""What beside a model speaks of its old tokenizer or its old weights."""
 
 
 def transplant_directory(
@@ -39,7 +42,7 @@ def transplant_directory(
     tokenizer: str | os.PathLike[str],
     output: str | os.PathLike[str],
     method: str = "mean",
-    multiple_of: int = 64,
+    pad_to_multiple: int | None = None,
 ) -> TransplantReport:
     """Write a copy of a pretrained model that is fitted to another tokenizer, and the tokenizer beside it.
 
@@ -48,10 +51,11 @@ def transplant_directory(
         tokenizer: a directory with tokenizer.json, or a Hub name.
         output: the directory to write, atomically.
         method: see `embeddings.transplant`.
-        multiple_of: rows are filled up to a multiple of this.
+        pad_to_multiple: rows are filled up to a multiple of this; None does as the model's embeddings have it.
 
     Raises:
-        MwSError: no such model or tokenizer, no .safetensors weights, quantized embeddings, a slow tokenizer.
+        MwSError: no such model or tokenizer, no .safetensors weights, quantized embeddings, a slow tokenizer, an
+            ids.json of another base, fewer rows than ids.
     """
     source, target = _local(model), _local(tokenizer)
     old_tokenizer, new_tokenizer = _open_tokenizer(source), _open_tokenizer(target)
@@ -61,7 +65,8 @@ def transplant_directory(
     for name, matrix in matrices.items():
         if not matrix.is_floating_point() or matrix.element_size() < 2:
             raise MwSError(f"{source / shards[name]}: {name} is quantized ({matrix.dtype}); give the full weights")
-    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrices[names[0]], multiple_of)
+    ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrices[names[0]], pad_to_multiple, ids)
     changed = {name: _fitted(matrices.pop(name), mixtures) for name in names}
     with staged(Path(output), ("*.safetensors", INDEX), head="config.json") as stage:
         for file in sorted(set(shards.values())):
@@ -76,15 +81,6 @@ def transplant_directory(
                 _fit_config(settings, len(mixtures), old_tokenizer, new_tokenizer)
                 _write_json(stage / name, settings)
     return report
-
-
-def shard_of_tensors(directory: Path) -> dict[str, str]:
-    """Tensor name -> file name of a model's weights; raises MwSError where there are no .safetensors weights."""
-    if (directory / INDEX).is_file():
-        return dict(load_json(directory / INDEX)["weight_map"])
-    if not (directory / SINGLE).is_file():
-        raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
-    return dict.fromkeys((name for name in _header(directory / SINGLE) if name != "__metadata__"), SINGLE)
 
 
 def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
@@ -123,7 +119,7 @@ def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor
     if not changed:
         shutil.copyfile(source, target)
         return
-    header = _header(source)
+    header = read_header(source)
     metadata = header.pop("__metadata__", None)
     ordered = sorted(header, key=lambda name: header[name]["data_offsets"])
     new: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
@@ -159,14 +155,6 @@ def _copy_range(given: BinaryIO, out: BinaryIO, start: int, size: int) -> None:
         size -= len(piece)
 
 
-def _header(file: Path) -> dict[str, Any]:
-    try:
-        with file.open("rb") as stream:
-            return dict(json.loads(stream.read(int.from_bytes(stream.read(8), "little"))))
-    except (OSError, ValueError, MemoryError) as error:
-        raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
-
-
 def _read_tensor(file: Path, name: str) -> torch.Tensor:
     try:
         with safe_open(file, framework="pt") as tensors:
@@ -185,7 +173,7 @@ def _index(source: Path, stage: Path, shards: Mapping[str, str]) -> dict[str, An
     sizes = [
         each["data_offsets"][1] - each["data_offsets"][0]
         for file in sorted(set(shards.values()))
-        for name, each in _header(stage / file).items()
+        for name, each in read_header(stage / file).items()
         if name != "__metadata__"
     ]
     return {**index, "metadata": {**index.get("metadata", {}), "total_size": sum(sizes)}}
@@ -197,16 +185,16 @@ def _fit_config(settings: dict[str, Any], rows: int, old_tokenizer: Any, new_tok
         if isinstance(part, dict):
             if "vocab_size" in part:
                 part["vocab_size"] = rows
-            for name in SPECIAL_IDS:
-                if name in part:
-                    part[name] = special_id(name, part[name], old_tokenizer, new_tokenizer)
+            for name in filter(holds_ids, part):
+                part[name] = special_id(name, part[name], old_tokenizer, new_tokenizer)
 
 
 def _copy_others(source: Path, target: Path, stage: Path) -> None:
     """What stands beside the weights, and the files of the new tokenizer in place of the old one's."""
     taken = {path.name for path in stage.iterdir()}
     for path in sorted(source.iterdir()):
-        other = path.suffix not in _WEIGHTS and path.name not in _TOKENIZER_FILES and not path.name.startswith(".")
+        known = path.name in _TOKENIZER_FILES or path.name in _NOT_KEPT or path.name.startswith(".")
+        other = path.suffix not in _WEIGHTS and not known
         if path.is_file() and other and path.name not in taken:
             shutil.copyfile(path, stage / path.name)
     for path in sorted(target.iterdir()):

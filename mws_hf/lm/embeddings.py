@@ -1,13 +1,14 @@
 """`transplant`: another tokenizer for a pretrained model, by new embeddings mixed from old ones; nothing is trained.
 
-Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended
-tokenizer (`mws_hf.extend`) every old id keeps its row bit for bit. Every new row is a weighted mean of old rows, and
-input and output embeddings use the same weights. Models on disk: `lm.checkpoint`.
+Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended or
+trimmed tokenizer (`mws_hf.extend`) every old token keeps its row bit for bit. Every new row is a weighted mean of old
+rows, and input and output embeddings use the same weights. Models on disk: `lm.checkpoint`.
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,9 +16,10 @@ from typing import Any, TypeAlias
 import torch
 from tokenizers import Tokenizer
 
-from mws_hf.backend import without_limits
 from mws_hf.errors import MwSError
-from mws_hf.lm.codec import raw_bytes
+from mws_hf.extend.id_map import IdMap
+from mws_hf.extend.rows import kept_rows, row_count
+from mws_hf.extend.spelling import Spelling, raw_bytes
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
 """Old ids and their weights, which add up to 1."""
@@ -37,17 +39,19 @@ class TransplantReport:
         special: special tokens, by role or by name.
         copied: tokens with the same bytes in both vocabularies; old rows that no token uses, kept, are among them.
         mixed: tokens made of old pieces ("mean") or of similar copied tokens ("focus").
-        fallback: tokens that the old tokenizer cannot spell, such as parts of characters: the mean of all old rows.
+        fallback: tokens that the old tokenizer cannot spell, such as special tokens it lacks: the mean of all old rows.
+        padding: rows behind the vocabulary, which no token uses.
     """
 
     special: int
     copied: int
     mixed: int
     fallback: int
+    padding: int = 0
 
 
 def transplant(
-    model: Any, old_tokenizer: Any, new_tokenizer: Any, method: str = "focus", multiple_of: int = 1
+    model: Any, old_tokenizer: Any, new_tokenizer: Any, method: str = "focus", pad_to_multiple: int | None = None
 ) -> tuple[Any, TransplantReport]:
     """Copy a causal model and fit it to another tokenizer.
 
@@ -58,79 +62,88 @@ def transplant(
         method: "mean": a new token is the mean of the old tokenizer's pieces of its string (FVT, Gee et al. 2022).
             "focus": a similarity-weighted mean of tokens in both vocabularies (FOCUS, Dobler & de Melo 2023); similar
             to the mean of the old pieces in the old embedding space, that is (the paper trains fastText vectors).
-        multiple_of: rows are filled up to a multiple of this, by old rows behind the vocabulary or the mean of all.
+        pad_to_multiple: rows are filled up to a multiple of this, by old rows behind the vocabulary or the mean of all;
+            None does as the old embeddings have it, see `mws_hf.extend.rows.row_count`.
 
     Returns:
         The new model (tied embeddings, dtype and device kept, the special ids of its configs changed), and a report.
 
     Raises:
-        MwSError: unknown method, or a slow tokenizer.
+        MwSError: unknown method, a slow tokenizer, or an old one with more ids than the model has rows.
     """
     matrix = model.get_input_embeddings().weight.detach() if hasattr(model, "get_input_embeddings") else None
-    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrix, multiple_of)
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrix, pad_to_multiple)
     changed = copy.deepcopy(model)
     _replace_rows(model, changed, mixtures)
     for config in filter(None, (changed.config, getattr(changed, "generation_config", None))):
-        for name in SPECIAL_IDS:
+        for name in filter(holds_ids, config.to_dict()):
             setattr(config, name, special_id(name, getattr(config, name, None), old_tokenizer, new_tokenizer))
     return changed, report
 
 
 def mix_rows(
-    old_tokenizer: Any, new_tokenizer: Any, method: str, matrix: torch.Tensor | None, multiple_of: int
+    old_tokenizer: Any,
+    new_tokenizer: Any,
+    method: str,
+    matrix: torch.Tensor | None,
+    pad_to_multiple: int | None,
+    ids: IdMap | None = None,
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Which old rows make each new one; as `transplant`, but of the model its input embeddings alone."""
+    """Find which old rows make each new one.
+
+    Args:
+        old_tokenizer: as for `transplant`, and so the others.
+        new_tokenizer: see there.
+        method: see there.
+        matrix: the input embeddings; None stands for as many rows as the old tokenizer has ids.
+        pad_to_multiple: see there.
+        ids: what became of each old id; None matches tokens by their strings.
+
+    Raises:
+        MwSError: as `transplant`, or the map belongs to another base.
+    """
     if method not in METHODS:
         raise MwSError(f"method={method!r}; choose one of {', '.join(METHODS)}")
-    if multiple_of < 1:
-        raise MwSError(f"multiple_of={multiple_of}: give a whole number from 1, such as 64")
-    old, new = _Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
-    rows = len(old.pieces) if matrix is None else len(matrix)
-    pieces = raw_bytes(new)
-    kept = _kept_ids(old.backend, new, len(pieces), rows)
+    old, new = Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
+    old_size, pieces = len(old.pieces), raw_bytes(new)
+    rows = old_size if matrix is None else len(matrix)
+    n_rows = row_count(rows, old_size, len(pieces), pad_to_multiple)
+    kept = kept_rows(old.backend, new, ids)
     mixtures, report = _mean_mixtures(old, pieces, _special_matches(old_tokenizer, new_tokenizer), kept)
     if method == "focus" and matrix is not None:
         mixtures = _focus_mixtures(mixtures, matrix.float())
-    for index in range(len(mixtures), -(-len(mixtures) // multiple_of) * multiple_of):
-        mixtures.append(([index], [1.0]) if index < rows else ([], []))
+    report = dataclasses.replace(report, padding=n_rows - len(pieces))
+    for index in range(len(pieces), n_rows):
+        spare = index if index >= old_size else old_size + index - len(pieces)
+        mixtures.append(([spare], [1.0]) if spare < rows else ([], []))
     return mixtures, report
 
 
+def holds_ids(name: str) -> bool:
+    """Tell whether an entry of a config holds ids of the tokenizer.
+
+    >>> holds_ids("image_token_index"), holds_ids("eos_token_id"), holds_ids("vocab_size")
+    (True, True, False)
+    """
+    return name.endswith(("_token_id", "_token_ids", "_token_index"))
+
+
 def special_id(name: str, value: Any, old_tokenizer: Any, new_tokenizer: Any) -> Any:
-    """What an entry such as ``eos_token_id`` of a config becomes: itself, where its ids are the same tokens in both."""
+    """Tell what an entry of a config such as ``eos_token_id`` becomes.
+
+    That is the ids of the same tokens in the new tokenizer, where it has them all; else what it has for that role, if
+    it is one of `SPECIAL_IDS`, or the same as before.
+    """
     old, new = _backend(old_tokenizer), _backend(new_tokenizer)
-    role = getattr(new_tokenizer, name, None)
+    role = getattr(new_tokenizer, name, None) if name in SPECIAL_IDS else value
     if value is None:
         return None if getattr(old_tokenizer, name, None) == role else role
-    ids = value if isinstance(value, list) else [value]
-    same = all(index is not None and old.id_to_token(index) == new.id_to_token(index) is not None for index in ids)
-    return value if same else role
-
-
-class _Spelling:
-    """The old tokenizer: raw bytes of its ids, ids by bytes, and ids of any string."""
-
-    def __init__(self, original: Tokenizer) -> None:
-        self.backend = without_limits(original)
-        self.pieces = raw_bytes(self.backend)
-        # of several ids with the same bytes the first counts, so they are entered last to first
-        self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
-
-    def spell(self, piece: bytes) -> list[int]:
-        """Ids that spell the bytes, without a word mark the tokenizer adds by itself; empty if they cannot be spelt."""
-        try:
-            text = piece.decode()
-        except UnicodeDecodeError:
-            return []
-        for attempt in (text, text.removeprefix(" ")):
-            ids = self.backend.encode(attempt, add_special_tokens=False).ids
-            spelled = b"".join(self.pieces[index] for index in ids)
-            if spelled == piece:
-                return ids
-            if spelled == b" " + piece and self.pieces[ids[0]] == b" ":
-                return ids[1:]
-        characters = [self.by_bytes.get(character.encode(), -1) for character in text]
-        return [] if -1 in characters else characters
+    given = value if isinstance(value, list) else [value]
+    tokens = [old.id_to_token(index) if isinstance(index, int) and index >= 0 else None for index in given]
+    ids = [None if token is None else new.token_to_id(token) for token in tokens]
+    if None in ids:
+        return role
+    return ids if isinstance(value, list) else ids[0]
 
 
 def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
@@ -149,26 +162,15 @@ def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
     return matches
 
 
-def _kept_ids(old: Tokenizer, new: Tokenizer, size: int, rows: int) -> frozenset[int]:
-    """Ids that are the same token in both, special tokens too, and ids of `rows` that are none in either."""
-    if _text_form(old) != _text_form(new):  # the same string may be other bytes
-        return frozenset()
-    return frozenset(index for index in range(min(size, rows)) if old.id_to_token(index) == new.id_to_token(index))
-
-
-def _text_form(backend: Tokenizer) -> str:
-    return "" if backend.decoder is None else backend.decoder.__getstate__().decode()
-
-
 def _mean_mixtures(
-    old: _Spelling, new_pieces: list[bytes], special: dict[int, int], kept: frozenset[int]
+    old: Spelling, new_pieces: list[bytes], special: dict[int, int], kept: dict[int, int]
 ) -> tuple[list[Mixture], TransplantReport]:
     """FVT for every new id; an empty mixture stands for the mean of all old rows."""
     mixtures: list[Mixture] = []
     copied = mixed = 0
     for index, piece in enumerate(new_pieces):
         if index in kept:
-            mixtures.append(([index], [1.0]))
+            mixtures.append(([kept[index]], [1.0]))
             copied += index not in special
         elif index in special:
             mixtures.append(([special[index]], [1.0]))

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from mws_hf.atomic import check_output
@@ -38,7 +37,7 @@ def map_(
     result: dict[str, str | int] = {"file": str(output), "shared": shared}
     lines = [f"{output}: {counted(shared, 'shared token')}"]
     for name, other, side in (("new", "old", found.new_in_old), ("old", "new", found.old_in_new)):
-        tokens, pieces, without = len(side), len(side.ids), int((np.diff(side.starts) == 0).sum())
+        tokens, pieces, without = len(side), len(side.ids), side.without_pieces
         result |= {f"{name}_tokens": tokens, f"{name}_pieces": pieces, f"{name}_without_pieces": without}
         lines.append(f"{tokens:,} {name} ids by {pieces:,} pieces of the {other} tokenizer, {without:,} without any")
     typer.echo(json.dumps(result) if as_json else "\n".join(lines))

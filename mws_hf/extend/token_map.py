@@ -46,6 +46,11 @@ class Spellings:
         """Ids that spell a token; empty for special tokens the other lacks, and for what it cannot spell."""
         return [int(each) for each in self.ids[self.starts[token] : self.starts[token + 1]]]
 
+    @property
+    def without_pieces(self) -> int:
+        """How many tokens have no pieces."""
+        return int((np.diff(self.starts) == 0).sum())
+
     @cached_property
     def lengths(self) -> Longs:
         """int64 (tokens,): bytes of each token; 0 for special tokens and for what has no pieces."""

@@ -1,4 +1,7 @@
-"""Writing files and directories: whole or not at all, and by one run at a time."""
+"""Writing files and directories: whole or not at all, and by one run at a time.
+
+What replaces something is on the disk before it does, so that a machine that loses its power has the old or the new.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
     try:
         yield temporary
+        _to_disk(temporary)
         os.replace(temporary, target)
+        _entries_to_disk(target.parent)
     except OSError as error:
         raise MwSError(f"{target}: cannot be written ({error.strerror or error})") from error
     finally:
@@ -158,7 +163,13 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
             if directory.is_dir():
                 _replace(stage, directory, stale, head)
             else:
+                for path in [*stage.rglob("*"), stage]:
+                    if path.is_dir():
+                        _entries_to_disk(path)
+                    else:
+                        _to_disk(path)
                 stage.rename(directory)
+                _entries_to_disk(home)
         except OSError as error:
             reason = error.strerror or error
             raise MwSError(f"{directory}: cannot be written ({reason}); name another directory") from error
@@ -179,6 +190,8 @@ def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) ->
     new = sorted(path.relative_to(stage) for path in stage.rglob("*") if path.is_file())
     old = {path.relative_to(directory) for pattern in stale for path in directory.glob(pattern)}.difference(new)
     changed = [name for name in new if not _same(stage / name, directory / name)]
+    for name in changed:
+        _to_disk(stage / name)  # all before the first is moved, for it takes longest
     if len(old) + len(changed) > 1 and Path(head) in new:
         (directory / head).unlink(missing_ok=True)
         changed = [*(name for name in changed if name != Path(head)), Path(head)]
@@ -187,6 +200,23 @@ def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) ->
     for name in changed:
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(stage / name, directory / name)
+    for folder in {(directory / name).parent for name in [*old, *changed]}:
+        _entries_to_disk(folder)
+
+
+def _to_disk(file: Path) -> None:
+    """Have the system write a file's content, before a name points to it."""
+    descriptor = os.open(file, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # copies may be read-only
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _entries_to_disk(folder: Path) -> None:
+    """Have the system write the names in a folder, where it can: Windows opens no folders, some disks refuse."""
+    with contextlib.suppress(OSError):
+        _to_disk(folder)
 
 
 def _same(one: Path, other: Path) -> bool:

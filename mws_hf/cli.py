@@ -1,4 +1,4 @@
-"""The `mws` command's entry: Ctrl-C and user errors end in one line, what cannot be printed is escaped."""
+"""The `mws` command's entry: Ctrl-C, SIGTERM and user errors end in one line, what cannot be printed is escaped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from collections.abc import Callable
 from itertools import pairwise
 from types import FrameType
 
-from mws_hf.errors import INTERRUPTED, MwSError
+from mws_hf.errors import MwSError, Terminated, ending
 
 
 def main() -> None:
-    """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C."""
+    """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C, 143 on SIGTERM."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell had it ignored
-        signal.signal(signal.SIGINT, _leave)  # while libraries are loaded; `commands.app` sets the usual one back
+        signal.signal(signal.SIGINT, _leave)  # while libraries are loaded; `commands.app` sets the usual one
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(100_000)  # a tenth of the first use would go into looking for garbage that loading does not make
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin, and no command multiplies matrices
     from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
@@ -96,7 +98,8 @@ def _check_arguments() -> None:
             raise MwSError(f"argument {argument!r} is not valid text in this locale; give it in UTF-8")
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> None:
+def _leave(number: int, _frame: FrameType | None) -> None:
     """End at once: nothing has begun, and an exception inside another library's import may be swallowed or wrapped."""
-    os.write(2, b"\ninterrupted\n")
-    os._exit(INTERRUPTED)
+    said, code = ending(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
+    os.write(2, f"\n{said}\n".encode())
+    os._exit(code)

@@ -1,9 +1,25 @@
-"""The one exception type for mistakes a user can make and mend, other libraries' errors in a line, an exit code."""
+"""The one exception type for mistakes a user can make and mend; other libraries' errors in a line; how commands end."""
 
 from __future__ import annotations
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT."""
+
+TERMINATED = 143
+"""Exit code of a command that was told to end: 128 + SIGTERM."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: what `kill`, `docker stop`, systemd and batch systems send. It ends a command as Ctrl-C does."""
+
+
+def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
+    """What a command says, and its exit code, when it was ended from outside.
+
+    >>> ending(KeyboardInterrupt()), ending(Terminated())
+    (('interrupted', 130), ('terminated', 143))
+    """
+    return ("terminated", TERMINATED) if isinstance(interrupt, Terminated) else ("interrupted", INTERRUPTED)
 
 
 class MwSError(ValueError):

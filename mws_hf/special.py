@@ -11,6 +11,7 @@ BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
 """The 256 tokens a character outside the alphabet falls back to, one for each byte of its UTF-8 form."""
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>", "<|pad|>")
 
@@ -49,7 +50,7 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
     """
     if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
         raise MwSError(f"special_tokens={tokens!r}: give a list of tokens, such as ['<|endoftext|>', '<|pad|>']")
-    result: list[str] = []
+    result: dict[str, None] = {}
     for given in tokens:
         if isinstance(given, Mapping | list | tuple | bytes) or given is None:
             raise MwSError(f"special token {given!r} is a {type(given).__name__}, not text; give its name alone")
@@ -57,14 +58,14 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
         if not token.strip():
             what = "the empty string" if not token else f"nothing but white space ({token!r})"
             raise MwSError(f"a special token is {what}; give each a name such as '<|endoftext|>'")
-        if any("\ud800" <= character <= "\udfff" for character in token):
+        if _SURROGATE.search(token):
             raise MwSError(f"special token {token!r} holds a lone surrogate, which is not Unicode text; rename it")
         if token in result:
             raise MwSError(f"special token {token!r} is given twice; list each once")
         if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
             raise MwSError(f"special token {token!r} has the name of a byte token; choose another name")
-        result.append(token)
-    return result
+        result[token] = None
+    return list(result)
 
 
 def special_roles(tokens: Iterable[str]) -> dict[str, str]:

@@ -89,7 +89,7 @@ def _learn_classic() -> None:
 def _encode(folder: Path) -> None:
     learnt = MwSTrainer(n_merges=150, show_progress=False).learn(count_documents([TEXT]))
     file = folder / "text.txt"
-    file.write_text(TEXT + "ж" * 5000 + "漢字 😀\n", encoding="utf-8", newline="\n")
+    file.write_text(TEXT + "ж" * 5000 + "漢字 😀<s>\n", encoding="utf-8", newline="\n")
     many = [*learnt.alphabet, *map(chr, range(0x10000, 0x20000))]  # more than 65,536 ids take 32 bits
     for name, alphabet in (("narrow", learnt.alphabet), ("wide", many)):
         backend = build_backend(base_vocab(["<s>"], alphabet, learnt.merges), learnt.merges, special_tokens=["<s>"])

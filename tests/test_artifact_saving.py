@@ -11,7 +11,7 @@ import time
 import pytest
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from mws_hf.atomic import staged
+from mws_hf.atomic import staged, write_text
 from mws_hf.errors import MwSError
 from mws_hf.portable import STOCK_SOURCE, portable_config
 from mws_hf.tokenization_mws import MwSTokenizer
@@ -295,3 +295,51 @@ def test_missing_directories_and_files(tmp_path, kind):
         kind.from_pretrained(tmp_path / "absent")
     with pytest.raises(MwSError, match=r"holds no tokenizer\.json"):
         kind.from_pretrained(tmp_path)
+
+
+@pytest.fixture
+def on_disk(monkeypatch):
+    """Lists what the system is told: whether each file that got its name was on the disk before, and each folder."""
+    said, written = [], set()
+    fsync, moves = os.fsync, {"replace": os.replace, "rename": os.rename}
+
+    def synced(descriptor):
+        fsync(descriptor)
+        status = os.fstat(descriptor)
+        written.add((status.st_ino, status.st_mtime_ns, status.st_size))
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            said.append(("folder", os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}"))))
+
+    def moved(name):
+        def move(source, target, **options):
+            files = [source] if os.path.isfile(source) else [f for f in source.rglob("*") if f.is_file()]
+            for file in files:
+                status = os.stat(file)
+                whole = (status.st_ino, status.st_mtime_ns, status.st_size) in written
+                said.append(("on disk" if whole else "NOT ON DISK", os.path.basename(target)))
+            moves[name](source, target, **options)
+
+        return move
+
+    monkeypatch.setattr("os.fsync", synced)
+    for name in moves:
+        monkeypatch.setattr(f"os.{name}", moved(name))
+    return said
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="asks Linux which file a descriptor is")
+def test_what_replaces_an_artifact_is_on_the_disk_before(tmp_path, on_disk):
+    home = tmp_path / "home"
+    home.mkdir()
+    write_text(home / "file", "text")
+    assert on_disk == [("on disk", "file"), ("folder", "home")]
+    on_disk.clear()
+    small_fast().save_pretrained(home / "new")
+    assert {kind for kind, _ in on_disk} == {"on disk", "folder"}
+    assert on_disk[-1] == ("folder", "home")
+    assert len([kind for kind, _ in on_disk if kind == "on disk"]) == len(os.listdir(home / "new"))
+    on_disk.clear()
+    changed = small_fast()
+    changed.add_tokens(["<new>"])
+    changed.save_pretrained(home / "new")
+    assert on_disk == [("on disk", "tokenizer.json"), ("folder", "new")]

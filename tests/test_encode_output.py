@@ -328,12 +328,13 @@ def test_kill_9_in_a_replacement_keeps_the_old_corpus(finished):
 
 
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="Ctrl-C is ignored here, as under nohup")
-def test_ctrl_c_says_that_the_same_command_resumes(tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_say_that_the_same_command_resumes(tmp_path, number, code):
     save_directory(BACKEND, tmp_path / "tok")
     process = fed(tmp_path)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     output, errors = process.communicate(timeout=60)
-    assert (process.returncode, output) == (130, b"")
+    assert (process.returncode, output) == (code, b"")
     assert b"the same command goes on" in errors and b"Traceback" not in errors and b"\n" not in errors.strip()
     assert sorted(os.listdir(tmp_path)) == ["out", "tok"]
 

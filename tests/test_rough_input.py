@@ -34,13 +34,14 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("module", ["typer", "mws_hf.commands.encode", "numba", "pyarrow", "tokenizers", "tqdm"])
-def test_ctrl_c_while_libraries_are_loaded(module: str, folder: Path, tmp_path: Path):
+def test_ctrl_c_while_libraries_are_loaded(module: str, name: str, folder: Path, tmp_path: Path):
     interrupt = (
         "import os, signal, sys\n"
         "class Interrupt:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.{name})\n"
         f"sys.meta_path.insert(0, Interrupt())\n{RUN}"
     )
     words = ["encode", str(folder / "t"), str(folder / "corpus.txt"), "--output", str(tmp_path / "ids")]
@@ -50,8 +51,10 @@ def test_ctrl_c_while_libraries_are_loaded(module: str, folder: Path, tmp_path: 
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    assert done.returncode == 130 and done.stdout == ""
-    assert done.stderr.strip().startswith("interrupted") and done.stderr.strip().count("\n") == 0
+    assert done.stdout == ""
+    assert done.returncode == {"SIGINT": 130, "SIGTERM": 143}[name]
+    assert done.stderr.strip().startswith({"SIGINT": "interrupted", "SIGTERM": "terminated"}[name])
+    assert done.stderr.strip().count("\n") == 0
     assert not (tmp_path / "ids").exists()
 
 

@@ -8,13 +8,14 @@ import importlib
 import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import mws_hf
-from mws_hf.errors import INTERRUPTED
+from mws_hf.errors import Terminated, ending
 
 COMMANDS = {
     "train": ("mws_hf.commands.train", "train", "Learn a tokenizer without labels and save it."),
@@ -75,13 +76,14 @@ class LazyGroup(TyperGroup):
             formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; Ctrl-C ends it with one line."""
+        """Run a command; Ctrl-C and SIGTERM end it with one line."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
+            said, code = ending(interrupt)
             again = "; the same command goes on from here" if ctx.invoked_subcommand in RESUMED else ""
-            sys.stderr.write(f"\ninterrupted{again}\n")
-            sys.exit(INTERRUPTED)
+            sys.stderr.write(f"\n{said}{again}\n")
+            sys.exit(code)
 
 
 def _load(name: str) -> Any:
@@ -92,17 +94,26 @@ def _load(name: str) -> Any:
 
 
 def _prepared(function: Callable[..., None], large: bool) -> Callable[..., None]:
-    """The command with Python's own Ctrl-C, so that what it has begun is cleaned up, and with memory for its arrays."""
+    """The command with signals that let it clean up what it has begun, and with memory for its arrays."""
 
     @functools.wraps(function)
     def begin(*arguments: Any, **options: Any) -> None:
         if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL):
+            signal.signal(signal.SIGTERM, _terminate)
         if large:
             _return_freed_memory()
         function(*arguments, **options)
 
     return begin
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    signal.signal(
+        signal.SIGTERM, signal.SIG_IGN
+    )  # batch systems send it to a group and to its leader: do not end twice
+    raise Terminated
 
 
 def _return_freed_memory() -> None:

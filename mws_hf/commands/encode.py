@@ -13,7 +13,7 @@ from mws_hf.atomic import check_output
 from mws_hf.commands import options
 from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Json, Quiet, Workers, parse_bytes
 from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
-from mws_hf.errors import INTERRUPTED
+from mws_hf.errors import ending
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -77,11 +77,12 @@ def encode(
             force=force,
             show_progress=not quiet,
         )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         if resume:
             raise  # `commands.app` says that the same command goes on
-        typer.echo("\ninterrupted; the same command without --no-resume goes on from here", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        said, code = ending(interrupt)
+        typer.echo(f"\n{said}; the same command without --no-resume goes on from here", err=True)
+        raise typer.Exit(code) from None
     _tell(encoded, output, time.perf_counter() - began, as_json)
 
 

@@ -15,13 +15,11 @@ from tokenizers import Tokenizer
 
 from mws_hf.backend import without_limits
 from mws_hf.corpus.blocks import Block, joined
+from mws_hf.encode.added import AddedTexts
 from mws_hf.encode.corpus import Encoded
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
-from mws_hf.kernels.windows import find_short
-
-_PREFIX = 3
 
 
 def _without_limits(backend: Tokenizer) -> Tokenizer:
@@ -71,7 +69,7 @@ class BlockEncoder:
         self.tables = bpe_tables(spec)
         self._cache_limit = cache_limit
         self._workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        self._added = self._added_literals()
+        self._added = self._added_texts()
 
     def _separator_id(self) -> int:
         if self.separator is None:
@@ -83,18 +81,11 @@ class BlockEncoder:
             )
         return int(index)
 
-    def _added_literals(self) -> dict[bytes, list[bytes]]:
-        """Added tokens, raw and normalized, by their first bytes: texts that hold none cannot be cut by any."""
+    def _added_texts(self) -> AddedTexts:
+        """Added tokens, raw and normalized: texts that hold none cannot be cut by any."""
+        contents = [token.content for token in self.backend.get_added_tokens_decoder().values()]
         normalizer = self.backend.normalizer
-        literals = set()
-        for token in self.backend.get_added_tokens_decoder().values():
-            literals.add(token.content.encode())
-            if normalizer is not None:
-                literals.add(normalizer.normalize_str(token.content).encode())
-        by_prefix: dict[bytes, list[bytes]] = {}
-        for literal in sorted(literals - {b""}):
-            by_prefix.setdefault(literal[:_PREFIX], []).append(literal)
-        return by_prefix
+        return AddedTexts(contents + ([] if normalizer is None else list(map(normalizer.normalize_str, contents))))
 
     @property
     def is_fast(self) -> bool:
@@ -111,11 +102,11 @@ class BlockEncoder:
         if self.tables is None:
             nothing = np.empty(0, self.dtype), np.zeros(len(n_bytes), np.int64)
             return Encoded(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
-        routed = self._holding_added(block)
+        routed = self._added.documents(block)
         plain = block
         if self.backend.normalizer is not None:
             plain = self._normalized(block)
-            routed |= self._holding_added(plain)
+            routed |= self._added.documents(plain)
         ids, ends = self._encode_plain(plain)
         if routed:
             ids, ends = self._stitch(ids, ends, block, sorted(routed))
@@ -136,20 +127,6 @@ class BlockEncoder:
     def _normalized(self, block: Block) -> Block:
         normalize = self.backend.normalizer.normalize_str
         return joined([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
-
-    def _holding_added(self, block: Block) -> set[int]:
-        """Documents that contain the text of an added token."""
-        places: list[int] = []
-        for prefix, literals in self._added.items():
-            first = find_short(block.text, block.size, np.frombuffer(prefix, np.uint8))
-            if first < 0:
-                continue
-            for literal in literals:
-                at = block.buffer.find(literal, first, block.size)
-                while at >= 0:
-                    places.append(at)
-                    at = block.buffer.find(literal, at + 1, block.size)
-        return set((np.searchsorted(block.offsets, places, side="right") - 1).tolist())
 
     def _stitch(
         self, ids: np.ndarray, ends: np.ndarray, block: Block, routed: range | list[int]

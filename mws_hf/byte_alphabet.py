@@ -9,6 +9,7 @@ before all others, text in the alphabet is cut exactly as by the learnt merges. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from mws_hf.errors import MwSError
@@ -73,6 +74,7 @@ def bytes_of(token: str) -> bytes:
         return token.encode()
 
 
+@lru_cache(maxsize=1 << 16)  # what traces a word asks for the same tokens after every merge
 def readable(token: str) -> str:
     """A token of a byte-level tokenizer as people read it; bytes that are no whole character are told one by one.
 

@@ -69,6 +69,30 @@ def test_emma2_is_the_published_one(gold, predicted, precision, recall):
     assert result.recall == pytest.approx(recall)
 
 
+def spelled_out(rows, others):
+    """The share of `rows` assigned to the pieces of `others`: the definition, one morph after another."""
+    pieces = sorted({piece for other in others for piece in other})
+
+    def assigned(morph):
+        together = {p: sum(min(r.count(morph), o.count(p)) for r, o in zip(rows, others, strict=True)) for p in pieces}
+        return min(pieces, key=lambda p: (-together[p], sum(o.count(p) for o in others), p))
+
+    closest = {morph: assigned(morph) for row in rows for morph in row}
+    shares = [
+        sum(min(row.count(morph), other.count(closest[morph])) for morph in set(row)) / len(row)
+        for row, other in zip(rows, others, strict=True)
+    ]
+    return sum(shares) / len(shares)
+
+
+@given(st.lists(st.tuples(*[st.lists(st.sampled_from("abcd"), min_size=1, max_size=5)] * 2), min_size=1, max_size=5))
+def test_emma2_is_its_definition(rows):
+    gold, predicted = [morphs for morphs, _ in rows], [pieces for _, pieces in rows]
+    result = emma2([GoldWord("".join(morphs), (tuple(morphs),)) for morphs in gold], predicted)
+    assert result.precision == pytest.approx(spelled_out(predicted, gold))
+    assert result.recall == pytest.approx(spelled_out(gold, predicted))
+
+
 def test_emma2_sees_a_stem_cut_differently_in_each_form():
     gold = as_gold({"читаю": "чита ю", "читал": "чита л", "бегаю": "бега ю", "бегал": "бега л"})
     steady = [("чита", "ю"), ("чита", "л"), ("бега", "ю"), ("бега", "л")]

@@ -26,7 +26,10 @@ def distance(first: tuple[str, ...], second: tuple[str, ...]) -> int:
     return at(len(first), len(second))
 
 
-@given(pieces, pieces)
+long = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=90)  # more than a machine word
+
+
+@given(pieces | long, pieces | long)
 def test_edit_distance_is_the_recurrence(first: list[str], second: list[str]):
     assert edit_distance(first, second) == distance(tuple(first), tuple(second)) == edit_distance(second, first)
 

@@ -7,7 +7,7 @@ place many boundaries well and still give a model no shared token to learn from.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -248,18 +248,28 @@ def emma2(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Emma2
 
 
 def _assigned_share(rows: list[Counter[str]], others: list[Counter[str]]) -> float:
-    together: dict[str, Counter[str]] = {}
-    frequency: Counter[str] = Counter()
+    frequency, n_words = Counter[str](), Counter[str]()
     for row, other in zip(rows, others, strict=True):
+        n_words.update(row.keys())
         frequency.update(other)
+
+    def closest(shared: Mapping[str, int]) -> str:
+        return min(shared, key=lambda candidate: (-shared[candidate], frequency[candidate], candidate))
+
+    assigned: dict[str, str] = {}
+    together: dict[str, Counter[str]] = {}
+    for row, other in zip(rows, others, strict=True):
+        alone: dict[int, str] = {}  # morphs of this word only, if as frequent in it, get the same piece
         for morph, count in row.items():
+            if n_words[morph] == 1 and count in alone:
+                assigned[morph] = alone[count]
+                continue
             shared = together.setdefault(morph, Counter())
             for candidate, candidate_count in other.items():
                 shared[candidate] += min(count, candidate_count)
-    assigned = {
-        morph: min(shared, key=lambda candidate: (-shared[candidate], frequency[candidate], candidate))
-        for morph, shared in together.items()
-    }
+            if n_words[morph] == 1:
+                assigned[morph] = alone[count] = closest(together.pop(morph))
+    assigned |= {morph: closest(shared) for morph, shared in together.items()}
     shares = [
         sum(min(count, other[assigned[morph]]) for morph, count in row.items()) / row.total()
         for row, other in zip(rows, others, strict=True)

@@ -69,14 +69,21 @@ def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.bool_]]:
 
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Levenshtein distance of two sequences.
+    """Levenshtein distance of two sequences: a column of the table at a time, as bits of two integers (Myers 1999).
 
     >>> edit_distance(["un", "lock", "s"], ["un", "locks"])
     2
     """
-    row = list(range(len(second) + 1))
-    for i, left in enumerate(first, start=1):
-        before, row[0] = row[0], i
-        for j, right in enumerate(second, start=1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (left != right))
-    return row[-1]
+    places: dict[str, int] = {}
+    for k, symbol in enumerate(first):
+        places[symbol] = places.get(symbol, 0) | 1 << k
+    everywhere = (1 << len(first)) - 1
+    up, down, distance = everywhere, 0, len(first)  # bit k: whether row k + 1 of the column is 1 above or below row k
+    for symbol in second:
+        same = places.get(symbol, 0)
+        diagonal = (((same & up) + up) ^ up) | same
+        right_up, right_down = down | everywhere & ~(diagonal | up), up & diagonal
+        distance += (right_up >> len(first) - 1 & 1) - (right_down >> len(first) - 1 & 1) if first else 1
+        right_up, right_down = right_up << 1 | 1, right_down << 1
+        up, down = everywhere & (right_down | ~(same | down | right_up)), everywhere & right_up & (same | down)
+    return distance

@@ -1,0 +1,98 @@
+"""Large inputs take time with their size, not with its square; seconds are the processor's, with much to spare."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken
+
+from mws_hf.byte_alphabet import byte_level_merges
+from mws_hf.corpus.blocks import joined
+from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.encode.added import AddedTexts
+from mws_hf.encode.encoder import BlockEncoder
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.boundaries import emma2
+from mws_hf.evaluate.consistency import consistency
+from mws_hf.explain import Tracer
+from mws_hf.notebook import import_notebook
+from mws_hf.special import check_special_tokens
+from tests.encode_cases import ALPHABET, make_backend, make_byte_level, random_merges, rust_ids
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    began = time.process_time()
+    yield
+    assert time.process_time() - began < seconds
+
+
+def test_forty_thousand_special_tokens():
+    names = [f"<|{k}|>" for k in range(40_000)]
+    with within(1):
+        assert check_special_tokens(names) == names
+    with pytest.raises(MwSError, match="given twice"):
+        check_special_tokens([*names, "<|7|>"])
+
+
+@pytest.mark.parametrize("name", ["<extra_{}>", "{}слово"])
+def test_twenty_thousand_added_tokens_in_bulk(name: str):
+    backend = make_backend(random_merges(3, 100))
+    backend.add_special_tokens([AddedToken(name.format(k), normalized=False) for k in range(20_000)])
+    chooser = random.Random(5)
+    documents = ["".join(chooser.choices(ALPHABET + "<ex", k=500)) for _ in range(1300)]
+    for place in (3, 700, 701):
+        documents[place] = f"а{name.format(19_999)}б"
+    encoder = BlockEncoder(backend)
+    encoder.encode(joined([f"а {name.format(1)}".encode()], str))  # compiles
+    with within(3):
+        encoded = encoder.encode(joined([document.encode() for document in documents], str))
+    assert [piece.tolist() for piece in np.split(encoded.ids, encoded.ends[:-1])] == rust_ids(backend, documents)
+
+
+@given(
+    st.lists(st.text("ab<я", min_size=1, max_size=5), max_size=40),
+    st.lists(st.text("ab<я\n", max_size=12), min_size=1, max_size=6),
+)
+def test_documents_that_hold_an_added_text(texts: list[str], documents: list[str]):
+    expected = {k for k, document in enumerate(documents) if any(text in document for text in texts)}
+    assert AddedTexts(texts).documents(joined([each.encode() for each in documents], str)) == expected
+
+
+def test_one_long_word_is_scored():
+    chooser = random.Random(2)
+    word = "".join(chooser.choices("абвгдежзийклмнопрстуфхцчшщ", k=4000))
+    morphs = tuple(word[k : k + 3] for k in range(0, 4000, 3))
+    gold = [GoldWord(word, (morphs,)), GoldWord("аб", (("а", "б"),))]
+    for predicted in ([word, "аб"], [tuple(word), ("а", "б")], [[word[k : k + 4] for k in range(0, 4000, 4)], ["аб"]]):
+        with within(1):
+            consistency(gold, predicted)
+            emma2(gold, predicted)
+
+
+def test_one_long_word_is_explained():
+    letters = "абвгдежзийклмнопрстуфхцчшщ"
+    word = "".join(random.Random(3).choices(letters, k=4000))
+    twos = {(one, other) for one in letters for other in letters}
+    fours = {(word[k : k + 2], word[k + 2 : k + 4]) for k in range(0, 3998, 2)}
+    backend = make_byte_level(byte_level_merges(letters, [*sorted(twos), *sorted(fours)]))
+    with within(3):
+        (traced,) = Tracer(backend)(word)
+    assert "".join(traced.tokens) == word and len(traced.steps) > 600
+
+
+def test_holes_of_an_imported_vocabulary(tmp_path: Path):
+    (tmp_path / "vocabulary.json").write_text(json.dumps({"a": 0, "b": 1, "ab": 2, "[EOS]": 100_000}))
+    (tmp_path / "merges.json").write_text(json.dumps({"merges": [["a", "b"]]}))
+    with within(5):
+        tokenizer = import_notebook(tmp_path)
+    assert tokenizer.convert_tokens_to_ids("[EOS]") == 100_000 and len(tokenizer) > 100_001

@@ -20,6 +20,8 @@ _HOME = {
     "MwSTokenizerFast": "mws_hf.tokenization_mws_fast",
     "MwSTrainer": "mws_hf.trainer",
     "WordCounts": "mws_hf.corpus.counts",
+    "pretrained": "mws_hf.by_name",
+    "pretrained_folder": "mws_hf.by_name",
 }
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "WordCounts",
     "__version__",
     "encode_corpus",
+    "pretrained",
+    "pretrained_folder",
     "trim",
 ]
 

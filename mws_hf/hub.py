@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
+from mws_hf.ready_made import folder_of, ready_made
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _PATIENCE = 5.0
@@ -45,13 +46,15 @@ def is_repository(name: str) -> bool:
 
 
 def tokenizer_place(source: str | os.PathLike[str]) -> Path:
-    """Return the local path of a tokenizer: `source` itself, or the folder that holds the Hub's files of that name.
+    """Return the local path of a tokenizer: `source` itself, or the folder of a ready-made one or of the Hub's copy.
 
     Raises:
         MwSError: nothing local has that name, and it is no Hub name, or neither cache nor Hub have it.
     """
     if Path(source).exists():
         return Path(source)
+    if os.fspath(source) in ready_made():
+        return folder_of(os.fspath(source))
     folder = snapshot(source, allow_patterns=list(_FILES), ignore_patterns=list(_NOT_TOKENIZERS))
     if not any(folder.glob(name) for name in ("*token*", "vocab*", "*.model")):
         raise MissingTokenizerError(f"{source}: this Hub repository holds no tokenizer; check the name")

@@ -8,7 +8,8 @@ and licences stand in `pretrained_sources.py`. Boundary F1 is measured where the
 text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.
 Unigram is SentencePiece's (the trainer of `tokenizers` takes minutes a language), from the 100,000 most frequent
 pre-tokens; it takes most of the time, and `--rivals BPE` leaves it out for later.
-Writes scripts/results/pretrained.json and .md too.
+Writes scripts/results/pretrained.json and .md too, and mws_hf/ready_made.json, the index of `mws pretrained`. Then run
+`python scripts/docs_tables.py`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pretrained_index import CARDS, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
 
 from mws_hf import MwSTrainer, WordCounts, baselines
@@ -35,7 +37,7 @@ from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.report import EvaluationReport, evaluate, markdown_table
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.measured_card import Measured, kept_head, measured_card
+from mws_hf.measured_card import Measured, kept_head, measured_card, plain_head
 from mws_hf.model_card import is_untouched, model_card, write_model_card
 from mws_hf.portable import save_backend
 
@@ -47,6 +49,8 @@ UNIGRAM_TYPES = 100_000
 RIVALS = {"BPE": ("bpe", None), "Unigram": ("sentencepiece-unigram", UNIGRAM_TYPES)}
 """Names in the cards: system of `mws_hf.baselines`, and how many of the most frequent pre-tokens it learns from."""
 RESULTS = Path("scripts/results/pretrained.json")
+KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
+"""Tokenizers whose BPE is kept too, in a folder of this name: `mws demo` shows both where no other is named."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +261,8 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
     for title in rivals:
         name, most = RIVALS[title]
         learnt_from = counts if most is None else most_frequent(counts, most)
-        systems[title] = load_encoder(baselines.train(name, learnt_from, config.size).source)
+        kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
+        systems[title] = load_encoder(baselines.train(name, learnt_from, config.size, kept).source)
     found = measure(config, systems, groups, data)
     report = found.report.of(config.name)
     bits = report.bits.get(config.name)
@@ -280,7 +285,23 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         limits=limits(config, rivals),
     )
     write_model_card(directory, measured_card(card))
+    if config.name in KEPT_BPE and "BPE" in rivals:
+        write_model_card(output / KEPT_BPE[config.name], bpe_card(config, origin(config, groups)))
     return row(config, directory, found.report, seconds)
+
+
+def bpe_card(config: Config, learnt_from: str) -> str:
+    """The card of the frequency BPE that is kept beside a tokenizer of ours; its figures stand in that one's card."""
+    name = KEPT_BPE[config.name]
+    head = plain_head(name, config.size)
+    about = (
+        f"Byte-pair encoding by frequency, to compare with `{config.name}`: as many entries, from the same words. "
+        f"Its figures stand beside those of that tokenizer, in the card of `{config.name}`.\n"
+    )
+    measured = Measured(
+        name, f"{head}\n{about}\n{learnt_from}", False, languages=config.languages, license=config.license
+    )
+    return measured_card(measured)
 
 
 def most_frequent(counts: WordCounts, most: int) -> WordCounts:
@@ -371,6 +392,8 @@ def main() -> None:
         ordered = [rows[name] for name in names if name in rows]
         write_text(arguments.results, json.dumps({"rows": ordered}, ensure_ascii=False, indent=1) + "\n")
         write_text(arguments.results.with_suffix(".md"), table(ordered))
+    if arguments.output.resolve() == CARDS:
+        write_index(results=arguments.results)
 
 
 if __name__ == "__main__":

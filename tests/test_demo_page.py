@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -288,6 +289,16 @@ def test_a_hundred_thousand_characters_do_not_freeze_it(open_page):
         "requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - begin)))"
     )
     assert waited < 2000
+
+
+@pytest.mark.skipif(not (ROOT / "model_cards").is_dir(), reason="model_cards/ is not in the source distribution")
+def test_alone_it_shows_a_ready_tokenizer_beside_bpe():
+    with served(command("demo")) as address:
+        page = json.loads(urllib.request.urlopen(f"{address.rstrip('/')}/config", timeout=PATIENCE).read())
+    shown = next(
+        each["props"]["value"] for each in page["components"] if each["props"].get("elem_id") == "mws-text-shown"
+    )
+    assert re.findall(r"<h3>(\w+)</h3>", shown) == ["MwS", "BPE"]
 
 
 def test_the_space_shows_the_tokenizers_named_to_it(directories):

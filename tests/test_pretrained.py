@@ -29,7 +29,7 @@ from tests.test_card_and_push import rows_of, surroundings
 ROOT = Path(__file__).parent.parent
 CARDS = ROOT / "model_cards"
 DATA = ROOT.parent / "shared" / "data"
-FOLDERS = sorted(file.parent for file in CARDS.glob("*/tokenizer.json"))
+FOLDERS = sorted(file.parent for file in CARDS.glob("mws-*/tokenizer.json"))
 FILES = {"README.md", "mws_training.json", "stock_tokenizer.py", "tokenizer.json", "tokenizer_config.json"}
 MB = 1_000_000
 DICTIONARY_FORMS = 3_064_812  # of pymorphy3-dicts-ru 2.4.417150.4580142, which the card was measured on
@@ -58,7 +58,7 @@ def test_every_tokenizer_of_the_script_is_there_with_its_row_of_results(script):
     rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
     assert [config.name for config in script.CONFIGS] == [row["name"] for row in rows]
     assert {config.name for config in script.CONFIGS} == {folder.name for folder in FOLDERS}
-    assert {path.name for path in CARDS.iterdir()} == {folder.name for folder in FOLDERS}
+    assert {path.name for path in CARDS.iterdir()} == {folder.name for folder in FOLDERS} | {*script.KEPT_BPE.values()}
     assert (ROOT / "scripts/results/pretrained.md").read_text(encoding="utf-8") == script.table(rows)
 
 
@@ -162,6 +162,15 @@ def test_a_folder_is_pushed_as_it_is_but_for_the_name_it_is_loaded_by(tmp_path):
     own = unmarked((folder / "README.md").read_text(encoding="utf-8"))
     assert 'from_pretrained("user/morphs")' in card and 'from_pretrained("mws-ru-morphs-8k")' in own
     assert card.count("\n") == own.count("\n") + 1 and unmarked(card).count("user/morphs") >= 3
+
+
+def test_the_bpe_that_the_demo_shows_is_one_of_as_many_entries_and_loses_nothing(script):
+    for ours, name in script.KEPT_BPE.items():
+        bpe = AutoTokenizer.from_pretrained(CARDS / name)
+        assert len(bpe) == len(AutoTokenizer.from_pretrained(CARDS / ours))
+        for text in ADVERSARIAL:
+            assert bpe.decode(bpe(text)["input_ids"]) == text
+        assert is_untouched(CARDS / name / "README.md") and ours in (CARDS / name / "README.md").read_text("utf-8")
 
 
 def test_the_script_makes_a_folder_from_text_and_does_not_make_it_twice(tmp_path):

@@ -31,6 +31,7 @@ COMMANDS = {
     "repair": ("mws_hf.commands.check", "repair", "Mend a directory that a stock class saved; ids stay."),
     "card": ("mws_hf.commands.card", "card", "Measure a tokenizer and write its model card."),
     "push": ("mws_hf.commands.card", "push", "Upload a tokenizer and its card to the Hugging Face Hub."),
+    "pretrained": ("mws_hf.commands.pretrained", "pretrained", "List this project's tokenizers, or write one."),
     "demo": ("mws_hf.commands.demo", "demo", "Open a page where tokenizers can be tried."),
     "extend": ("mws_hf.commands.extend", "extend", "Add tokens of a corpus to a pretrained tokenizer."),
     "trim": ("mws_hf.commands.trim", "trim", "Drop entries that texts do not use from a pretrained tokenizer."),

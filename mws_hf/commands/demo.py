@@ -16,10 +16,17 @@ if TYPE_CHECKING:
     from mws_hf.demo.word_view import TrainingEvidence
 
 
+_SHOWN = ("MwS=mws-eight-languages-64k", "BPE=bpe-eight-languages-64k")
+
+
 def demo(
     directories: Annotated[
-        list[str], typer.Argument(metavar="DIR...", help="Tokenizer directories or Hub names; NAME=DIR names one.")
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="DIR...",
+            help="Tokenizer directories or Hub names; NAME=DIR names one [default: MwS and BPE of eight languages].",
+        ),
+    ] = None,
     source: From = None,
     lexicon: options.Lexicon = None,
     word_list: options.WordList = None,
@@ -43,7 +50,12 @@ def demo(
     answers this machine alone unless --host asks for more, and takes no files. Ctrl-C ends it. Needs
     `pip install 'mws-hf[demo]'`.
 
+    Without a directory it shows a tokenizer of eight languages by this project beside BPE by frequency, learnt from the
+    same text, as many entries each; see `mws pretrained`.
+
     For example:
+
+        mws demo
 
         mws demo out/russian
 
@@ -53,7 +65,7 @@ def demo(
     """
     from mws_hf.hub import named_sources, tokenizer_place
 
-    places = {name: tokenizer_place(place) for name, place in named_sources(directories).items()}
+    places = {name: tokenizer_place(place) for name, place in named_sources(directories or _SHOWN).items()}
     sources = Sources(source or (), lexicon, word_list or (), show_progress=not quiet)
     if not sources.is_empty:
         sources.check(None, None)

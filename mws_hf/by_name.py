@@ -1,0 +1,58 @@
+"""The trained tokenizers of this project loaded by name, or written into a folder, from the Hub too."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mws_hf.hub import snapshot
+from mws_hf.ready_made import folder_of, ready_made, write_folder
+
+if TYPE_CHECKING:
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+
+_HUB = "hub:"
+
+
+def pretrained(name: str, source: str | os.PathLike[str] | None = None) -> MwSTokenizerFast:
+    """Load a trained tokenizer of this project by name.
+
+    Args:
+        name: such as "mws-ru-32k"; `mws pretrained` lists them.
+        source: where to take it from, see `pretrained_folder`.
+
+    Raises:
+        MwSError: no such tokenizer, it is not in the source, or its files are not those that were released.
+    """
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes seconds
+
+    loaded: MwSTokenizerFast = MwSTokenizerFast.from_pretrained(pretrained_folder(name, source))
+    return loaded
+
+
+def pretrained_folder(name: str, source: str | os.PathLike[str] | None = None) -> Path:
+    """Return a local folder that holds a trained tokenizer of this project, its files checked.
+
+    Args:
+        name: such as "mws-ru-32k".
+        source: the tokenizer's folder, or one that holds it; a .zip or .tar archive with such a folder, by path or URL;
+            or ``hub:USER``, whose repository ``USER/NAME`` holds it. None: what the environment variable MWS_PRETRAINED
+            names, or else `model_cards/` of the checkout that this package runs from, or else what was taken before.
+
+    Returns:
+        The folder in the checkout, or the copy in the cache (``~/.cache/mws_hf/pretrained``), where whatever was taken
+        from another source is kept.
+
+    Raises:
+        MwSError: no such tokenizer, it is not in the source, or its files are not those that were released.
+    """
+    if source is not None and os.fspath(source).startswith(_HUB) and name in ready_made():
+        source = snapshot(f"{os.fspath(source).removeprefix(_HUB)}/{name}")
+    return folder_of(name, source)
+
+
+def write_pretrained(name: str, output: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> Path:
+    """Copy a trained tokenizer of this project into a folder, whole or not at all; see `pretrained_folder`."""
+    write_folder(name, pretrained_folder(name, source), Path(output))
+    return Path(output)

@@ -112,6 +112,23 @@ def test_counts_that_were_altered_are_refused(tmp_path):
         merge_files([tmp_path / "0.parquet"], tmp_path / "merged.parquet")
 
 
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_count_below_one_is_refused_where_files_are_merged_and_loaded(tmp_path, count):
+    """Though the total is as the file says."""
+    path = tmp_path / "0.parquet"
+    schema = pa.schema([("word", pa.large_string()), ("count", pa.int64())])
+    with counts_file.counts_writer(
+        path, schema.with_metadata(counts_file.settings_of({"": 7 + count}, DEFAULT_PATTERN, None))
+    ) as writer:
+        table = pa.table({"word": pa.array(["a", "b"], pa.large_string()), "count": [7, count]})
+        writer.write_table(table.cast(writer.schema))
+    with pytest.raises(MwSError, match="count"):
+        merge_files([path], tmp_path / "merged.parquet")
+    assert not (tmp_path / "merged.parquet").exists()
+    with pytest.raises(MwSError, match="count"):
+        WordCounts.load(path)
+
+
 def test_the_command_merges_and_prunes(tmp_path):
     parts = [zipfian(seed) for seed in range(3)]
     out = tmp_path / "merged.parquet"

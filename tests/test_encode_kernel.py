@@ -149,12 +149,16 @@ def test_added_tokens_in_the_text(flags, split):
     assert ids_of(encoder, documents) == expected
 
 
-@pytest.mark.parametrize("normalizer", [normalizers.NFC(), normalizers.NFKD(), normalizers.Lowercase()])
+@pytest.mark.parametrize(
+    "normalizer", [normalizers.NFC(), normalizers.NFKC(), normalizers.NFKD(), normalizers.Lowercase()]
+)
 def test_normalizers(normalizer):
     backend = make_backend(random_merges(4, 100))
     backend.normalizer = normalizer
     backend.add_tokens([AddedToken("Éб", normalized=True), AddedToken("ДД", normalized=False)])
-    documents = [*TRICKY, "e\u0301 \u00e9 ﬁ АБВ", "e\u0301б", "дд ДД éб Éб"]
+    backend.add_tokens([AddedToken("ab", normalized=True)])
+    only_when_normalized = ["aвабc ａｂ", "ÉБ", "É", "AB", "e\u0301б"]
+    documents = [*TRICKY, "e\u0301 \u00e9 ﬁ АБВ", "дд ДД éб Éб", *only_when_normalized]
     encoder = BlockEncoder(backend)
     assert encoder.is_fast
     assert ids_of(encoder, documents) == rust_ids(backend, documents)

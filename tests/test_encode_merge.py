@@ -49,6 +49,19 @@ def test_merges_equal_the_definition(learnt, symbols):
         assert scratch[0, : merge_short(scratch, len(symbols), table)].tolist() == expected
 
 
+def test_long_words_under_many_merges_equal_the_definition():
+    """Where merges stand in rows behind each other, each symbol must know both of its neighbours."""
+    chooser = random.Random(9)
+    pairs = list(dict.fromkeys((chooser.randrange(4 + k), chooser.randrange(4 + k)) for k in range(400)))
+    products = np.arange(4, 4 + len(pairs), dtype=np.int32)
+    ranks = {pair: (rank, 4 + rank) for rank, pair in enumerate(pairs)}
+    table = merge_table(np.array(pairs, np.int64), products)
+    for size in range(2, 200):
+        symbols = chooser.choices(range(4), k=size)
+        ids = np.array(symbols, np.int64)
+        assert ids[: merge_long(ids, size, table)].tolist() == merge(symbols, ranks)
+
+
 def test_a_published_example_by_hand():
     # minbpe's "aaabdaaabac": Z=aa, Y=ab, X=ZY gives XdXac
     a, b, c, d, aa, ab, aaab = range(7)

@@ -12,9 +12,11 @@ from transformers import AutoTokenizer
 from typer.testing import CliRunner
 
 from mws_hf.backend import build_backend, tokenizer_tables
+from mws_hf.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
 from mws_hf.export.byte_level import to_byte_level_backend
+from mws_hf.export.exactness import compare, refuse_differences
 from mws_hf.export.gguf_file import write_gguf
 from mws_hf.export.tiktoken_file import write_tiktoken
 from mws_hf.pattern import with_digits
@@ -54,6 +56,55 @@ def test_llama_cpp_gives_the_same_ids_and_texts(pattern, digits, tmp_path):
     assert (model.token_eos(), model.token_bos()) == (tokenizer.eos_token_id, tokenizer.eos_token_id)
     assert model.metadata["tokenizer.chat_template"] == "{{ messages }}"
     assert model.n_vocab() == len(tokenizer)
+
+
+def test_the_tokens_of_a_gguf_file_spell_every_text(in_bytes, tmp_path):
+    """As llama.cpp decodes, where it is not installed: the bytes of each token, those of special ones as they stand."""
+    gguf = pytest.importorskip("gguf")
+    in_bytes.add_tokens(["<new>"])
+    write_gguf(in_bytes.backend_tokenizer, {}, tmp_path / "x.gguf", [], "x")
+    fields = gguf.GGUFReader(tmp_path / "x.gguf").fields
+    tokens = fields["tokenizer.ggml.tokens"].contents()
+    ordinary = [kind == gguf.TokenType.NORMAL for kind in fields["tokenizer.ggml.token_type"].contents()]
+    assert [token for token, plain in zip(tokens, ordinary, strict=True) if not plain][-1] == "<new>"
+    byte_of = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
+    for text in [*TEXTS, "чит<new>чит"]:
+        ids = in_bytes.encode(text)
+        spelled = [bytes(map(byte_of.get, tokens[i])) if ordinary[i] else tokens[i].encode() for i in ids]
+        assert b"".join(spelled).decode() == text
+
+
+def test_a_reader_that_decodes_otherwise_is_found_and_refused(in_bytes):
+    backend = in_bytes.backend_tokenizer
+
+    def ids_of(text):
+        return backend.encode(text, add_special_tokens=False).ids
+
+    def drops_spaces(ids):  # as `llama_detokenize` does before points
+        return backend.decode(ids, skip_special_tokens=False).replace(" .", ".")
+
+    texts = ["дом .", "дом.", "a . b"]
+    assert compare(backend, texts, ids_of, backend.decode) == (3, [], [])
+    found = compare(backend, texts, ids_of, drops_spaces)
+    assert found == (3, [], ["дом .", "a . b"])
+    with pytest.raises(MwSError, match="other decoded text on 2 of 3 texts, 'дом .' for one; keep away"):
+        refuse_differences(found, "it", "keep away")
+
+
+@pytest.mark.parametrize("format", ["tiktoken", "gguf"])
+def test_an_export_that_a_reader_would_decode_otherwise_is_not_written(in_bytes, tmp_path, monkeypatch, format):
+    """The reader, another project's library, decodes all to the same text; its ids are right."""
+    if format == "gguf":
+        pytest.importorskip("gguf")
+        pytest.importorskip("llama_cpp")
+        monkeypatch.setattr("llama_cpp.llama_token_to_piece", lambda *_: 0)
+    else:
+        pytest.importorskip("tiktoken")
+        monkeypatch.setattr("tiktoken.Encoding.decode", lambda *_: "?")
+    write = {"gguf": write_gguf, "tiktoken": lambda b, _, *rest: write_tiktoken(b, *rest)}[format]
+    with pytest.raises(MwSError, match="other decoded text"):
+        write(in_bytes.backend_tokenizer, {}, tmp_path / "x", TEXTS, "x")
+    assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize(("pattern", "digits"), IN_LLAMA_CPP)

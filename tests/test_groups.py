@@ -139,7 +139,8 @@ def test_a_file_whose_groups_were_altered_is_refused(tmp_path):
     GroupedCounts(counted("fin", "eng")).save(tmp_path / "both.parquet")
     table = pq.read_table(tmp_path / "both.parquet")
     other = pa.array(["fra" if name == "fin" else name for name in table["group"].to_pylist()])
-    for column in (other, table["group"].take(pa.array(np.arange(len(table))[::-1]))):
+    nobody_s = pa.array([None if name == "eng" else name for name in table["group"].to_pylist()])  # the first group
+    for column in (other, nobody_s, table["group"].take(pa.array(np.arange(len(table))[::-1]))):
         pq.write_table(
             table.set_column(2, "group", column).replace_schema_metadata(table.schema.metadata), tmp_path / "x"
         )

@@ -65,6 +65,9 @@ def _decode_run(run: bytes) -> str:
 class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     """The readable oracle: a `PreTrainedTokenizer` with the same ids as `MwSTokenizerFast`, token for token.
 
+    Two kinds of added tokens are excepted, which transformers' slow classes look for in their own way: those with
+    ``single_word=True``, and those with ``normalized=True`` in a text that spells them only after normalization.
+
     It has no offsets, no word ids and no `train_new_from_iterator`, and is about ten times slower.
     Its directories hold tokenizer.json too, so that every client loads them. Words given one by one are cut as behind a
     space, and `add_prefix_space` works, as there.

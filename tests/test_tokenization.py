@@ -14,6 +14,7 @@ from transformers import AutoTokenizer
 
 from mws_hf.backend import base_vocab
 from mws_hf.errors import MwSError
+from mws_hf.pattern import WORD_PATTERN
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from tests.small_tokenizers import ADVERSARIAL, MERGES, VARIANTS, small_fast, small_slow
@@ -279,3 +280,26 @@ def test_retraining_with_too_small_a_vocabulary_keeps_the_alphabet():
     pytest.importorskip("mws_hf.learn.classic.learner")
     new = small_fast().train_new_from_iterator(["кот"], 10, criterion="classic", show_progress=False)
     assert new.tokenize("кот") == ["к", "о", "т"]
+
+
+FLAGGED = ["чит<new>чит", " <new> ", "a<new>b <new>", "<new><new>", "<NEW> <new>ать", "é<new>\n<new>", "x чи y", "чичи"]
+
+
+@pytest.mark.parametrize("normalization", [None, "nfc", "nfkc"])
+@pytest.mark.parametrize("special", [False, True])
+def test_both_classes_find_added_tokens_alike_but_for_two_kinds(normalization, special):
+    """Those that the docstring of the slow class excepts are found otherwise: it claims no less and no more."""
+    for strip in (False, True):
+        for normalized in (False, True):
+            flags = {"lstrip": strip, "rstrip": not strip, "normalized": normalized, "special": special}
+            both = [make(WORD_PATTERN, normalization) for make in (small_fast, small_slow)]
+            for tokenizer in both:
+                tokenizer.add_tokens([AddedToken(text, **flags) for text in ("<new>", "чи", "é")], special)
+            for text in FLAGGED:
+                assert both[0].encode(text) == both[1].encode(text), (text, flags)
+    for flags, text in (({"single_word": True}, "<new><new>"), ({"normalized": True}, "ｘｙ")):
+        both = [make(WORD_PATTERN, "nfkc") for make in (small_fast, small_slow)]
+        for tokenizer in both:
+            tokenizer.add_tokens([AddedToken(token, **flags) for token in ("<new>", "xy")])
+        assert both[0].encode(text) != both[1].encode(text)
+        assert "single_word" in MwSTokenizer.__doc__ and "normalized=True" in MwSTokenizer.__doc__

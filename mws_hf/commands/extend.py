@@ -43,6 +43,13 @@ Replace = Annotated[
     bool,
     typer.Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones."),
 ]
+Protect = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty held "
+        "out to measure how other such text fares; repeat for more [default: none]."
+    ),
+]
 TrimTo = Annotated[
     int | None,
     typer.Option(
@@ -58,13 +65,14 @@ class _Asked:
     base: str
     corpus: list[str]
     also: list[str]
+    protect: list[str]
     reading: Reading
     workers: int | None
     quiet: bool
 
     @property
     def texts(self) -> list[str]:
-        return [*self.corpus, *self.also]
+        return [*self.corpus, *self.also, *self.protect]
 
 
 def extend(
@@ -78,6 +86,7 @@ def extend(
     hidden_boundary_price: HiddenBoundaryPrice = 1,
     min_saving: MinSaving = 2,
     replace: Replace = False,
+    protect: Protect = None,
     trim_to: TrimTo = None,
     field: options.Field = None,
     column: options.Column = None,
@@ -95,12 +104,14 @@ def extend(
 
         mws extend models/llama corpus.jsonl --field text --add 8000 --composition 0.7 -o out/llama-fi
 
+        mws extend Qwen/Qwen3-0.6B turkish.txt --add 8000 --protect 'english/*.txt' -o out/qwen-tr
+
         mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
     """
-    asked = _Asked(base, corpus, also or [], Reading(field, column, encoding, errors), workers, quiet)
+    asked = _Asked(base, corpus, also or [], protect or [], Reading(field, column, encoding, errors), workers, quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
-    refuse_overwriting(files_in(output, WRITTEN), base, corpus, also)
+    refuse_overwriting(files_in(output, WRITTEN), base, corpus, also, protect)
     check_output(output, folder=True)
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
     settings = {
@@ -134,8 +145,11 @@ def _extended(
         opened = trimmed.trimmed_base
     counts, held_out = _count(asked)
     kept = documents(asked.texts, asked.reading) if replace else None
-    extension = run(opened, counts, add, replace=kept, show_progress=not asked.quiet, **settings)
-    texts = _changes(original, extension, held_out, asked)
+    unseen: list[str] = []
+    protected = _held_back(documents(asked.protect, asked.reading), unseen) if asked.protect else ()
+    bars = not asked.quiet
+    extension = run(opened, counts, add, replace=kept, protected=protected, show_progress=bars, **settings)
+    texts = _changes(original, extension, {"held out": held_out, "protected, held out": unseen}, asked)
     result = {"directory": str(output), **facts(extension, texts, trimmed)}
     retired = {name: result[name] for name in ("retired_tokens", "dropped_merges")}
     left_behind = extension.save(output, asked.base, trimmed, {RETIRED_FILE: retired} if replace else {})
@@ -196,13 +210,12 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
             yield document
 
 
-def _changes(original: Base, extension: Extension, held_out: list[str], asked: _Asked) -> dict[str, Any]:
+def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], asked: _Asked) -> dict[str, Any]:
     from tokenizers import Tokenizer
 
     from mws_hf.extend.report import measure_change
 
     before = Tokenizer.from_str(json.dumps(original.spec))
-    texts = {"held out": held_out}
     texts |= {n: list(islice((d for d in documents([n], asked.reading) if d.strip()), MOST)) for n in asked.also}
     return {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
 

@@ -20,6 +20,7 @@ from mws_hf.extend.base import Base
 from mws_hf.extend.files import fetch, open_base, write_directory
 from mws_hf.extend.id_map import IdMap, composed
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
+from mws_hf.extend.protection import protect
 from mws_hf.extend.trim import Trimming
 from mws_hf.learn.arguments import check_whole
 from mws_hf.pattern import DEFAULT_PATTERN
@@ -110,6 +111,7 @@ def extend(
     n_tokens: int,
     *,
     replace: Iterable[str] | None = None,
+    protected: Iterable[str] = (),
     show_progress: bool = False,
     **settings: Any,
 ) -> Extension:
@@ -123,6 +125,8 @@ def extend(
         counts: words of the new language and how often each occurs, by any pattern.
         n_tokens: how many tokens to add; fewer where the corpus has no more to give.
         replace: texts whose tokens must stay; ids of other tokens are given to new ones. None retires nothing.
+        protected: texts that must be cut as before, such as the base's own language; merges that would fire in them are
+            not learnt. Of other texts that is not promised.
         show_progress: bars on stderr when it is a terminal.
         **settings: of `learner.ExtensionSettings`.
 
@@ -141,7 +145,8 @@ def extend(
     if not isinstance(counts, WordCounts):
         counts = WordCounts.from_mapping(counts, pattern=DEFAULT_PATTERN)
     base = open_base(tokenizer)
-    learned = learn_tokens(base, counts, n_tokens, ExtensionSettings(**settings), show_progress=show_progress)
+    chosen, guard = ExtensionSettings(**settings), protect(base, protected)
+    learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress=show_progress)
     if len(learned.tokens) < n_tokens:
         _logger.warning("the corpus gives %d of %d tokens; more text gives more", len(learned.tokens), n_tokens)
     if replace is None:

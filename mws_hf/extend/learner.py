@@ -21,6 +21,7 @@ import numpy.typing as npt
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
+from mws_hf.extend.protection import UNPROTECTED, Protection
 from mws_hf.extend.words import CutWords, collect_base_forms, cut_words, symbol_sizes
 from mws_hf.learn.arguments import check_number, check_whole
 from mws_hf.learn.contextual import FORM_UNIT, UNIT, Evidence, collect_evidence
@@ -95,9 +96,15 @@ class LearnedTokens:
 
 
 def learn_tokens(
-    base: Base, counts: WordCounts, n_tokens: int, settings: ExtensionSettings, *, show_progress: bool = False
+    base: Base,
+    counts: WordCounts,
+    n_tokens: int,
+    settings: ExtensionSettings,
+    protection: Protection = UNPROTECTED,
+    *,
+    show_progress: bool = False,
 ) -> LearnedTokens:
-    """Learn new tokens for a base from words by any pattern.
+    """Learn new tokens for a base from words by any pattern; nothing that `protection` names.
 
     Raises:
         MwSError: there is no word to learn from.
@@ -108,11 +115,14 @@ def learn_tokens(
     listed = TypeCounts(forms.types, forms.type_counts)
     evidence = collect_evidence(listed, settings.evidence) if settings.composition < 1 else None
     n_forms = len(forms.counts)
-    symbols = [] if base.byte_level else missing_characters(base, forms, n_tokens // CHARACTER_SHARE, settings)
+    symbols = []
+    if not base.byte_level:
+        most = n_tokens // CHARACTER_SHARE
+        symbols = missing_characters(base, forms, most, settings, protection.characters)
     forms = with_lower_case(forms) if evidence is not None else forms
     counted = np.where(np.arange(len(forms.counts)) < n_forms, forms.counts, 0)
     cut = cut_words(base, forms.words, counted, symbols)
-    learner = Learner(cut, counted[cut.chosen], settings, show_progress)
+    learner = Learner(cut, counted[cut.chosen], settings, show_progress, protection)
     left = n_tokens - len(symbols)
     characters = learner.characters(left // CHARACTER_SHARE)
     spaces = learner.spaces((left - characters) // SPACE_SHARE)
@@ -125,21 +135,34 @@ def learn_tokens(
     return LearnedTokens(symbols, learner.merges, found, n_forms)
 
 
-def missing_characters(base: Base, forms: Forms, most: int, settings: ExtensionSettings) -> list[str]:
-    """Characters of the words that the base spells in bytes, those that save most first."""
+def missing_characters(
+    base: Base, forms: Forms, most: int, settings: ExtensionSettings, but: frozenset[str] = frozenset()
+) -> list[str]:
+    """Characters of the words that the base spells in bytes, those that save most first, but not those of `but`."""
     counts = count_points(forms.words, forms.counts)
     points = np.nonzero(counts)[0]
     saved = counts[points] * (symbol_sizes(points.astype(np.int32)) - 1)
     ordered = points[np.lexsort((points, -saved))]
     worth = ordered[np.sort(-saved) <= -max(1, settings.min_saving)]
-    return [character for character in map(chr, worth.tolist()) if base.spell(character) not in base.vocab][:most]
+    missing = (character for character in map(chr, worth.tolist()) if base.spell(character) not in base.vocab)
+    return [character for character in missing if character not in but][:most]
 
 
 class Learner:
     """The steps, each of which moves the words on and appends its merges."""
 
-    def __init__(self, cut: CutWords, counts: Longs, settings: ExtensionSettings, show_progress: bool) -> None:
+    def __init__(
+        self,
+        cut: CutWords,
+        counts: Longs,
+        settings: ExtensionSettings,
+        show_progress: bool,
+        protection: Protection = UNPROTECTED,
+    ) -> None:
         self.cut, self.counts, self.settings, self.show_progress = cut, counts, settings, show_progress
+        self.limits: dict[str, Any] = {
+            "struck": protection.struck(cut.segmentation.tokens), "forbidden": protection.words,
+        }  # fmt: skip
         self.merges: list[tuple[str, str]] = []
 
     def characters(self, n_merges: int) -> int:
@@ -204,6 +227,7 @@ class Learner:
             max_token_length=self.settings.max_token_length,
             show_progress=self.show_progress,
             title=title,
+            **self.limits,
             **limits,
         )
         self.merges += learnt.merges

@@ -26,6 +26,7 @@ class TextChange:
         tokens_per_word: before and after; a word owns the space before it.
         bytes_per_token: before and after, over the whole text.
         words_changed: share of running words whose tokens, after a space, are others than before.
+        lines_changed: lines that have any other token than before.
     """
 
     lines: int
@@ -34,6 +35,7 @@ class TextChange:
     tokens_per_word: tuple[float, float]
     bytes_per_token: tuple[float, float]
     words_changed: float
+    lines_changed: int
 
 
 def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> TextChange:
@@ -53,7 +55,13 @@ def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
         tokens_per_word=(old.fertility, new.fertility),
         bytes_per_token=(old.bytes_per_token, new.bytes_per_token),
         words_changed=changed / words.total() if words else float("nan"),
+        lines_changed=_lines_changed(before, after, lines),
     )
+
+
+def _lines_changed(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> int:
+    cuts = [tokenizer.encode_batch(list(lines), add_special_tokens=False) for tokenizer in (before, after)]
+    return sum(first.tokens != second.tokens for first, second in zip(*cuts, strict=True))
 
 
 def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None) -> dict[str, Any]:
@@ -95,6 +103,7 @@ def told(found: dict[str, Any]) -> str:
         before, after = text["tokens"]
         rows.append(
             f"{name}: {words_before:.3f} -> {words_after:.3f} tokens a word, {bytes_before:.2f} -> {bytes_after:.2f} "
-            f"bytes a token, {1 - after / before:.1%} fewer tokens, {text['words_changed']:.1%} of words cut otherwise"
+            f"bytes a token, {1 - after / before:.1%} fewer tokens, {text['words_changed']:.1%} of words "
+            f"and {text['lines_changed']:,} of {text['lines']:,} lines cut otherwise"
         )
     return "\n".join(rows)

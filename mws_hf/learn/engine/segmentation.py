@@ -34,7 +34,7 @@ from mws_hf.learn.engine.greedy import (
 )
 from mws_hf.learn.engine.pairs import PAIRS, PairTable, copy_words, merge_pair, write_weights
 from mws_hf.learn.engine.strings import BYTE_TOKENS, hash_and_power, hash_set
-from mws_hf.learn.engine.tables import NO_LIMIT, fill_cells, make_room, open_table, resized
+from mws_hf.learn.engine.tables import NO_LIMIT, fill_cells, make_room, open_table, resized, strike_out
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among
 
 Array = npt.NDArray[Any]
@@ -191,19 +191,20 @@ class Segmentation:
         min_frequency: int = 0,
         max_token_length: int | None = None,
         forbidden: frozenset[str] = frozenset(),
+        struck: Iterable[tuple[int, int]] = (),
         show_progress: bool = False,
         title: str = "merges",
     ) -> LearnedMerges:
         """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_position_value`.
 
-        `title` names the progress bar.
+        `title` names the progress bar; `struck`: pairs of ids of tokens there already, which are never merged.
         """
         limits = (max(1, min_occurrences), NO_LIMIT, max_token_length or NO_LIMIT)
         least = Least(limits[0], max(1, min_value), min_frequency)
         weights = self.cell_values(None) if min_frequency > 1 else np.zeros(0, np.int64)
         table = open_table(self.text, self.cell_values(values), self.tokens, limits)
-        queue = _queue(table)
-        fill_queue(table, queue, least)
+        strike_out(table, struck)
+        fill_queue(table, queue := _queue(table), least)
         forbidden = forbidden.union(BYTE_TOKENS)
         strings = self.taken_strings(table, forbidden)
         first, status, accepted = len(self.tokens), REACHED, -1

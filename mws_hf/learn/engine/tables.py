@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.kernels.int_table import enlarged, new_table
+from mws_hf.kernels.int_table import enlarged, find_pair, new_table
 from mws_hf.kernels.threads import in_parts, part_edges
 from mws_hf.learn.engine.pairs import (
     ARENA,
@@ -73,6 +73,17 @@ def open_table(
             at.append(np.add(at[-1], own, out=own))
         list(pool.map(list_occurrences, [table] * len(at), edges, edges[1:], at))
     return table
+
+
+def strike_out(table: PairTable, pairs: Iterable[tuple[int, int]]) -> None:
+    """Take pairs of token ids out of a table that is just open: they are never merged.
+
+    For good, if both tokens were there from the start: occurrences of such a pair only vanish.
+    """
+    for left, right in pairs:
+        pair = int(find_pair(table.keys, table.ids, left, right))
+        if pair >= 0:
+            table.value[pair] = table.places[pair] = table.listed[pair] = 0
 
 
 def _count(table: PairTable, begin: int, end: int, limits: tuple[int, int, int]) -> PairTable:

@@ -21,6 +21,9 @@ from mws_hf.kernels.interning import intern_pairs
 print(intern_pairs(np.array([1, 2, 1], np.int32), np.array([1, 2, 1], np.int32)).ids.tolist())
 """
 
+AHEAD = "from mws_hf.commands.first_run import compile_ahead\nbeside = compile_ahead()\nbeside and beside.kill()\n"
+"""What the first command on a machine does: it makes the folder before there is anything to put in."""
+
 
 def run(cache, code=CHILD, **options):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
@@ -233,11 +236,12 @@ def test_no_code_runs_that_others_could_have_written(filled, tmp_path, opened):
     assert "folder of your own that nobody else can write" in done.stderr
 
 
-def test_the_cache_is_for_its_user_alone(filled, tmp_path):
-    """Whatever the umask; a folder around it that others may write does no harm."""
+@pytest.mark.parametrize("first", ["", AHEAD], ids=["a kernel", "a command"])
+def test_the_cache_is_for_its_user_alone(tmp_path, first):
+    """Whatever the umask, and whoever makes it; a folder around it that others may write does no harm."""
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    done = run(tmp_path / "open", preexec_fn=lambda: os.umask(0))
+    done = run(tmp_path / "open", first + CHILD, preexec_fn=lambda: os.umask(0))
     assert (done.returncode, done.stderr) == (0, "")
     assert folder_of(tmp_path / "open").stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in files_of(tmp_path / "open")} == {0o600}

@@ -24,7 +24,7 @@ def compile_ahead() -> subprocess.Popen[bytes] | None:
     if not sys.executable or thread_count() == 1:
         return None
     try:
-        cache_directory().mkdir(parents=True)
+        cache_directory().mkdir(parents=True, mode=0o700)  # for this user alone, as the cache makes it
     except OSError:  # there already, or it cannot be made
         return None
     nothing = subprocess.DEVNULL

@@ -4,6 +4,7 @@ It goes through all ways to write each word, so words must be few and short.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -23,9 +24,68 @@ def boundary_probabilities(words: Sequence[str], settings: EvidenceSettings) -> 
     mixed = (1 - settings.context_weight) * lexicon + settings.context_weight * context_view(words, targets, settings)
     size = min(max(len(words), settings.short_list), settings.full_list)
     mixed += settings.variation_weight * settings.full_list / size * variation(words)
+    mixed = reranked(words, mixed, settings)
     threshold = np.sort(mixed)[round((1 - settings.granularity) * (len(mixed) - 1))]
     j = iter((1 / (1 + np.exp(-settings.sharpness / mixed.std() * (mixed - threshold)))).tolist())
     return {word: [next(j) for _ in word[1:]] for word in words}
+
+
+def reranked(words: Sequence[str], mixed: np.ndarray, settings: EvidenceSettings) -> np.ndarray:
+    """The values of the mixture in the order that it, paradigms and affixes have together."""
+    size = settings.rerank_below - settings.rerank_fully
+    weight = min(1.0, max(0.0, (settings.rerank_below - len(words)) / size))
+    if not weight:
+        return mixed
+    worth = reference.paradigm_worth(words, 2, 8, 150)
+    paradigms = np.log1p([x for row in worth for x in row[:-1]])
+    order = standard(mixed) + weight**2 * settings.paradigm_weight * standard(paradigms)
+    threshold = np.sort(mixed)[round((1 - settings.granularity) * (len(mixed) - 1))]
+    order += weight * settings.affix_weight * standard(affixes(words, handed_out(mixed, order) > threshold, settings))
+    return handed_out(mixed, order)
+
+
+def standard(x: np.ndarray) -> np.ndarray:
+    return (x - x.mean()) / max(x.std(), 1e-9)
+
+
+def handed_out(mixed: np.ndarray, order: np.ndarray) -> np.ndarray:
+    found = np.empty(len(mixed))
+    found[np.lexsort((mixed, order))] = np.sort(mixed)
+    return found
+
+
+def affixes(words: Sequence[str], cut: np.ndarray, settings: EvidenceSettings) -> np.ndarray:
+    """Log-odds of a second EM, without pruning, from the pieces of words that are cut."""
+    counted = reference.substring_counts(words, settings.max_substring, settings.min_substring_count)
+    counts = {entry: [0.0] * 3 for entry in counted}
+    stems, places = set(), iter(cut.tolist())
+    for word in words:
+        ends = [i + 1 for i in range(len(word)) if i + 1 == len(word) or next(places)]
+        pieces = [word[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+        for piece, kind in zip(pieces, reference.pieces_by_class(pieces), strict=True):
+            if piece in counts:
+                counts[piece][kind] += 1
+            if kind == STEM and len(piece) > 1:
+                stems.add(piece)
+    weights = {}
+    for entry, row in counts.items():
+        prefix, stem, suffix = (n + 0.1 * (sum(row) > 0) for n in row)
+        n = len(entry)
+        weights[entry] = [prefix * (n <= settings.max_prefix), stem, suffix * (n <= settings.max_suffix)]
+    p = with_single_stems(shares(weights), settings)
+    spell = reference.letter_model(stems, Counter("".join(words)), 80)
+
+    def spelled(stem):
+        return settings.unknown_stems * spell(stem) if 1 < len(stem) <= settings.max_unknown_stem else 0.0
+
+    moves = [[0.2, 0.8, 0.0], [0.0, 0.175, 0.525], [0.0, 0.1, 0.4]], [0.0, 0.3, 0.5], [0.3, 0.7, 0.0]
+    for step in range(settings.affix_steps + 1):
+        uses, moved, cuts = reference.expected_counts(words, p, *moves, 1 - settings.unknown_stems, spelled)
+        if step == settings.affix_steps:
+            found = np.clip([x for row in cuts for x in row[:-1]], 1e-4, 1 - 1e-4)
+            return np.log(found / (1 - found))
+        p = new_weights({entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p}, settings)
+        moves = new_moves(moved)
 
 
 def lexicon_posteriors(words: Sequence[str], settings: EvidenceSettings) -> Iterator[list[float]]:
@@ -41,7 +101,8 @@ def lexicon_posteriors(words: Sequence[str], settings: EvidenceSettings) -> Iter
 
     def expect(p, moves):
         step, stop, start = moves
-        uses, moved, cuts = reference.expected_counts(words, p, step, stop, start, letters, unknown)
+        spelled = reference.letters_alone(letters, unknown)
+        uses, moved, cuts = reference.expected_counts(words, p, step, stop, start, 1 - sum(unknown), spelled)
         counts = {entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p}
         return counts, moved, [x for row in cuts for x in row[:-1]]
 

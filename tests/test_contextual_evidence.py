@@ -65,6 +65,9 @@ def test_tiny_inputs(words):
         ("granularity", 1.0),
         ("max_types", 0),
         ("em_types", 0),
+        ("rerank_fully", 0),
+        ("rerank_below", 20_000),
+        ("max_unknown_stem", 1),
         ("price_ends", (0.4,)),
     ],
 )
@@ -77,7 +80,17 @@ def test_settings_out_of_range_say_which(argument, value):
     "settings",
     [
         EvidenceSettings(granularity=0.3),
-        EvidenceSettings(granularity=0.2, price_ramp=(0.2, 1.0), price_ends=(0.2,), context_weight=0.5, em_steps=1),
+        EvidenceSettings(
+            granularity=0.2,
+            price_ramp=(0.2, 1.0),
+            price_ends=(0.2,),
+            context_weight=0.5,
+            em_steps=1,
+            affix_steps=1,
+            affix_weight=0.5,
+            rerank_fully=10,
+            rerank_below=60,
+        ),
     ],
     ids=["defaults", "others"],
 )
@@ -89,5 +102,11 @@ def test_evidence_equals_the_readable_twin_from_end_to_end(settings):
     evidence = collect_evidence(listed, settings)
     found = {word: evidence.word(" " + word) for word in words}
     assert 0.2 < np.mean([x > 0.01 for row in expected.values() for x in row]) < 1
-    for word in words:  # the package keeps features and the lexicon's posteriors in single precision
-        assert found[word] == pytest.approx([0.0, *expected[word], 0.0], abs=2e-4), word
+    # the package keeps features and posteriors in single precision, so places all but equal (three at most) may swap
+    theirs = np.array([x for word in words for x in expected[word]])
+    ours = np.array([x for word in words for x in found[word][1:-1]])
+    order = np.argsort(theirs, kind="stable")
+    values = theirs[order]
+    assert np.sort(ours) == pytest.approx(values, abs=2e-4)
+    for rank, place in enumerate(order.tolist()):
+        assert min(abs(values[max(rank - 2, 0) : rank + 3] - ours[place])) < 2e-4

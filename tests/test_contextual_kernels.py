@@ -17,6 +17,7 @@ from mws_hf.learn.evidence.kernels import (
     Arcs,
     Expected,
     Model,
+    Spelling,
     best_splits,
     drop_arcs,
     expected_counts,
@@ -162,7 +163,8 @@ def test_lattice_holds_exactly_the_frequent_substrings(words, corpus, longest, l
     assert np.bincount(lattice.entries).tolist() == lattice.counts.tolist()
 
 
-def test_expected_counts_and_moves_equal_going_through_all_ways_to_write():
+@pytest.mark.parametrize("edged", [False, True])
+def test_expected_counts_and_moves_equal_going_through_all_ways_to_write(edged):
     words = random_words(4, n=80, longest=7)
     corpus = SymbolCorpus.from_words(words)
     random = np.random.default_rng(4)
@@ -175,12 +177,18 @@ def test_expected_counts_and_moves_equal_going_through_all_ways_to_write():
     counts, moves = np.zeros((len(names), 3), np.int64), np.zeros((5, 3), np.int64)
     posterior = np.full(len(corpus.symbols), 9, np.float32)
     arcs = Arcs(lattice.rows, lattice.entries, lattice.spans)
-    letters, unknown = random.random(len(corpus.alphabet)), np.array([0, 0, 0.2, 0.1, 0.05])
-    probabilities = Model(p, step, stop, start, letters[corpus.symbols], unknown)
+    letters, heads, ends = random.random((3, len(corpus.alphabet)))
+    lengths, nothing = np.array([0, 0, 0.2, 0.1, 0.05]), np.zeros(0)
+    edges = (heads[corpus.symbols], ends[corpus.symbols]) if edged else (nothing, nothing)
+    probabilities = Model(p, step, stop, start, 0.65, Spelling(lengths, letters[corpus.symbols], *edges))
     expected_counts(corpus.starts, arcs, probabilities, Expected(counts, moves, posterior))
     table = dict(zip(names, p.tolist(), strict=True))
-    model = step.tolist(), stop.tolist(), start.tolist(), dict(zip(corpus.alphabet, letters, strict=True)), unknown
-    uses, moved, cuts = reference.expected_counts(words, table, *model)
+    alone = reference.letters_alone(dict(zip(corpus.alphabet, letters, strict=True)), lengths)
+    head, end = (dict(zip(corpus.alphabet, each, strict=True)) for each in (heads, ends))
+    model = step.tolist(), stop.tolist(), start.tolist(), 0.65
+    uses, moved, cuts = reference.expected_counts(
+        words, table, *model, lambda stem: alone(stem) * (head[stem[0]] * end[stem[-1]] if edged else 1.0)
+    )
     expected = [[uses.get((name, c), 0.0) for c in range(3)] for name in names]
     np.testing.assert_allclose(counts / FIXED_POINT, expected, atol=1e-6)
     np.testing.assert_allclose(moves / FIXED_POINT, moved, atol=1e-6)
@@ -192,7 +200,8 @@ def test_a_word_that_cannot_be_written_counts_nothing():
     lattice = build_lattice(corpus, 12, 2)
     counts, moves, posterior = np.zeros((2, 3), np.int64), np.zeros((5, 3), np.int64), np.ones(2, np.float32)
     arcs = Arcs(lattice.rows, lattice.entries, lattice.spans)
-    model = Model(np.ones((2, 3)), np.zeros((3, 3)), np.ones(3), np.ones(3), np.ones(2), np.zeros(1))
+    nothing = Spelling(np.zeros(1), np.ones(2), np.zeros(0), np.zeros(0))
+    model = Model(np.ones((2, 3)), np.zeros((3, 3)), np.ones(3), np.ones(3), 1.0, nothing)
     expected_counts(corpus.starts, arcs, model, Expected(counts, moves, posterior))
     assert not counts.any()
     assert not moves.any()

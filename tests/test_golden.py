@@ -89,24 +89,24 @@ CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
 }
 
 GOLDEN = {
-    "rus": "543df52cf4f61bccb41dd69abc016a72eaa8ccc6afc7eb509e0c15336def746d",
-    "rus-morphs": "350203f0eacb92ad76fc9f30601d9f04af5722c471d223225f9633215d5a2fbd",
-    "rus-running": "1d6e8d4b90171deb0302aa3426011a5f5b31bd77cacb51c67937197a017742f5",
+    "rus": "575651255fd07ebc82435685efc62d6444425de1616a60c9719bad844e8210a5",
+    "rus-morphs": "b596f8bea510843293620746f80efaea696f995bedfe7a54efeaf3afb2364ca5",
+    "rus-running": "f42c3b2a5278c67514037f58ffe5ef149ad62345ab1fff9019b08f8797a852fd",
     "rus-classic": "ea63f1c9f88ca375b85ccfccd80999c771c2ef37a6c56efb5ab88590050dc8a5",
     "rus-classic-fill": "45a55df61808b1d374238176c94067dd69e1bd19df5750bec261bd2047ea8fdb",
-    "fin-nfd": "580dd23da5151b42bdc1e9c7f70bd3192811596feeab3c3caa1feb5df44fe680",
+    "fin-nfd": "471a5dbf0bc8934bc0ff508d3539fb0c8d93079c3a589265ea3f798813c9ae89",
     "fin-classic": "2c7c7741ce41a41b2c51897a0ae575b8e43370bbe747cceabf666e69fc4a8224",
-    "hindi": "12612babde6648c40611bfddcd528ffbdd7cf6209ab1b64d1add79bafdeaf329",
-    "hindi-morphs": "fe24f68909ed5504cefe19d2d562fd4da2631d2d71ff26477bbd5e88e09ac13e",
-    "ukrainian": "632a6778e9017766cef8d0c79d8a2ef04ad6e4011ad47fb4aa0a0b127cdcfd44",
-    "emoji": "0fd08db098f4dffc9664284e8cbcc548b8c345db8bb7a606becc53c140eccb70",
-    "tiny": "6c0aed2ed76fcd03eecb93c317bcd449bcf6f64fc7b1405c12b5a492ee99e924",
+    "hindi": "56f6babdc282a8d4b960ccc643c6a36cae914c5f6fcbaed5489245332544bc48",
+    "hindi-morphs": "a99ef21070bdbd394970199939f65049e06dc95e12457c1bb48b8b8293e27a61",
+    "ukrainian": "b18e055bceaa6bc9cec9198d0a23bc0a7ae3803f3d7ca779b35771d257b6a304",
+    "emoji": "91085bcf3c6a5b90f3163a82cbb9ac536c75489a43b0eef85e72e23f72f255cc",
+    "tiny": "667cc62d6ab6347cf91a099bb237ac24c5cf41a1fac19f6eae7fe1f13a499d00",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
-    "rus-bytes": "3cb0ab23eebbfced407d4ecab8b6b440e70a5cd718a9e41c2192bbecb789f884",
-    "hindi-bytes": "c098ddac04154234416379b068f9d89537c6ed433fef3d0aa2e37abb8c299d7e",
-    "mixture": "7dff3eab036e8e974c087d0d42a51a1d1ce2a6c8d573131d76bda1de4e0d2e07",
-    "mixture-morphs": "6d0649411560dba4d2d3b66068d83dc886a4ee3714f29c2d66f859a8da7192af",
-    "two-scripts": "4ab0ce7d5108e8043c6c1ac618538bc2a4394cc2da2186a8f4fc259404717e53",
+    "rus-bytes": "cd2941dfa0efa3678f0b50060531c650f1937ac637bd759b977f5fc8a1fe840b",
+    "hindi-bytes": "59cc99ed6067f0219d9971bb47ceec92b03eb4cb39b65ee4a5b666bbf2ee38ce",
+    "mixture": "cc2f460bab322cf9c09178286f8c301c027e51ea591e624fb457c8beb84eb9ed",
+    "mixture-morphs": "415ca654541f8b58728418531613e83c380c10bef78d93b058c9b061d2def1c9",
+    "two-scripts": "ea75ac5970ff800280e9e70dcf4f203efbe943fc563d909ace361dd6f8e898cd",
 }
 
 

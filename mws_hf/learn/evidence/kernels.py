@@ -27,6 +27,24 @@ class Arcs(NamedTuple):
     spans: Bytes
 
 
+class Spelling(NamedTuple):
+    """Factors of the probability that a stem is spelled out as the `n` symbols from `i` on.
+
+    It is ``lengths[n] * heads[i] * ends[i + n - 1]`` times the product of the symbols' `letters`.
+
+    Attributes:
+        lengths: shape (longest + 1,), of each number of symbols.
+        letters: shape (n_symbols,), of each symbol of the corpus.
+        heads: shape (n_symbols,), of a stem that begins with a symbol; empty: 1.
+        ends: shape (n_symbols,), of a stem that ends with a symbol; empty: 1.
+    """
+
+    lengths: Doubles
+    letters: Doubles
+    heads: Doubles
+    ends: Doubles
+
+
 class Model(NamedTuple):
     """Probabilities.
 
@@ -35,16 +53,16 @@ class Model(NamedTuple):
         step: shape (3, 3), of the next class (column) after a class (row).
         stop: shape (3,), that the word ends after a class.
         start: shape (3,), of the first class.
-        letters: shape (n_symbols,), of each symbol in a stem that is spelled out.
-        unknown: shape (longest + 1,), that a stem is spelled out and has this many symbols.
+        known: that a stem is an entry and not spelled out.
+        spelling: of stems that are spelled out.
     """
 
     p: Doubles
     step: Doubles
     stop: Doubles
     start: Doubles
-    letters: Doubles
-    unknown: Doubles
+    known: float
+    spelling: Spelling
 
 
 class Expected(NamedTuple):
@@ -73,9 +91,8 @@ def expected_counts(starts: Longs, arcs: Arcs, model: Model, expected: Expected)
     """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
 
     A way's weight is the product of `start` of its first class, of the probabilities of its pieces in their classes,
-    of `step` from each class to the next and of `stop` of its last class. A stem of n symbols is either an entry,
-    with ``(1 - unknown.sum()) * p``, or spelled out, with ``unknown[n]`` times the product of its `letters`. With q for
-    that probability of the piece from i to j in class c:
+    of `step` from each class to the next and of `stop` of its last class. A stem is either an entry, with
+    ``known * p``, or spelled out, as `Spelling` says. With q for the probability of the piece from i to j in class c:
 
         enter[0, c] = start[c]                  enter[i, c] = sum over d of f[i, d] * step[d, c]
         f[j, c] = sum over i < j of enter[i, c] * q(i, j, c)
@@ -88,31 +105,29 @@ def expected_counts(starts: Longs, arcs: Arcs, model: Model, expected: Expected)
         model: the probabilities.
         expected: is added to.
     """
-    spelled_out = 0.0
-    for share in model.unknown:  # one after another: numpy's order is not promised
-        spelled_out += share
     longest = np.diff(starts).max(initial=0)
-    _add_expected(starts, arcs, model, 1 - spelled_out, _Weights(*np.empty((3, longest + 1, 3))), expected)
+    _add_expected(starts, arcs, model, _Weights(*np.empty((3, longest + 1, 3))), expected)
 
 
 @njit(nogil=True)
-def _add_expected(starts: Longs, arcs: Arcs, model: Model, known: float, weights: _Weights, expected: Expected) -> None:
+def _add_expected(starts: Longs, arcs: Arcs, model: Model, weights: _Weights, expected: Expected) -> None:
     f, stop = weights.f, model.stop
     for w in range(len(starts) - 1):
         s = starts[w]
         n = starts[w + 1] - s
-        _forward(s, n, arcs, model, known, weights)
+        _forward(s, n, arcs, model, weights)
         total = f[n, 0] * stop[0] + f[n, 1] * stop[1] + f[n, 2] * stop[2]
         expected.posterior[s : s + n] = 0.0
         if total > 0.0:
-            _backward(s, n, arcs, model, known, weights, total, expected)
+            _backward(s, n, arcs, model, weights, total, expected)
 
 
 @njit(inline="always")
-def _forward(s: int, n: int, arcs: Arcs, model: Model, known: float, weights: _Weights) -> None:
+def _forward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights) -> None:
     """f[i, c]: weight of all ways to write the first i symbols that end with class c; enter: those going on with c."""
     rows, entries, spans = arcs
-    p, step, _, start, letters, unknown = model
+    p, step, _, start, known, spelling = model
+    lengths, letters, heads, ends = spelling
     f, enter, _ = weights
     f[1 : n + 1] = 0.0
     for i in range(n):
@@ -123,19 +138,18 @@ def _forward(s: int, n: int, arcs: Arcs, model: Model, known: float, weights: _W
             f[end, 0] += enter[i, 0] * p[t, 0]
             f[end, 1] += enter[i, 1] * known * p[t, 1]
             f[end, 2] += enter[i, 2] * p[t, 2]
-        spelled = enter[i, 1]
-        for size in range(1, min(len(unknown), n - i + 1)):
+        spelled = enter[i, 1] * heads[s + i] if len(heads) else enter[i, 1]
+        for size in range(1, min(len(lengths), n - i + 1)):
             spelled *= letters[s + i + size - 1]
-            f[i + size, 1] += spelled * unknown[size]
+            f[i + size, 1] += spelled * (lengths[size] * ends[s + i + size - 1] if len(ends) else lengths[size])
 
 
 @njit(inline="always")
-def _backward(
-    s: int, n: int, arcs: Arcs, model: Model, known: float, weights: _Weights, total: float, expected: Expected
-) -> None:
+def _backward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights, total: float, expected: Expected) -> None:
     """b[i, c]: weight of all ways to write the rest after class c ends at i; adds up what both directions tell."""
     rows, entries, spans = arcs
-    p, step, stop, _, letters, unknown = model
+    p, step, stop, _, known, spelling = model
+    lengths, letters, heads, ends = spelling
     f, enter, b = weights
     counts, moves, posterior = expected
     scale = FIXED_POINT / total
@@ -152,10 +166,11 @@ def _backward(
             counts[t, 0] += np.int64(e0 * y0 + 0.5)
             counts[t, 1] += np.int64(e1 * y1 + 0.5)
             counts[t, 2] += np.int64(e2 * y2 + 0.5)
-        spelled = 1.0
-        for size in range(1, min(len(unknown), n - i + 1)):
+        spelled = heads[s + i] if len(heads) else 1.0
+        for size in range(1, min(len(lengths), n - i + 1)):
             spelled *= letters[s + i + size - 1]
-            x1 += spelled * unknown[size] * b[i + size, 1]
+            ending = lengths[size] * ends[s + i + size - 1] if len(ends) else lengths[size]
+            x1 += spelled * ending * b[i + size, 1]
         if i == 0:
             moves[4, 0] += np.int64(e0 * x0 + 0.5)
             moves[4, 1] += np.int64(e1 * x1 + 0.5)

@@ -13,24 +13,17 @@ import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import column_sums, exps, log, logs
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.evidence.kernels import (
-    FIXED_POINT,
-    Arcs,
-    Expected,
-    Model,
-    best_splits,
-    drop_arcs,
-    expected_counts,
-    variational_weights,
-)
-from mws_hf.learn.evidence.positions import word_ranges
+from mws_hf.learn.evidence.expectation import Moves, expect, maximise
+from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Model, Spelling, best_splits, drop_arcs
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.evidence.substrings import Lattice
 from mws_hf.learn.words import SymbolCorpus
@@ -42,18 +35,8 @@ Doubles = npt.NDArray[np.float64]
 
 PREFIX, STEM, SUFFIX = range(3)
 
-FIRST_STEP = ((0.2, 0.8, 0.0), (0.0, 0.175, 0.525), (0.0, 0.1, 0.4))
-FIRST_STOP = (0.0, 0.3, 0.5)
-FIRST_START = (0.3, 0.7, 0.0)
-"""Transitions before the first step. Zeros stay zero: no suffix before a stem, no prefix after one, no word ends with a
-prefix. A suffix may be followed by a stem (compounds with linking elements)."""
-
 TYPICAL_STEM = 3.0
 """Length in symbols at which a substring is half as likely a stem as a long one with the same count, at first."""
-
-_LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
-"""Each thread of an expectation step has counts of its own for all entries, 24 bytes each (up to 20 MB). There are as
-many as fit into so many bytes, and these many at least, so that memory does not grow with the number of cores."""
 
 
 @dataclass
@@ -67,9 +50,7 @@ class _State:
     lengths: npt.NDArray[np.uint8]
     costs: Doubles
     p: Doubles
-    step: Doubles
-    stop: Doubles
-    start: Doubles
+    moves: Moves
 
 
 def letter_probabilities(corpus: SymbolCorpus) -> Doubles:
@@ -161,13 +142,15 @@ class LexiconView:
     ) -> None:
         self._n_symbols, self._settings, self._pool = len(corpus.symbols), settings, pool
         self._corpus, self._n_threads = corpus, n_threads
-        self._letters = letter_probabilities(corpus)[corpus.symbols]
-        self._unknown = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
+        spelled_out = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
+        self._known = 1 - reduce(add, spelled_out.tolist())
+        letters = letter_probabilities(corpus)[corpus.symbols]
+        self._spelling = Spelling(spelled_out, letters, np.zeros(0), np.zeros(0))
         self._state = _State(
             lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths,
             spelling_costs(corpus, lattice, settings.mean_entry_length),
             first_weights(corpus, lattice, settings),
-            np.array(FIRST_STEP), np.array(FIRST_STOP), np.array(FIRST_START),
+            Moves.first(),
         )  # fmt: skip
 
     def posteriors(self) -> Iterator[Floats]:
@@ -191,34 +174,12 @@ class LexiconView:
             del counts
 
     def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
-        """One expectation step: uses of the entries and moves between classes, in fixed point."""
-        shares = self._shares(len(state.p))
-        counts = [np.zeros((len(state.p), 3), np.int64) for _ in shares]
-        moves = np.zeros((len(counts), 5, 3), np.int64)
-
         arcs = Arcs(state.rows, state.entries, state.spans)
-        model = Model(state.p, state.step, state.stop, state.start, self._letters, self._unknown)
-
-        def work(starts: Longs, counted: Longs, moved: Longs) -> None:
-            expected_counts(starts, arcs, model, Expected(counted, moved, posterior))
-
-        list(self._pool.map(work, shares, counts, moves))
-        for other in counts[1:]:
-            counts[0] += other
-        return counts[0], moves.sum(0)
-
-    def _shares(self, n_entries: int) -> list[Longs]:
-        """Ranges of words to work on side by side: no more than have room for counts of their own."""
-        most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, n_entries)))
-        return word_ranges(self._corpus, min(self._n_threads, most))
+        model = Model(state.p, *state.moves, self._known, self._spelling)
+        return expect(self._corpus, arcs, model, posterior, self._pool, self._n_threads)
 
     def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
-        """The model that explains the expected counts."""
-        settings = self._settings
-        variational_weights(counts, state.lengths, settings.single_stem, state.p)
-        step, stop, start = moves[:3] / FIXED_POINT, moves[3] / FIXED_POINT, moves[4] / FIXED_POINT
-        leave = step[:, 0] + step[:, 1] + step[:, 2] + stop + 1e-9
-        state.step, state.stop, state.start = step / leave[:, None], stop / leave, start / max(math.fsum(start), 1e-9)
+        state.moves = maximise(counts, moves, state.lengths, self._settings.single_stem, state.p)
 
     def _prune(self, state: _State, counts: Longs, price: float) -> None:
         """Drop entries that gain less over their best split, in all classes, than `price` times their spelling."""

@@ -2,7 +2,8 @@
 
 The lexicon view explains words by whole morphs, the context view generalises its posteriors over contexts (one round
 of co-training, Blum and Mitchell 1998, on soft labels), normalised variation looks at entropy alone. One round, since
-with classes in the lexicon further rounds move nothing or harm. Where words are labelled, `labels` re-fits the mixture.
+with classes in the lexicon further rounds move nothing or harm. In a short list `short_lists` re-ranks the positions by
+two views more. Where words are labelled, `labels` re-fits the mixture.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
 from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import LexiconView
-from mws_hf.learn.evidence.positions import inner_positions
+from mws_hf.learn.evidence.positions import inner_positions, least_cut
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
+from mws_hf.learn.evidence.short_lists import rerank, short_list_weight
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.evidence.variation import normalised_variation
 from mws_hf.learn.words import SymbolCorpus
@@ -72,7 +74,8 @@ class Mixture:
 
     Attributes:
         log_odds: float64, shape (n,), their weighted sum, not calibrated.
-        views: shape (n, 4), of the lexicon, whether it was learnt there, of contexts, of variation; None if not kept.
+        views: shape (n, 4), of the lexicon, whether it was learnt there, of contexts, of variation; in a short list
+            shape (n, 6), also of paradigms and of affixes. None if not kept.
         contexts: None if not kept.
     """
 
@@ -110,9 +113,7 @@ def boundaries_of(
 def _calibrate(mixed: Doubles, granularity: float, sharpness: float) -> None:
     """Bring log-odds to deviation `sharpness`, 0 where a share of `granularity` lies above; in place."""
     slope = sharpness / max(float(moments(mixed[:, None])[1][0]), 1e-9)
-    uncut = round((1 - granularity) * (len(mixed) - 1))
-    threshold = np.partition(mixed, uncut)[uncut]
-    mixed -= threshold
+    mixed -= least_cut(mixed, granularity)
     mixed *= slope
 
 
@@ -147,12 +148,15 @@ def mix_views(
         variation = normalised_variation(corpus, contexts)
         variation *= settings.variation_weight * settings.full_list / size
         mixed += variation
+        more = np.zeros((len(mixed), 0))
+        if short_list_weight(len(corpus), settings) > 0:
+            mixed, more = rerank(mixed, corpus, contexts, settings, pool, n_threads)
     if context is None:
         return Mixture(mixed)
     views = np.zeros((len(mixed), 4))
     views[: len(known), 0], views[: len(known), 1] = lexicon[known], 1
     views[:, 2], views[:, 3] = context, variation
-    return Mixture(mixed, views, contexts)
+    return Mixture(mixed, np.concatenate([views, more], axis=1), contexts)
 
 
 def _lexicon_view(

@@ -1,4 +1,4 @@
-"""Positions in a corpus of words: which positions lie inside words, and how to share the words out among threads."""
+"""Positions in a corpus of words: which lie inside words, which are cut, and how threads share the words out."""
 
 from __future__ import annotations
 
@@ -27,3 +27,14 @@ def word_ranges(corpus: SymbolCorpus, n: int) -> list[npt.NDArray[np.int64]]:
     """
     cuts = np.searchsorted(corpus.starts, np.linspace(0, len(corpus.symbols), n + 1).astype(np.int64))
     return [corpus.starts[lo : hi + 1] for lo, hi in zip(cuts[:-1], cuts[1:], strict=True) if hi > lo]
+
+
+def least_cut(values: npt.NDArray[np.float64], granularity: float) -> np.float64:
+    """The value above which a share of `granularity` of the values lies.
+
+    >>> float(least_cut(np.array([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25))
+    4.0
+    """
+    uncut = round((1 - granularity) * (len(values) - 1))
+    found: np.float64 = np.partition(values, uncut)[uncut]
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 
 BOUNDARY = "\0"
@@ -102,12 +102,12 @@ def expected_counts(
     step: Matrix,
     stop: Sequence[float],
     start: Sequence[float],
-    letters: Mapping[str, float],
-    unknown: Sequence[float],
+    known: float,
+    spelled: Callable[[str], float],
 ) -> tuple[dict[tuple[str, int], float], list[list[float]], list[list[float]]]:
     """Expected uses of the entries by class, of the moves, and cut probabilities, by going through all ways to write.
 
-    A stem is an entry or spelled out; being an entry, its probability is (1 - sum of `unknown`) times that in `p`.
+    A stem is an entry, of `known` times its probability in `p`, or spelled out.
 
     Args:
         words: the words, short ones.
@@ -115,8 +115,8 @@ def expected_counts(
         step: probability of the next class (column) after a class (row).
         stop: probability that the word ends after a class.
         start: probability of the first class.
-        letters: probability of each character in a stem that is spelled out.
-        unknown: probability that a stem is spelled out and has 0, 1, ... characters.
+        known: probability that a stem is an entry.
+        spelled: probability that a stem is spelled out as these characters.
 
     Returns:
         Uses of (entry, class); moves, five rows: steps from each class, stops, starts; for each word, the probability
@@ -125,9 +125,8 @@ def expected_counts(
 
     def piece_probability(piece: str, source: int) -> float:
         if source == SPELLED:
-            return unknown[len(piece)] * math.prod(letters[c] for c in piece) if len(piece) < len(unknown) else 0.0
-        known = 1 - sum(unknown) if source == STEM else 1.0
-        return known * p[piece][source] if piece in p else 0.0
+            return spelled(piece)
+        return (known if source == STEM else 1.0) * p[piece][source] if piece in p else 0.0
 
     uses: dict[tuple[str, int], float] = defaultdict(float)
     moves = [[0.0] * 3 for _ in range(5)]
@@ -156,6 +155,100 @@ def expected_counts(
                 posterior[sum(map(len, pieces[:k])) - 1] += share
         posteriors.append(posterior)
     return dict(uses), moves, posteriors
+
+
+def letters_alone(letters: Mapping[str, float], unknown: Sequence[float]) -> Callable[[str], float]:
+    """Probability of a stem spelled out, each character for itself.
+
+    Args:
+        letters: probability of each character.
+        unknown: probability that a stem is spelled out and has 0, 1, ... characters.
+
+    >>> letters_alone({"a": 0.5}, [0, 0, 0.1])("aa")
+    0.025
+    """
+    return lambda stem: unknown[len(stem)] * math.prod(letters[c] for c in stem) if len(stem) < len(unknown) else 0.0
+
+
+def letter_model(
+    stems: Collection[str], frequency: Mapping[str, int], most: int, discount: float = 0.75
+) -> Callable[[str], float]:
+    """Probability of each string of two characters or more under the trigrams of distinct stems, its end included.
+
+    Args:
+        stems: distinct ones.
+        frequency: how often each character of the alphabet occurs.
+        most: so many of the most frequent characters are told apart; the others are one, which they share by frequency.
+        discount: taken off every count and given to the shorter context.
+
+    >>> spelled = letter_model({"ab"}, {"a": 1, "b": 1}, 2)
+    >>> round(spelled("ab"), 3), round(spelled("ba"), 6)
+    (0.192, 0.00107)
+    """
+    told = sorted(frequency, key=lambda c: -frequency[c])[:most]
+    rare = sum(n for c, n in frequency.items() if c not in told)
+    grams: Counter[tuple[str, ...]] = Counter()
+    for stem in stems:
+        letters = [BOUNDARY, BOUNDARY, *(c if c in told else "" for c in stem), BOUNDARY]
+        grams.update(tuple(letters[i : i + 3]) for i in range(len(letters) - 2))
+
+    def after(context: tuple[str, ...], letter: str, order: int) -> float:
+        if order < 0:
+            return 1 / (len(told) + 2)
+        here = Counter[str]()
+        for gram, count in grams.items():
+            if gram[2 - order : 2] == context[2 - order :]:
+                here[gram[2]] += count
+        lower, total = after(context, letter, order - 1), here.total()
+        return max(here[letter] - discount, 0) / total + discount * len(here) / total * lower if total else lower
+
+    def spelled(stem: str) -> float:
+        letters = [BOUNDARY, BOUNDARY, *(c if c in told else "" for c in stem), BOUNDARY]
+        found = math.prod(after((letters[i - 2], letters[i - 1]), letters[i], 2) for i in range(2, len(letters)))
+        return found * math.prod(frequency[c] / rare for c in stem if c not in told)
+
+    return spelled
+
+
+def pieces_by_class(pieces: Sequence[str]) -> list[int]:
+    """The class of each piece of a word: the longest, the first of equal ones, is the stem.
+
+    >>> pieces_by_class(["un", "kind", "ness", "es"])
+    [0, 1, 2, 2]
+    """
+    stem = max(range(len(pieces)), key=lambda k: len(pieces[k]))
+    return [0 if k < stem else 1 if k == stem else 2 for k in range(len(pieces))]
+
+
+def paradigm_worth(words: Sequence[str], shortest_stem: int, longest_ending: int, most: int) -> list[list[int]]:
+    """After each character of each word: how many other stems have the ending there and the best of its partners.
+
+    Partners are the other endings of the stem that begin with another character; only endings of several words count.
+
+    Args:
+        words: distinct words.
+        shortest_stem: least length of a stem.
+        longest_ending: greatest length of an ending, which may be empty.
+        most: stems with more endings than this are passed over.
+
+    >>> paradigm_worth(["walked", "walks", "talked", "talks"], 2, 8, 150)[0]
+    [0, 1, 1, 1, 0, 0]
+    """
+    ends = Counter(word[i:] for word in words for i in range(len(word) + 1))
+    paradigms: dict[str, set[str]] = defaultdict(set)
+    for word in words:
+        for i in range(max(shortest_stem, len(word) - longest_ending), len(word) + 1):
+            if ends[word[i:]] > 1 or i == len(word):
+                paradigms[word[:i]].add(word[i:])
+    paradigms = {stem: endings for stem, endings in paradigms.items() if len(endings) <= most}
+
+    def worth(stem: str, ending: str) -> int:
+        if ending not in paradigms.get(stem, ()):
+            return 0
+        partners = [other for other in paradigms[stem] if other[:1] != ending[:1]]
+        return max((sum({ending, p} <= found for found in paradigms.values()) - 1 for p in partners), default=0)
+
+    return [[worth(word[: i + 1], word[i + 1 :]) for i in range(len(word))] for word in words]
 
 
 def mixed_hash(text: str) -> int:

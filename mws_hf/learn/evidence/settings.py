@@ -72,6 +72,16 @@ class EvidenceSettings:
             loses .02 to .05 on Finnish and Turkish.
         short_list: types below which it grows no more: in made-up paradigms of some hundred types every view is right,
             and twice this weight spoils them (Hindi .82 to .78, Finnish .87 to .79).
+        rerank_fully: types up to which the two views of `short_lists` have their full weight. From there it falls in a
+            straight line; 20,000 / types is a tie, and has no end.
+        rerank_below: types from which on they have none: of 44,000 to 55,000 types Russian and Finnish gain .011 to
+            .019, Hungarian and Turkish lose .004 to .007; of 77,000 Finnish loses .005.
+        paradigm_weight: full weight of the paradigm view beside a mixture of standard scores. It falls with the square,
+            for from 44,000 types on that view alone loses .004 to .010 in English, Turkish and Russian. Of short lists
+            .15 loses most of the gain on Latin and Czech, .5 that on English.
+        affix_weight: the same of the affix view; .7 and 1.5 are ties.
+        affix_steps: steps of its maximisation; 2 are a tie.
+        max_unknown_stem: longest stem, in graphemes, that it spells out.
         sharpness: slope of the calibration, in log-odds of the evidence for each standard deviation of the mixture;
             3 to 5 are ties, at half of it unseen Finnish stems lose .02.
         granularity: share of the places inside words (between two letters of one) where the evidence for a boundary
@@ -102,6 +112,12 @@ class EvidenceSettings:
     variation_weight: float = 0.5
     full_list: int = 70_000
     short_list: int = 8_000
+    rerank_fully: int = 20_000
+    rerank_below: int = 60_000
+    paradigm_weight: float = 0.3
+    affix_weight: float = 1.0
+    affix_steps: int = 4
+    max_unknown_stem: int = 15
     sharpness: float = 4.0
     granularity: float | None = None
     labels: tuple[GoldWord, ...] = ()
@@ -114,6 +130,12 @@ class EvidenceSettings:
             raise MwSError(f"unknown_stems={self.unknown_stems} is not in [0, 1); give the share of stems spelled out")
         if not 1 <= self.short_list <= self.full_list:
             raise MwSError(f"short_list={self.short_list} must lie between 1 and full_list={self.full_list}")
+        if not 1 <= self.rerank_fully < self.rerank_below:
+            raise MwSError(
+                f"rerank_fully={self.rerank_fully} must lie between 1 and rerank_below={self.rerank_below}, excluded"
+            )
+        if self.max_unknown_stem < 2:
+            raise MwSError(f"max_unknown_stem={self.max_unknown_stem}: must be at least 2, the shortest unknown stem")
         for name in ("max_types", "em_types"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:

@@ -1,0 +1,89 @@
+"""One step of expectation maximisation over all words, the same on any number of threads. What a step means: `kernels`.
+
+Used by the lexicon view, which prunes its entries between steps, and by the affix view, which does not.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Expected, Model, expected_counts, variational_weights
+from mws_hf.learn.evidence.positions import word_ranges
+from mws_hf.learn.words import SymbolCorpus
+
+Longs = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
+
+_LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
+"""Each thread of an expectation step has counts of its own for all entries, 24 bytes each (up to 20 MB). There are as
+many as fit into so many bytes, and these many at least, so that memory does not grow with the number of cores."""
+
+
+class Moves(NamedTuple):
+    """Probabilities of going on from class to class: `step`, `stop` and `start` of a `kernels.Model`."""
+
+    step: Doubles
+    stop: Doubles
+    start: Doubles
+
+    @classmethod
+    def first(cls) -> Moves:
+        """Those before the first step.
+
+        Zeros stay zero: no suffix before a stem, no prefix after one, no word ends with a prefix. A suffix may be
+        followed by a stem (compounds with linking elements).
+        """
+        step = ((0.2, 0.8, 0.0), (0.0, 0.175, 0.525), (0.0, 0.1, 0.4))
+        return cls(np.array(step), np.array((0.0, 0.3, 0.5)), np.array((0.3, 0.7, 0.0)))
+
+
+def expect(
+    corpus: SymbolCorpus, arcs: Arcs, model: Model, posterior: npt.NDArray[np.float32], pool: ThreadPoolExecutor,
+    n_threads: int,
+) -> tuple[Longs, Longs]:  # fmt: skip
+    """Expected uses of the entries and moves between classes, in units of 1 / FIXED_POINT.
+
+    Args:
+        corpus: distinct words.
+        arcs: the entries that may start at each of their symbols.
+        model: the probabilities.
+        posterior: float32, one a symbol; the probability of a cut after each is written here.
+        pool: threads.
+        n_threads: most word ranges worked on side by side.
+
+    Returns:
+        int64, shapes (n_entries, 3) and (5, 3), as in `kernels.Expected`.
+    """
+    most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, len(model.p))))
+    ranges = word_ranges(corpus, min(n_threads, most))
+    counts = [np.zeros((len(model.p), 3), np.int64) for _ in ranges]
+    moves = np.zeros((len(counts), 5, 3), np.int64)
+
+    def work(starts: Longs, counted: Longs, moved: Longs) -> None:
+        expected_counts(starts, arcs, model, Expected(counted, moved, posterior))
+
+    list(pool.map(work, ranges, counts, moves))
+    for other in counts[1:]:
+        counts[0] += other
+    return counts[0], moves.sum(0)
+
+
+def maximise(counts: Longs, moved: Longs, lengths: npt.NDArray[np.uint8], single_stem: float, p: Doubles) -> Moves:
+    """Write the entries' probabilities that explain the expected counts to `p`; the moves that explain those counted.
+
+    Args:
+        counts: from `expect`.
+        moved: from `expect`.
+        lengths: symbols of each entry.
+        single_stem: probability of a single symbol as a stem, which is fixed.
+        p: shape (n_entries, 3).
+    """
+    variational_weights(counts, lengths, single_stem, p)
+    step, stop, start = moved[:3] / FIXED_POINT, moved[3] / FIXED_POINT, moved[4] / FIXED_POINT
+    leave = step[:, 0] + step[:, 1] + step[:, 2] + stop + 1e-9
+    return Moves(step / leave[:, None], stop / leave, start / max(math.fsum(start), 1e-9))

@@ -1,0 +1,87 @@
+"""Two more views where a list is short: they re-rank the places inside its words and leave the mixture's values alone.
+
+The mixture's values are handed out again in the new order, since the calibration and the constants of the merges are
+made for them. First the paradigm view moves the places, then the affix view is started from the cuts that this gives.
+Full lists need neither: there the lexicon view knows as much.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf.kernels.arithmetic import moments
+from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
+from mws_hf.learn.evidence.contexts import Contexts
+from mws_hf.learn.evidence.paradigms import find_splits, fit_paradigms, paradigm_support
+from mws_hf.learn.evidence.positions import inner_positions, least_cut
+from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
+from mws_hf.learn.evidence.substrings import build_lattice
+from mws_hf.learn.words import SymbolCorpus
+
+Doubles = npt.NDArray[np.float64]
+
+
+def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:
+    """Share of their full weight that the two views have in a list of so many types.
+
+    >>> settings = EvidenceSettings(rerank_below=60_000, rerank_fully=20_000)
+    >>> [short_list_weight(n, settings) for n in (100, 20_000, 40_000, 60_000, 400_000)]
+    [1.0, 1.0, 0.5, 0.0, 0.0]
+    """
+    below, fully = settings.rerank_below, settings.rerank_fully
+    return min(1.0, max(0.0, (below - n_types) / (below - fully)))
+
+
+def rerank(
+    mixed: Doubles, corpus: SymbolCorpus, contexts: Contexts, settings: EvidenceSettings, pool: ThreadPoolExecutor,
+    n_threads: int,
+) -> tuple[Doubles, Doubles]:  # fmt: skip
+    """Bring the inner positions of a short list into a better order.
+
+    Args:
+        mixed: float64, shape (n,), the mixture's log-odds at the inner positions.
+        corpus: distinct words.
+        contexts: from `collect_contexts`; their first two views, the tries, number the prefixes and suffixes.
+        settings: weights of the views.
+        pool: threads; the result does not depend on their number.
+        n_threads: most word ranges worked on side by side.
+
+    Returns:
+        The same values in the new order; the two views, shape (n, 2): paradigms, affixes.
+    """
+    weight, inner = short_list_weight(len(corpus), settings), inner_positions(corpus)
+    prefixes, suffixes = (trie.ids for trie in contexts.views[:2])
+    splits = find_splits(corpus, prefixes, suffixes)
+    paradigms = paradigm_support(fit_paradigms(splits), splits, len(corpus.symbols))[inner]
+    order = standard_scores(mixed) + weight * weight * settings.paradigm_weight * standard_scores(paradigms)
+    cut = np.zeros(len(inner), bool)
+    cut[inner] = handed_out(mixed, order) > least_cut(mixed, settings.granularity or DEFAULT_GRANULARITY)
+    lattice = build_lattice(corpus, settings.max_substring, settings.min_substring_count)
+    model = fit_affixes(corpus, lattice, cut, settings, pool, n_threads)
+    affixes = affix_log_odds(model, corpus, lattice, settings, pool, n_threads)[inner].astype(np.float64)
+    order += weight * settings.affix_weight * standard_scores(affixes)
+    return handed_out(mixed, order), np.stack([paradigms, affixes], axis=1)
+
+
+def standard_scores(values: Doubles) -> Doubles:
+    """Distance from the mean in standard deviations; 0 for each where all are alike.
+
+    >>> standard_scores(np.array([1.0, 3.0])).tolist()
+    [-1.0, 1.0]
+    """
+    mean, deviation = moments(values[:, None])
+    return (values - mean[0]) / max(float(deviation[0]), 1e-9)
+
+
+def handed_out(values: Doubles, order: Doubles) -> Doubles:
+    """The values, sorted, given out in ascending `order`; of equal ones first the lower value, then the first place.
+
+    >>> handed_out(np.array([5.0, 6.0, 7.0]), np.array([2.0, 1.0, 1.0])).tolist()
+    [7.0, 5.0, 6.0]
+    """
+    found = np.empty(len(values))
+    found[np.lexsort((values, order))] = np.sort(values)
+    return found

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mws_hf import __version__
-from mws_hf.evaluate.report import EvaluationReport, GoldRow, markdown_table
+from mws_hf.evaluate.report import EvaluationReport
 from mws_hf.evaluate.running_text import TextScores
+from mws_hf.evaluate.tables import GoldRow, markdown_table
 from mws_hf.model_card import loaded_by
 
 _TAGS = ("tokenizer", "morphology")

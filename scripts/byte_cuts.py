@@ -23,7 +23,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import read_gold, score, segment_words
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
-from mws_hf.evaluate.report import markdown_table
+from mws_hf.evaluate.tables import markdown_table
 from mws_hf.lm.codec import Codec
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -25,8 +25,8 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import ngram_bits
-from mws_hf.evaluate.report import markdown_table
 from mws_hf.evaluate.significance import paired_bootstrap
+from mws_hf.evaluate.tables import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "capitals.json"

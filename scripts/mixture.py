@@ -31,7 +31,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.evaluate import read_gold, score, score_text, segment_words
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.evaluate.report import markdown_table
+from mws_hf.evaluate.tables import markdown_table
 from mws_hf.pattern import DEFAULT_PATTERN
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "deu", "ukr")

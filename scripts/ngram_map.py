@@ -25,7 +25,7 @@ from mws_hf.compare.plots import save
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
-from mws_hf.evaluate.report import markdown_table
+from mws_hf.evaluate.tables import markdown_table
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr", "deu")
 NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")

@@ -33,8 +33,8 @@ from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.evaluate import Gold, read_gold, score_text, segment_words
 from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.ngram_bits import bits_differences, ngram_bits
-from mws_hf.evaluate.report import markdown_table
 from mws_hf.evaluate.running_text import TextScores
+from mws_hf.evaluate.tables import markdown_table
 from mws_hf.learn.mixtures import find_evidence
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr", "deu")

@@ -23,7 +23,7 @@ from surgery_bases import CODE, MIXTURE, bases, held_out, learnt
 from tokenizers import Tokenizer
 
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate.report import markdown_table
+from mws_hf.evaluate.tables import markdown_table
 from mws_hf.extend.extension import Extension, extend
 from mws_hf.extend.files import open_base
 from mws_hf.extend.trim import Trimming, trim

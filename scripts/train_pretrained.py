@@ -34,9 +34,10 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import lexicon_counts, lexicon_words
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.evaluate.encoder import Encoder, load_encoder
-from mws_hf.evaluate.report import EvaluationReport, evaluate, markdown_table
+from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
+from mws_hf.evaluate.tables import markdown_table
 from mws_hf.measured_card import Measured, kept_head, measured_card, plain_head
 from mws_hf.model_card import is_untouched, model_card, write_model_card
 from mws_hf.portable import save_backend

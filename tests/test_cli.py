@@ -166,7 +166,7 @@ def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp
     assert all(len((step["left"] + step["right"]).strip()) > 1 or step["left"] == " " for step in result["merges"])
     shown = mws("explain", "перечитали", "--model", out, "--from", counts).stdout
     assert "'ал' + 'и'" in shown and "Ð" not in shown
-    refused = mws("export", out, "--output", tmp_path / "notebook")
+    refused = mws("export", out, "--format", "notebook", "--output", tmp_path / "notebook")
     assert refused.returncode == 2 and "byte-level" in refused.stderr
     encoded = json.loads(mws("encode", out, corpus, "--output", tmp_path / "ids", "--json").stdout)
     ours = AutoTokenizer.from_pretrained(out)
@@ -259,7 +259,7 @@ def test_explain_gives_every_term_of_classic_merges(corpus: Path):
 def test_import_and_export_keep_every_id(corpus: Path, tmp_path: Path):
     options = ("--characters", "--vocab-size", 500, "--composition", 0)
     assert mws("train", corpus, *options, "--output", (trained := tmp_path / "characters")).returncode == 0
-    assert mws("export", trained, "--output", tmp_path / "notebook").returncode == 0
+    assert mws("export", trained, "--format", "notebook", "--output", tmp_path / "notebook").returncode == 0
     assert mws("import", tmp_path / "notebook", "--output", tmp_path / "back").returncode == 0
     before, after = (AutoTokenizer.from_pretrained(d).get_vocab() for d in (trained, tmp_path / "back"))
     assert {token: after[token] for token in before} == before

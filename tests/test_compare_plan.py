@@ -3,16 +3,9 @@
 import pytest
 
 from mws_hf.baselines import BASELINES
-from mws_hf.compare import DEFAULT_SYSTEMS, parse_sizes, parse_systems
+from mws_hf.compare import DEFAULT_SYSTEMS, parse_systems
 from mws_hf.compare.plan import MWS_SYSTEMS, default_systems, plan
 from mws_hf.errors import MwSError
-
-
-def test_sizes():
-    assert parse_sizes(["32k", "1000, 2_000", "1000"]) == [1000, 2000, 32000]
-    for wrong in ("-5", "0", "many"):
-        with pytest.raises(MwSError, match="no positive number"):
-            parse_sizes([wrong])
 
 
 def test_systems():

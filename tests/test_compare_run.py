@@ -22,7 +22,7 @@ from mws_hf.compare.cache import Cache, counts_digest, text_record
 from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
-from mws_hf.evaluate import score, segment_words
+from mws_hf.evaluate import evaluate, score, segment_words
 from mws_hf.trainer import MwSTrainer
 from tests.small_corpus import morphs, running_text, small_counts
 
@@ -195,6 +195,41 @@ def test_command(gold, tmp_path):
     result = CliRunner().invoke(app, [*arguments, "--text", str(text), "--no-plots", "--quiet", "--json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}
+
+
+def test_without_gold_it_compares_length_and_bits(tmp_path):
+    from typer.testing import CliRunner
+
+    from mws_hf.commands.app import app
+
+    text, held_out = tmp_path / "text.txt", tmp_path / "held_out.txt"
+    text.write_text("\n".join(running_text() * 3), encoding="utf-8")
+    held_out.write_text("\n".join(" ".join(reversed(line.split())) for line in running_text()), encoding="utf-8")
+    options = ["--systems", "bpe:text,mws", "-o", str(tmp_path / "out"), "--quiet"]
+    options += ["--text", str(held_out), "--bits", str(text)]
+    result = CliRunner().invoke(app, ["compare", str(text), "--vocab-size", "0.35k,370", *options])
+    assert result.exit_code == 0, result.exception
+    header, *rows = [line.split() for line in result.stdout.split("\n\n")[0].splitlines()]
+    assert header == ["370", "entries", "tokens/word", "bytes/token", "n-gram", "bits/byte"]
+    saved = json.loads((tmp_path / "out/results.json").read_text(encoding="utf-8"))
+    found = {each["system"]: each["text"] for each in saved["tokenizers"] if each["vocab_size"] == 370}
+    assert {row[0] for row in rows} == set(found) == {"bpe:text", "mws"}
+    for system, *figures in rows:
+        measured = [found[system][name] for name in ("fertility", "bytes_per_token", "bits_per_byte")]
+        assert figures == [f"{measured[0]:.3f}", f"{measured[1]:.3f}", f"{measured[2]:.4f}"]
+    best = rows[0][0]
+    assert found[best]["bits_per_byte"] == min(each["bits_per_byte"] for each in found.values())
+    folders = {each["system"]: each["directory"] for each in saved["tokenizers"] if each["vocab_size"] == 370}
+    for system, scores in found.items():
+        folder = tmp_path / "out" / folders[system]
+        lines = held_out.read_text(encoding="utf-8").splitlines()
+        report = evaluate({"it": str(folder)}, text=lines, bits=text.read_text(encoding="utf-8").splitlines())
+        assert report.bits["it"].value == scores["bits_per_byte"] and scores["restored_lines"] == 1
+    table = (tmp_path / "out/results.md").read_text(encoding="utf-8")
+    assert "n-gram bits per byte" in table and "## Held-out" in table
+    assert "text_bits_per_byte" in (tmp_path / "out/results.csv").read_text(encoding="utf-8")
+    nothing = CliRunner().invoke(app, ["compare", str(text), "--vocab-size", "370", "-o", str(tmp_path / "out")])
+    assert "nothing to compare by" in str(nothing.exception)
 
 
 def one_run(gold, folder):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -12,6 +16,7 @@ from typer.testing import CliRunner
 from mws_hf.commands.evaluate import evaluate as command
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score
+from mws_hf.evaluate.tables import BITS_COLUMN, GOLD_COLUMNS, TEXT_COLUMNS
 
 GOLD = "unlocked\tun lock ed\nlocked\tlock ed\nunlocks\tun lock s, unlock s\nlock\tlock\nbad\tx y\n"
 
@@ -104,3 +109,36 @@ def test_two_tokenizers_of_one_name_are_refused(files, run):
 
 def test_help_teaches_by_example(run):
     assert "mws evaluate" in run("--help").stdout
+
+
+def test_five_columns_at_first_and_all_of_them_on_demand(files, run):
+    """A terminal gets the short tables, a pipe all columns; `--all` and `--short` say which."""
+    arguments = (files / "good", files / "poor", "--gold", files / "toy.tsv", "--text", files / "text.txt", "--quiet")
+    short = run(*arguments, "--short").stdout
+    gold, text = [block.splitlines()[1:] for block in short.split("\n\n")[:2]]
+    assert gold[0].split("  ")[0] == "tokenizer" and len(gold) == 5 and len(text) == 3
+    assert [*filter(None, (title.strip() for title in gold[0].split("  ")))] == [
+        "tokenizer", "F1", "95 %", "precision", "recall", "tokens/word",
+    ]  # fmt: skip
+    assert len([*filter(None, text[0].split("  "))]) == 6 and "|" not in short
+    assert len({len(line.split()[0]) + line.index(line.split()[-1]) for line in gold[1:3]}) == 1  # aligned
+    assert run(*arguments, "--all").stdout == run(*arguments).stdout
+    assert "μc" in run(*arguments).stdout and "Rényi" in run(*arguments).stdout
+
+
+def test_a_terminal_gets_the_short_table(files):
+    import pty
+
+    main, side = pty.openpty()
+    command = [sys.executable, "-m", "mws_hf", "evaluate", files / "good", "--gold", files / "toy.tsv", "--quiet"]
+    done = subprocess.run([*map(str, command)], stdout=side, stderr=subprocess.PIPE, check=False)
+    os.close(side)
+    shown = os.read(main, 10_000).decode()
+    os.close(main)
+    assert done.returncode == 0 and "precision" in shown and "EMMA-2" not in shown and "|" not in shown
+
+
+def test_every_column_is_defined_in_the_document():
+    page = (Path(__file__).parent.parent / "docs/score.md").read_text(encoding="utf-8")
+    for title in [*GOLD_COLUMNS, *(title for title, _, _ in TEXT_COLUMNS), BITS_COLUMN]:
+        assert title == "tokenizer" or f"\n| {title} |" in page, title

@@ -63,8 +63,8 @@ OVERWRITING = [
     "encode tok text.txt -o tok",
     "encode tok text.txt -o folder",
     "import nb -o nb",
-    "export tok -o tok",
-    "export tok -o folder",
+    "export tok --format notebook -o tok",
+    "export tok --format notebook -o folder",
     "explain читать --from text.txt --plot text.txt",
 ]
 
@@ -92,7 +92,7 @@ def test_other_outputs_are_none_of_its_business(home, monkeypatch):
         "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws --no-plots -o new",
         "encode tok text.txt -o new",
         "import nb -o new",
-        "export tok -o new",
+        "export tok --format notebook -o new",
     ],
 )
 def test_every_command_that_writes_a_directory_needs_its_lock(home, monkeypatch, line):
@@ -158,7 +158,7 @@ def test_files_get_the_mode_that_the_umask_gives(tmp_path):
     [
         f"train text.txt -o new {' '.join(map(str, TRAIN))}",
         "import nb -o new",
-        "export tok -o new",
+        "export tok --format notebook -o new",
         "count text.txt -o new",
         "evaluate tok --gold gold.tsv --output new",
     ],

@@ -93,7 +93,7 @@ def test_a_damaged_configuration_is_named(damage: str, folder: Path, tmp_path: P
         ["segment", tmp_path / "t", "читал"],
         ["encode", tmp_path / "t", folder / "corpus.txt", "--output", tmp_path / "ids"],
         ["evaluate", tmp_path / "t", "--text", folder / "corpus.txt"],
-        ["export", tmp_path / "t", "--output", tmp_path / "notebook"],
+        ["export", tmp_path / "t", "--format", "notebook", "--output", tmp_path / "notebook"],
     ):
         assert "tokenizer_config.json" in one_line(mws(*arguments))
     assert not (tmp_path / "ids").exists() and not (tmp_path / "notebook").exists()

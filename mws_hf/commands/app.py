@@ -5,17 +5,19 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import mws_hf
-from mws_hf.errors import Terminated, ending
+from mws_hf.commands.spelling import in_plain_words, option_names, respelled
+from mws_hf.errors import MwSError, Terminated, ending
 
 COMMANDS = {
     "train": ("mws_hf.commands.train", "train", "Learn a tokenizer without labels and save it."),
@@ -49,6 +51,42 @@ LARGE = ("train", "count", "compare", "extend")
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # malloc.h
 _MAPPED = 1 << 22  # bytes
+
+
+class PanelCommand(TyperCommand):
+    """A command whose help lists options under headings.
+
+    Attributes:
+        panels: heading -> names of its options, in order; options that no panel names are listed last.
+    """
+
+    panels: Mapping[str, Sequence[str]] = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; what is wrong with a value is said in plain words."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # click's BadParameter or, by version, the one of typer's own copy of click
+            if isinstance(getattr(error, "message", None), str):
+                error.message = in_plain_words(error.message)  # type: ignore[attr-defined]
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then each panel."""
+        records = {param: _without_types(param.get_help_record(ctx)) for param in self.get_params(ctx)}
+        arguments = [line for param, line in records.items() if line and param.param_type_name == "argument"]
+        left = {str(param.name): line for param, line in records.items() if line and param.param_type_name == "option"}
+        panels = [(title, [left.pop(name) for name in names if name in left]) for title, names in self.panels.items()]
+        rest = "Other options" if panels else "Options"
+        for title, lines in [("Arguments", arguments), *panels, (rest, [*left.values()])]:
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
+
+
+def _without_types(record: tuple[str, str] | None) -> tuple[str, str] | None:
+    """A line of help without ``<list[str]>``, which some versions of typer put behind a name."""
+    return record and (re.sub(r" <list\[\w+\]>", "", record[0]), record[1])
 
 
 class LazyGroup(TyperGroup):
@@ -88,14 +126,20 @@ class LazyGroup(TyperGroup):
 
 
 def _load(name: str) -> Any:
-    module, function, _ = COMMANDS[name]
+    place, function, _ = COMMANDS[name]
+    module = importlib.import_module(place)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name)(_prepared(getattr(importlib.import_module(module), function), name in LARGE))
-    return typer.main.get_command(single)
+    single.command(name, cls=PanelCommand)(_prepared(getattr(module, function), name in LARGE))
+    command: Any = typer.main.get_command(single)
+    command.panels = getattr(module, "PANELS", {})
+    return command
 
 
 def _prepared(function: Callable[..., None], large: bool) -> Callable[..., None]:
-    """The command with signals that let it clean up what it has begun, and with memory for its arrays."""
+    """The command with signals that let it clean up what it has begun, and with memory for its arrays.
+
+    Its errors name options as they are written on the command line.
+    """
 
     @functools.wraps(function)
     def begin(*arguments: Any, **options: Any) -> None:
@@ -105,7 +149,13 @@ def _prepared(function: Callable[..., None], large: bool) -> Callable[..., None]
             signal.signal(signal.SIGTERM, _terminate)
         if large:
             _return_freed_memory()
-        function(*arguments, **options)
+        try:
+            function(*arguments, **options)
+        except MwSError as error:
+            message = respelled(str(error), option_names(function))
+            if message == str(error):
+                raise
+            raise type(error)(message) from error
 
     return begin
 

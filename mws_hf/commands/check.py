@@ -36,7 +36,9 @@ def check(tokenizer: Tokenizer, as_json: Json = False) -> None:
             typer.echo(f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}")
         if report.ok:
             how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
-            typer.echo(f"every text of the sample {how}; nothing is wrong")
+            wrong = any(fact.verdict == "wrong" for fact in report.clients)
+            least = "" if report.findings else "; other programs, see below" if wrong else "; nothing is wrong"
+            typer.echo(f"every text of the sample {how}{least}")
         for finding in report.findings:
             typer.echo(f"{finding.level}: {finding.message}")
         for fact in report.clients:

@@ -10,15 +10,18 @@ from typing import Annotated
 import typer
 
 from mws_hf.atomic import check_output, output_lock
-from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Json, Lexicon, Quiet, WordList
-from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
+from mws_hf.commands.evaluate import BitsText, GoldFiles
+from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Json, Lexicon, Quiet, WordList, parse_sizes
+from mws_hf.commands.outputs import aligned, counted, files_in, refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources, check_present
 from mws_hf.errors import MwSError
 
 Results = Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")]
-GoldFiles = Annotated[list[Path], typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for more.")]
 Sizes = Annotated[
-    list[str], typer.Option("--vocab-size", help="Sizes: 1000,2000 or repeated; further bare numbers are sizes too.")
+    list[str],
+    typer.Option(
+        "--vocab-size", metavar="SIZES", help="Sizes: 8k,32k or repeated; further bare numbers are sizes too."
+    ),
 ]
 Corpus = Annotated[
     list[str] | None,
@@ -30,18 +33,19 @@ Systems = Annotated[
 ]
 Text = Annotated[
     Path | None,
-    typer.Option("--text", metavar="FILE", help="Held-out running text for fertility, .gz allowed [default: none]."),
+    typer.Option("--text", metavar="FILE", help="Held-out running text, .gz allowed [default: none]."),
 ]
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Tables only.")]
 
 
 def compare(
     output: Results,
-    gold: GoldFiles,
     vocab_size: Sizes,
     corpus: Corpus = None,
-    systems: Systems = None,
+    gold: GoldFiles = None,
     text: Text = None,
+    bits: BitsText = None,
+    systems: Systems = None,
     lexicon: Lexicon = None,
     word_list: WordList = None,
     no_plots: NoPlots = False,
@@ -54,8 +58,10 @@ def compare(
 ) -> None:
     """Compare MwS with BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words.
 
-    Gold files are read for scoring alone. Trained tokenizers are kept in OUTPUT/cache, so an interrupted run goes on
-    where it stopped. Needs `pip install 'mws-hf[baselines,plot]'` for all systems and the plots.
+    With --gold where they cut, with --text how long text becomes, with --bits too its n-gram bits per byte. The table
+    printed is of the largest size; results.md has all. Gold files are read for scoring alone. Trained tokenizers are
+    kept in OUTPUT/cache, so an interrupted run goes on where it stopped. Needs `pip install 'mws-hf[baselines,plot]'`
+    for all systems and the plots.
 
     For example:
 
@@ -63,21 +69,31 @@ def compare(
 
         mws compare 'corpus/*.gz' --gold a.tsv --gold b.tsv --vocab-size 8k,32k --text heldout.txt --output out/both
 
+        mws compare corpus.txt --text heldout.txt --bits corpus.txt --vocab-size 32k --output out/length
+
         mws compare --lexicon ru --gold rus.tsv --vocab-size 8000 --systems mws,unigram:types --output out/lexicon
     """
+    gold = gold or []
+    if not gold and text is None:
+        raise MwSError("nothing to compare by: give gold segmentations (--gold FILE), text (--text FILE) or both")
+    if bits is not None and text is None:
+        raise MwSError("--bits measures the bits of --text; give that too")
     files, further = _sizes_apart(corpus or [])
+    sizes = parse_sizes([*vocab_size, *further], "--vocab-size")
     reading = Reading(field, column, encoding, errors)
     sources = Sources(files, lexicon, word_list or (), reading=reading, show_progress=not quiet)
-    check_present([*gold, *([text] if text else [])])
-    refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, word_list)
+    check_present([*gold, *([text] if text else []), *([bits] if bits else [])])
+    refuse_overwriting(
+        files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, bits, word_list
+    )
     check_output(output, folder=True)
-    if not no_plots and importlib.util.find_spec("matplotlib") is None:
+    if gold and not no_plots and importlib.util.find_spec("matplotlib") is None:
         raise MwSError("the plots need matplotlib: pip install 'mws-hf[plot]', or give --no-plots")
     sources.check(None, None)
     from mws_hf.compare import compare as run_comparison
-    from mws_hf.compare import parse_sizes, parse_systems
+    from mws_hf.compare import parse_systems
+    from mws_hf.compare.results import summary
 
-    sizes = parse_sizes([*vocab_size, *further])
     specs = parse_systems(systems) if systems else None
     with output_lock(output):
         result = run_comparison(
@@ -87,19 +103,23 @@ def compare(
             output,
             systems=specs,
             text=text,
-            plots=not no_plots,
+            bits=bits,
+            plots=bool(gold) and not no_plots,
             show_progress=not quiet,
         )
-    told = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
     record = {"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}
-    typer.echo(json.dumps(record) if as_json else told)
+    if as_json:
+        typer.echo(json.dumps(record))
+        return
+    told = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
+    typer.echo(f"{aligned(summary(result))}\n\n{told}")
 
 
 def _sizes_apart(words: list[str]) -> tuple[list[str], list[str]]:
     """Tell files from numbers, because ``--vocab-size 1000 2000`` leaves 2000 among the files.
 
-    >>> _sizes_apart(["corpus.txt", "2000", "4000"])
-    (['corpus.txt'], ['2000', '4000'])
+    >>> _sizes_apart(["corpus.txt", "2000", "4k"])
+    (['corpus.txt'], ['2000', '4k'])
     """
-    numbers = [word for word in words if word.isdecimal() and not Path(word).exists()]
+    numbers = [word for word in words if word.rstrip("kKmM").isdecimal() and not Path(word).exists()]
     return [word for word in words if word not in numbers], numbers

@@ -59,7 +59,7 @@ def encode(
 
     refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
     check_output(output, folder=True)
-    began = time.perf_counter()
+    began, before = time.perf_counter(), _written(output / MANIFEST)
     try:
         encoded = encode_corpus(
             tokenizer,
@@ -83,10 +83,20 @@ def encode(
         said, code = ending(interrupt)
         typer.echo(f"\n{said}; the same command without --no-resume goes on from here", err=True)
         raise typer.Exit(code) from None
-    _tell(encoded, output, time.perf_counter() - began, as_json)
+    there = before is not None and before == _written(output / MANIFEST)
+    _tell(encoded, output, time.perf_counter() - began, there, as_json)
 
 
-def _tell(encoded: EncodedCorpus, output: Path, seconds: float, as_json: bool) -> None:
+def _written(manifest: Path) -> tuple[int, int] | None:
+    """Which file a manifest is and when it was written; None where there is none."""
+    try:
+        status = manifest.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+def _tell(encoded: EncodedCorpus, output: Path, seconds: float, there: bool, as_json: bool) -> None:
     result = {
         "directory": str(output),
         "documents": len(encoded),
@@ -96,12 +106,14 @@ def _tell(encoded: EncodedCorpus, output: Path, seconds: float, as_json: bool) -
         "separator": encoded.manifest["separator"],
         "fast_path": encoded.manifest["fast_path"],
         "seconds": round(seconds, 3),
+        "already_there": there,
     }
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False))
         return
     rate, ratio = encoded.n_bytes / 1e6 / max(seconds, 1e-9), encoded.n_bytes / max(encoded.n_tokens, 1)
     typer.echo(
-        f"{output}: {counted(len(encoded), 'document')}, {counted(encoded.n_tokens, 'id')} ({encoded.dtype}), "
-        f"{ratio:.2f} bytes per id, {rate:.1f} MB/s"
+        f"{output}: {'already there, ' if there else ''}{counted(len(encoded), 'document')}, "
+        f"{counted(encoded.n_tokens, 'id')} ({encoded.dtype}), {ratio:.2f} bytes per id"
+        f"{'' if there else f', {rate:.1f} MB/s'}"
     )

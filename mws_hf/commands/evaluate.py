@@ -13,12 +13,13 @@ import typer
 
 from mws_hf.atomic import check_output, write_text
 from mws_hf.commands import options
-from mws_hf.commands.outputs import counted, refuse_overwriting
+from mws_hf.commands.outputs import aligned, counted, refuse_overwriting
 from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
     from mws_hf.evaluate.segment import Isolated
+    from mws_hf.evaluate.tables import Table
 
 _logger = logging.getLogger(__name__)
 
@@ -45,6 +46,10 @@ IsolatedWords = Annotated[
     str, typer.Option("--isolated", metavar="space|none", help="Give gold words as after a space, or bare.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="JSON with every figure instead of Markdown.")]
+Columns = Annotated[
+    bool | None,
+    typer.Option("--all/--short", help="All columns, or five [default: five on a terminal, else all]."),
+]
 Output = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="The file to write [default: standard output].")
 ]
@@ -57,6 +62,7 @@ def evaluate(
     text: Text = None,
     bits: BitsText = None,
     isolated: IsolatedWords = "space",
+    every: Columns = None,
     as_json: Json = False,
     output: Output = None,
     quiet: Quiet = False,
@@ -86,15 +92,18 @@ def evaluate(
         mws evaluate bpe=./bpe-8k mws=./mws-8k --text heldout.txt --bits train.txt.gz
 
         mws evaluate my-tokenizer --gold rus.tsv --json --output scores.json
+
+    docs/score.md says what each column means.
     """
     from mws_hf.hub import named_sources, tokenizer_place
 
-    named = {name: tokenizer_place(source) for name, source in named_sources(directories).items()}
+    sources = named_sources(directories)
     if isolated not in ("space", "none"):
         raise MwSError(f"--isolated {isolated!r} is unknown; choose space or none")
     if not gold and text is None:
         raise MwSError("nothing to score on: give gold segmentations (--gold FILE), running text (--text FILE) or both")
     check_present([*(gold or []), *([text] if text else []), *([bits] if bits else [])])
+    named = {name: tokenizer_place(source) for name, source in sources.items()}
     if output is not None:
         tokenizers = [str(file) for place in named.values() for file in place.glob("*.json")]
         refuse_overwriting([output], gold, text, bits, list(named.values()), tokenizers)
@@ -109,11 +118,20 @@ def evaluate(
                 _logger.warning("%s: %d of %s left out", entry.name, len(entry.problems), counted(entry.lines, "line"))
             for problem in entry.problems[:5]:
                 _logger.warning("left out: %s", problem)
-    result = json_text(report.to_dict(), indent=2) if as_json else report.to_markdown()
+    if as_json:
+        result = json_text(report.to_dict(), indent=2)
+    elif every is False or (every is None and output is None and sys.stdout.isatty()):
+        result = "\n".join(f"{table.title}: {table.about}\n{_aligned(table.short())}" for table in report.tables())
+    else:
+        result = report.to_markdown()
     if output is None:
         typer.echo(result, nl=False)
     else:
         write_text(output, result)
+
+
+def _aligned(table: Table) -> str:
+    return aligned([table.header, *table.rows]) + "\n"
 
 
 def segment(

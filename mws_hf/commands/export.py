@@ -43,8 +43,13 @@ def export(
     ],
     form: Annotated[
         Format,
-        typer.Option("--format", help="gguf: llama.cpp; byte-level: from characters, or with another --pattern."),
-    ] = "notebook",
+        typer.Option(
+            "--format",
+            metavar="gguf|tiktoken|byte-level|notebook",
+            help="gguf: llama.cpp; byte-level: from characters, or with another --pattern; notebook: of the paper.",
+            show_default=False,
+        ),
+    ],
     sample: Annotated[
         Path | None,
         typer.Option(
@@ -70,7 +75,7 @@ def export(
 
         mws export out/russian-bytes --format gguf -o russian.gguf --sample text.txt
 
-        mws export out/imported --output notebook/
+        mws export out/imported --format notebook --output notebook/
     """
     if pattern is not None and form != "byte-level":
         raise MwSError("--pattern goes with --format byte-level; the other formats keep the pattern there")

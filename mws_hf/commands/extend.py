@@ -51,9 +51,10 @@ Protect = Annotated[
     ),
 ]
 TrimTo = Annotated[
-    int | None,
+    str | None,
     typer.Option(
-        help="First drop entries that corpus and --also use least, until so many are left [default: none].", min=1
+        metavar="SIZE",
+        help="First drop entries that corpus and --also use least, until so many are left [default: none].",
     ),
 ]
 
@@ -78,7 +79,7 @@ class _Asked:
 def extend(
     base: Annotated[str, typer.Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")],
     corpus: Annotated[list[str], typer.Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
-    add: Annotated[int, typer.Option(help="How many tokens to add.", min=1)],
+    add: Annotated[str, typer.Option(metavar="SIZE", help="How many tokens to add, such as 4k.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
     also: Also = None,
     composition: Composition = 0.5,
@@ -108,6 +109,7 @@ def extend(
 
         mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
     """
+    more, left = options.parse_size(add, "--add"), options.parse_optional_size(trim_to, "--trim-to")
     asked = _Asked(base, corpus, also or [], protect or [], Reading(field, column, encoding, errors), workers, quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
@@ -119,7 +121,7 @@ def extend(
         "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving,
     }  # fmt: skip
     with output_lock(output):
-        result, left_behind = _extended(asked, output, add, trim_to, replace, settings)
+        result, left_behind = _extended(asked, output, more, left, replace, settings)
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     if as_json:

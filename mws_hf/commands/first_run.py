@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from mws_hf.kernels.cache import say_compiling
 from mws_hf.kernels.jit import cache_directory
 from mws_hf.kernels.threads import thread_count
 
@@ -24,8 +25,9 @@ def compile_ahead() -> subprocess.Popen[bytes] | None:
     if not sys.executable or thread_count() == 1:
         return None
     try:
-        cache_directory().mkdir(parents=True, mode=0o700)  # for this user alone, as the cache makes it
+        cache_directory().mkdir(parents=True, mode=0o700)
     except OSError:  # there already, or it cannot be made
         return None
+    say_compiling(first=True)
     nothing = subprocess.DEVNULL
     return subprocess.Popen([sys.executable, "-P", "-c", _MERGING], stdin=nothing, stdout=nothing, stderr=nothing)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,6 +25,7 @@ INPUTS = (
 GroupedFiles = Annotated[
     list[str] | None,
     typer.Argument(
+        metavar="FILES...",
         help=f"{INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as 'ru=ru/*.gz' (a file "
         "whose name holds = is given as ./NAME).",
         show_default=False,
@@ -36,16 +40,24 @@ GroupColumn = Annotated[
 Lexicon = Annotated[
     str | None,
     typer.Option(
-        help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk' [default: none]."
+        metavar="ru|uk",
+        help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk' [default: none].",
     ),
 ]
 WordList = Annotated[
     list[Path] | None,
-    typer.Option("--word-list", help="A word<TAB>count list, plain or compressed; repeat for more [default: none]."),
+    typer.Option(
+        "--word-list",
+        metavar="FILE",
+        help="A word<TAB>count list, plain or compressed; repeat for more [default: none].",
+    ),
 ]
 Lemmas = Annotated[
     Path | None,
-    typer.Option(help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose) [default: none]."),
+    typer.Option(
+        metavar="FILE",
+        help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose) [default: none].",
+    ),
 ]
 Field = Annotated[
     str | None, typer.Option("--field", help="The text field of .jsonl records [default: none, it must be named].")
@@ -175,6 +187,40 @@ def parse_composition(text: str | None) -> float | Literal["fill"] | None:
         return float(text)
     except ValueError:
         raise MwSError(f"--composition {text!r}: give a share from 0 to 1, or 'fill'") from None
+
+
+_THOUSANDS = {"": 1, "k": 1_000, "m": 1_000_000}
+_SIZE = re.compile(r"(\d[\d_]*(?:\.\d+)?)([kKmM]?)")
+
+
+def parse_size(text: str, option: str) -> int:
+    """A number of entries or tokens: plain, or with k or M for thousands or millions.
+
+    Raises:
+        MwSError: it is neither, no whole number, or zero.
+
+    >>> parse_size("8k", "--vocab-size"), parse_size("1.5M", "--add"), parse_size("32_000", "--vocab-size")
+    (8000, 1500000, 32000)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = Decimal(found[1].replace("_", "")) * _THOUSANDS[found[2].lower()] if found else Decimal(0)
+    if size < 1 or size != int(size):
+        raise MwSError(f"{option} {text}: not a whole number above 0; write it as 32000 or 32k")
+    return int(size)
+
+
+def parse_optional_size(text: str | None, option: str) -> int | None:
+    """`parse_size` of an option that may be left out."""
+    return None if text is None else parse_size(text, option)
+
+
+def parse_sizes(texts: Iterable[str], option: str) -> list[int]:
+    """Several of `parse_size`, ascending, each once; commas separate them too.
+
+    >>> parse_sizes(["1000,2k", "8_000"], "--vocab-size")
+    [1000, 2000, 8000]
+    """
+    return sorted({parse_size(part, option) for text in texts for part in text.split(",") if part.strip()})
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

@@ -69,14 +69,14 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 def aligned(rows: Sequence[Sequence[object]]) -> str:
     """Rows as an aligned text table, the first being the header; numbers to the right, with four significant digits.
 
-    >>> print(aligned([["left", "pmi"], ["чи", 2.12345], ["п", 13]]))
-    left    pmi
-    чи    2.123
-    п        13
+    >>> print(aligned([["left", "pmi", "share"], ["чи", 2.12345, "5 %"], ["п", 13, "12 %"]]))
+    left    pmi  share
+    чи    2.123    5 %
+    п        13   12 %
     """
     cells = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in row] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    numeric = [all(isinstance(row[i], int | float) for row in rows[1:]) for i in range(len(widths))]
+    numeric = [all(_is_figure(row[i]) for row in rows[1:]) for i in range(len(widths))]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if right else cell.ljust(width)
@@ -84,3 +84,10 @@ def aligned(rows: Sequence[Sequence[object]]) -> str:
         ).rstrip()
         for line in cells
     )
+
+
+def _is_figure(value: object) -> bool:
+    """Whether a cell is a number, or one written out with its unit, or left empty."""
+    if isinstance(value, str):
+        return value == "" or value.lstrip("+-")[:1].isdigit()
+    return isinstance(value, int | float)

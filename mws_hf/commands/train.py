@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")]
-Size = Annotated[int | None, typer.Option(help="Entries of the whole vocabulary [default: 32000].")]
+Size = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Entries of the whole vocabulary, such as 8k [default: 32k].")
+]
 Merges = Annotated[
-    int | None, typer.Option("--n-merges", help="Number of merges instead [default: what --vocab-size leaves].")
+    str | None,
+    typer.Option("--n-merges", metavar="SIZE", help="Number of merges instead [default: what --vocab-size leaves]."),
 ]
 ByteLevel = Annotated[
     bool | None,
@@ -95,6 +98,20 @@ Weights = Annotated[
 ]
 
 
+PANELS = {
+    "What to choose first": (
+        *("output", "vocab_size", "composition", "granularity", "labels", "pattern", "special_token"),
+    ),
+    "How it learns": (
+        *("n_merges", "byte_level", "criterion", "hidden_boundary_price", "running_text", "weight", "min_count"),
+        *("min_frequency", "limit_alphabet", "max_token_length", "normalization", "digits"),
+    ),
+    "Input": (*("lexicon", "word_list", "lemmas", "field", "column", "group_column", "encoding", "errors", "workers"),),
+    "Output": ("quiet", "as_json", "help"),
+}
+"""Headings of the help, and the options under each."""
+
+
 def train(
     output: Output,
     files: options.GroupedFiles = None,
@@ -132,9 +149,9 @@ def train(
 
     For example:
 
-        mws train --lexicon ru --vocab-size 8000 --composition 0 --output out/russian
+        mws train --lexicon ru --vocab-size 8k --composition 0 --output out/russian
 
-        mws train 'corpus/*.txt.gz' --vocab-size 32000 --output out/mine
+        mws train 'corpus/*.txt.gz' --vocab-size 32k --output out/mine
 
         mws train 'corpus/*.txt.gz' --byte-level --pattern llama3 --output out/mine
 
@@ -169,7 +186,8 @@ def train(
 
     trainer = MwSTrainer(
         criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer, as digits are
-        vocab_size=vocab_size, n_merges=n_merges, min_frequency=min_frequency, min_count=min_count,
+        vocab_size=options.parse_optional_size(vocab_size, "--vocab-size"),
+        n_merges=options.parse_optional_size(n_merges, "--n-merges"), min_frequency=min_frequency, min_count=min_count,
         alphabet=None if byte_level is None else "bytes" if byte_level else "characters",
         special_tokens=special_token or DEFAULT_SPECIAL_TOKENS, limit_alphabet=limit_alphabet,
         max_token_length=max_token_length, types=not running_text, show_progress=not quiet,
@@ -177,10 +195,9 @@ def train(
         composition=options.parse_composition(composition), hidden_boundary_price=hidden_boundary_price,
         granularity=granularity, weights=options.parse_weights(weight), labels=options.parse_labels(labels),
     )  # fmt: skip
-    reading = Reading(field, column, encoding, errors)
     sources = Sources(
-        files or (), lexicon, word_list or (), lemmas, reading, workers, show_progress=not quiet,
-        group_column=group_column,
+        files or (), lexicon, word_list or (), lemmas, Reading(field, column, encoding, errors),
+        workers, show_progress=not quiet, group_column=group_column,
     )  # fmt: skip
     _check_groups(trainer, sources)
     with output_lock(output):

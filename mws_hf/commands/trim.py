@@ -30,7 +30,8 @@ def trim(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
     keep_size: Annotated[
-        int | None, typer.Option(help="How many entries stay; or give --min-count [default: none].", min=1)
+        str | None,
+        typer.Option(metavar="SIZE", help="How many entries stay, such as 64k; or give --min-count [default: none]."),
     ] = None,
     min_count: Annotated[
         int | None, typer.Option(help="Least number of uses with which an entry stays [default: none].", min=1)
@@ -56,6 +57,7 @@ def trim(
     """
     if (keep_size is None) == (min_count is None):
         raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
+    size = options.parse_optional_size(keep_size, "--keep-size")
     reading = Reading(field, column, encoding, errors)
     refuse_overwriting(files_in(output, WRITTEN), base, text, keep)
     check_output(output, folder=True)
@@ -69,7 +71,7 @@ def trim(
     with output_lock(output):
         before = measure_files(opened, text, reading)
         uses = sum(use.uses for use in before.values())
-        trimming = run(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
+        trimming = run(opened, uses, keep_size=size, min_count=min_count, keep=named)
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
         found = trim_facts(trimming, before, after)
         left_behind = trimming.save(output, base, {TRIM_FILE: {"base": base, **found}})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mws_hf.compare.plan import DEFAULT_SYSTEMS, SystemSpec, parse_sizes, parse_systems
+from mws_hf.compare.plan import DEFAULT_SYSTEMS, SystemSpec, parse_systems
 from mws_hf.compare.results import Comparison, Row
 from mws_hf.compare.run import compare
 
-__all__ = ["DEFAULT_SYSTEMS", "Comparison", "Row", "SystemSpec", "compare", "parse_sizes", "parse_systems"]
+__all__ = ["DEFAULT_SYSTEMS", "Comparison", "Row", "SystemSpec", "compare", "parse_systems"]

@@ -36,7 +36,7 @@ _LIBRARIES = ("numpy", "numba", "tokenizers", "transformers", "regex", "sentence
 _ROOTS: dict[Work, tuple[str, ...]] = {
     "mws": ("mws_hf.trainer",),
     "rival": ("mws_hf.baselines.registry",),
-    "evaluation": ("mws_hf.evaluate.running_text", "mws_hf.evaluate.encoder"),
+    "evaluation": ("mws_hf.evaluate.running_text", "mws_hf.evaluate.ngram_bits", "mws_hf.evaluate.encoder"),
 }
 _OPENER = "mws_hf.baselines.registry"
 """What opens a rival to be scored; how it was trained, which this module imports too, is no matter then."""
@@ -119,11 +119,13 @@ def counts_digest(counts: WordCounts) -> str:
     return digest.hexdigest()
 
 
-def text_record(lines: Iterable[str]) -> str:
-    """The name of the record of a text's scores: a hash of its lines and of the code that scores."""
+def text_record(lines: Iterable[str], train: Iterable[str] = ()) -> str:
+    """Name the record of a text's scores: a hash of its lines, of those trained on, and of the code that scores."""
     digest = hashlib.sha256(program_digest("evaluation").encode())
-    for line in lines:
-        digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+    for part in (lines, train):
+        for line in part:
+            digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        digest.update(b"\0")
     return f"text-{digest.hexdigest()[:16]}"
 
 

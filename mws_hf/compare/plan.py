@@ -132,24 +132,6 @@ def default_systems() -> list[SystemSpec]:
     return [spec for spec in specs if spec.installed]
 
 
-def parse_sizes(texts: Iterable[str]) -> list[int]:
-    """Read vocabulary sizes, ascending; commas separate, ``8k`` and ``8_000`` are 8000.
-
-    Raises:
-        MwSError: something that is no positive number.
-
-    >>> parse_sizes(["1000,2k", "8_000"])
-    [1000, 2000, 8000]
-    """
-    sizes: set[int] = set()
-    for part in (part.strip().lower() for text in texts for part in text.split(",") if part.strip()):
-        number = part.removesuffix("k").replace("_", "")
-        if not number.isdecimal() or int(number) == 0:
-            raise MwSError(f"vocabulary size {part!r} is no positive number; write --vocab-size 1000,2000,8000")
-        sizes.add(int(number) * (1000 if part.endswith("k") else 1))
-    return sorted(sizes)
-
-
 def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[Job]:
     """All jobs, system by system; a system without a size is trained once.
 

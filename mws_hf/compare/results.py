@@ -11,8 +11,9 @@ from typing import Any
 
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.boundaries import BoundaryScores
-from mws_hf.evaluate.report import json_text, markdown_table
+from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import Difference
+from mws_hf.evaluate.tables import markdown_table
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class Tokenizer:
         """Tokens per running word."""
         return None if self.text is None else self.text["fertility"]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Flat name -> value, for CSV and JSON."""
+        flat = asdict(self)
+        text = flat.pop("text") or {}
+        return {**flat, **{f"text_{name}": value for name, value in text.items()}}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -64,8 +71,8 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Flat name -> value, for CSV and JSON."""
-        tokenizer = asdict(self.tokenizer)
-        text = tokenizer.pop("text") or {}
+        tokenizer = self.tokenizer.to_dict()
+        text = {name: tokenizer.pop(name) for name in list(tokenizer) if name.startswith("text_")}
         ahead = asdict(self.mws_ahead) if self.mws_ahead else {}
         return {
             **tokenizer,
@@ -74,7 +81,7 @@ class Row:
             "f1_low": self.low,
             "f1_high": self.high,
             **{f"mws_ahead_{name}": value for name, value in ahead.items()},
-            **{f"text_{name}": value for name, value in text.items()},
+            **text,
         }
 
 
@@ -113,6 +120,11 @@ class Comparison:
         """Labels in the order of the plan."""
         return list(dict.fromkeys(tokenizer.system for tokenizer in self.tokenizers))
 
+    @property
+    def has_bits(self) -> bool:
+        """Whether bits per byte were measured."""
+        return any("bits_per_byte" in (tokenizer.text or {}) for tokenizer in self.tokenizers)
+
     def rows_of(self, gold: str) -> list[Row]:
         """The rows of one gold file."""
         return [row for row in self.rows if row.gold == gold]
@@ -142,7 +154,8 @@ def is_trivial(system: str) -> bool:
 def write_tables(comparison: Comparison, folder: Path) -> None:
     """Write all three, each atomically."""
     write_text(folder / "results.json", json_text(comparison.to_dict()))
-    write_text(folder / "results.csv", csv_text([row.to_dict() for row in comparison.rows]))
+    rows = [row.to_dict() for row in comparison.rows] or [each.to_dict() for each in comparison.tokenizers]
+    write_text(folder / "results.csv", csv_text(rows))
     write_text(folder / "results.md", markdown(comparison))
 
 
@@ -181,16 +194,45 @@ def markdown(comparison: Comparison) -> str:
     if any(tokenizer.text for tokenizer in comparison.tokenizers):
         parts += ["## Held-out running text", "Tokens per word:", _text_by_size(comparison, "fertility", min)]
         parts += ["Bytes per token:", _text_by_size(comparison, "bytes_per_token", max)]
+        if comparison.has_bits:
+            about = "n-gram bits per byte, for screening (they overrate Unigram):"
+            parts += [about + _not_restored(comparison), _text_by_size(comparison, "bits_per_byte", min, ".4f")]
     return "\n\n".join(parts) + "\n"
 
 
-def _text_by_size(comparison: Comparison, measure: str, best: Callable[..., float]) -> str:
-    values = {
-        (t.system, t.vocab_size): t.text[measure]
-        for t in comparison.tokenizers
-        if t.text and t.text[measure] is not None
-    }
-    return _by_size(comparison, {key: value for key, value in values.items() if value is not None}, best, ".2f")
+def _not_restored(comparison: Comparison) -> str:
+    """The systems whose bits per byte are not comparable, for what they lose costs them nothing."""
+    lost = dict.fromkeys(
+        t.system for t in comparison.tokenizers if t.text and t.text.get("restored_lines") not in (None, 1)
+    )
+    return f" **{', '.join(lost)} does not give every line back, so its bits are not comparable.**" if lost else ""
+
+
+def _text_by_size(comparison: Comparison, measure: str, best: Callable[..., float], form: str = ".2f") -> str:
+    values = {(t.system, t.vocab_size): t.text.get(measure) for t in comparison.tokenizers if t.text}
+    return _by_size(comparison, {key: value for key, value in values.items() if value is not None}, best, form)
+
+
+def summary(comparison: Comparison) -> list[list[str]]:
+    """A small table of the largest size: header, then a row a system, the best first.
+
+    That is the best by F1 on the first gold, without gold by bits per byte, else by tokens per word.
+    """
+    size = comparison.sizes[-1]
+    golds = [str(gold["name"]) for gold in comparison.golds]
+    f1 = {(row.tokenizer.system, row.tokenizer.vocab_size, row.gold): row.scores.f1 for row in comparison.rows}
+    ranked = []
+    for tokenizer in (found for system in comparison.systems if (found := comparison.at(system, size))):
+        scores = [f1[tokenizer.system, tokenizer.vocab_size, gold] for gold in golds]
+        text = tokenizer.text or {}
+        measures = [("fertility", ".3f"), ("bytes_per_token", ".3f"), ("bits_per_byte", ".4f")]
+        lengths = [format(value, form) if (value := text.get(name)) is not None else "" for name, form in measures]
+        worth = -scores[0] if scores else text.get("bits_per_byte") or text.get("fertility") or float("inf")
+        ranked.append((worth, [_name(tokenizer, tokenizer.system), *(f"{score:.3f}" for score in scores), *lengths]))
+    rows = [row for _, row in sorted(ranked, key=lambda item: item[0])]
+    header = [f"{size:,} entries", *(f"F1 {gold}" for gold in golds), "tokens/word", "bytes/token", "n-gram bits/byte"]
+    kept = [at for at in range(len(header)) if at == 0 or any(row[at] for row in rows)]
+    return [[row[at] for at in kept] for row in (header, *rows)]
 
 
 def _by_size(

@@ -21,6 +21,7 @@ from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.encoder import Encoder, load_encoder
+from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.segment import is_plain_function, segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
@@ -48,6 +49,7 @@ def compare(
     *,
     systems: Sequence[SystemSpec] | None = None,
     text: str | os.PathLike[str] | Iterable[str] | None = None,
+    bits: str | os.PathLike[str] | Iterable[str] | None = None,
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     plots: bool = True,
     resamples: int = 1000,
@@ -59,28 +61,32 @@ def compare(
 
     Args:
         counts: running-text counts; systems marked "types" see each form once.
-        gold_files: files that `mws_hf.evaluate.read_gold` understands; used for scoring alone.
+        gold_files: files that `mws_hf.evaluate.read_gold` understands; used for scoring alone. None are needed where
+            there is `text`: then length, and with `bits` bits per byte, are compared.
         sizes: vocabulary sizes.
         output: gets results.json, results.csv, results.md, the plots, and the cache.
         systems: what to compare; None: `mws_hf.compare.DEFAULT_SYSTEMS` as far as their libraries are installed.
         text: held-out running text, a UTF-8 file (gzip allowed) or lines.
+        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
         special_tokens: of all tokenizers.
         plots: draw them (needs matplotlib; without it a warning says so).
         resamples: bootstrap resamples for the 95 % intervals.
         show_progress: progress on stderr.
 
     Raises:
-        MwSError: no sizes, no gold, unreadable files, a library that an asked-for system needs is absent.
+        MwSError: no sizes, neither gold nor text, unreadable files, a library that an asked-for system needs is absent.
     """
-    if not sizes or not gold_files:
-        raise MwSError("nothing to compare; give at least one vocabulary size and one gold file")
+    if not sizes or not (gold_files or text is not None):
+        raise MwSError("nothing to compare; give at least one vocabulary size, and gold segmentations or a text")
+    if bits is not None and text is None:
+        raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
     golds = read_golds(gold_files)
-    lines = None if text is None else lines_of(text)
+    texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     jobs = plan(_installed(systems), sorted(set(sizes)))
     folder = Path(output)
     cache = Cache(folder / "cache", counts_digest(counts), tuple(special_tokens))
     training = Training(counts, cache, fallback_size=max(sizes))
-    measured = [(job, *_measure(job, cache, golds, lines)) for job in _trained(jobs, training, show_progress)]
+    measured = [(job, *_measure(job, cache, golds, texts)) for job in _trained(jobs, training, show_progress)]
     tokenizers = [_record(job, cache, folder, scores) for job, _, scores in measured]
     cuts = [pieces for _, pieces, _ in measured]
     if not tokenizers:
@@ -193,17 +199,26 @@ def _installed(systems: Sequence[SystemSpec] | None) -> list[SystemSpec]:
 
 
 def _measure(
-    job: Job, cache: Cache, golds: Sequence[Gold], lines: list[str] | None
+    job: Job, cache: Cache, golds: Sequence[Gold], texts: tuple[list[str], list[str] | None] | None
 ) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
     source = open_job(job, cache.directory(job))
     cuts = {gold.name: segment_words(source, [entry.word for entry in gold.words]) for gold in golds}
-    if lines is None or is_plain_function(source):
+    if texts is None or is_plain_function(source):
         return cuts, None
-    what = text_record(lines)
+    lines, train = texts
+    what = text_record(lines, train or ())
     if (scores := cache.read(job, what)) is None:
-        cache.write(job, what, score_text(source, lines).to_dict())
+        cache.write(job, what, score_text(source, lines).to_dict() | _bits(source, lines, train))
         scores = cache.read(job, what)
     return cuts, scores
+
+
+def _bits(source: Any, lines: Sequence[str], train: Sequence[str] | None) -> dict[str, float]:
+    """Bits per byte of the lines, and the share of lines that come back when decoded; nothing without `train`."""
+    if train is None:
+        return {}
+    found = ngram_bits(source, train, [line for line in lines if line])
+    return {"bits_per_byte": found.value, "restored_lines": float(found.restored.mean())}
 
 
 def _record(job: Job, cache: Cache, folder: Path, text: dict[str, float | None] | None) -> Tokenizer:

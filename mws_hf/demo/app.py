@@ -153,7 +153,10 @@ def serve(blocks: Any, port: int | None = None, host: str | None = None, *, open
             app_kwargs={"middleware": [Middleware(Guard, host=host)]},
         )
     except OSError as error:
-        raise MwSError(f"the page cannot be served ({error}); choose another --port or --host") from error
+        which = "every port from 7860 on" if port is None else f"port {port}"
+        raise MwSError(
+            f"the page cannot be served: {which} is taken or forbidden; choose another --port or --host"
+        ) from error
     return str(address)
 
 

@@ -17,7 +17,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,13 @@ from mws_hf.kernels.constants import described
 
 logger = logging.getLogger(__name__)
 notices = logging.getLogger(__name__ + ".notices")
-"""What is no fault: that kernels are being compiled. Shown on terminals; ``--quiet`` raises its level."""
+"""What is no fault: that kernels are being compiled. Shown on terminals; ``--quiet`` raises its level.
+
+The command line lowers it to INFO, and then the first run on a machine says so in files and pipes too.
+"""
 
 _SEAL = 32  # bytes of SHA-256
+_COMPILING = "compiling kernels for this machine, once, about 15 s"
 _DAMAGED = "the cache of compiled kernels %s is damaged (%s) and is mended: what is damaged is compiled anew"
 _UNREADABLE = "the cache of compiled kernels %s cannot be read (%s): kernels are compiled anew, for about 15 s"
 _UNWRITABLE = (
@@ -106,7 +110,7 @@ class _KernelCache:
             found, code = pickle.loads(content)
             if found == key:
                 return self._rebuild(target_context, *code)
-        _say_compiling()
+        say_compiling(first=not _holds_kernels(self._folder))
         return None
 
     def _read(self, path: Path) -> bytes | None:
@@ -205,16 +209,27 @@ def _write(path: Path, content: bytes) -> None:
         raise
 
 
-@cache
-def _say_compiling() -> None:
-    """One line on a terminal, the first time something is really compiled; elsewhere only for those who log notices."""
-    message = "compiling kernels for this machine, once, about 15 s"
-    if sys.stderr is not None and sys.stderr.isatty() and notices.isEnabledFor(logging.WARNING):
+def _holds_kernels(folder: Path) -> bool:
+    """Whether anything was compiled on this machine before; what cannot be read counts as nothing."""
+    try:
+        return any(name.endswith(".kernel") for name in os.listdir(folder))
+    except OSError:
+        return False
+
+
+def say_compiling(*, first: bool) -> None:
+    """Write a line, once a process: on a terminal that something is compiled, elsewhere only where all is (`first`)."""
+    if _COMPILING in _said or sys.stderr is None:
+        return
+    _said.add(_COMPILING)
+    if notices.isEnabledFor(logging.WARNING) and (
+        sys.stderr.isatty() or (first and notices.isEnabledFor(logging.INFO))
+    ):
         from tqdm import tqdm  # leaves progress bars whole
 
-        tqdm.write(message, file=sys.stderr)
+        tqdm.write(_COMPILING, file=sys.stderr)
     else:
-        notices.info(message)
+        notices.debug(_COMPILING)
 
 
 def _warn_once(what: str, folder: Path, why: str) -> None:

@@ -1,0 +1,187 @@
+"""The tables of an evaluation: which columns there are, which five a terminal shows, and their form in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from mws_hf.corpus.segmentations import Gold
+from mws_hf.evaluate.boundaries import BoundaryScores, Emma2
+from mws_hf.evaluate.consistency import Consistency
+from mws_hf.evaluate.significance import Difference, PairedDifference
+
+if TYPE_CHECKING:
+    from mws_hf.evaluate.ngram_bits import NgramBits
+    from mws_hf.evaluate.running_text import TextScores
+
+
+@dataclass(frozen=True)
+class GoldRow:
+    """One tokenizer on one gold file.
+
+    Attributes:
+        tokenizer: name.
+        gold: name of the gold file.
+        scores: boundary, morph and word scores.
+        interval: bootstrap 95 % interval of micro F1.
+        emma2: consistency of pieces across words.
+        consistency: that of words which share a morph or a token, and edit distance (MorphBPE's measures).
+        behind_best: the best tokenizer of this gold (by micro F1, baselines apart) against this one; None for the
+            best itself and for the baselines.
+    """
+
+    tokenizer: str
+    gold: str
+    scores: BoundaryScores
+    interval: tuple[float, float]
+    emma2: Emma2
+    consistency: Consistency
+    behind_best: Difference | None = None
+
+
+class Table(NamedTuple):
+    """A table of an evaluation.
+
+    Attributes:
+        title: name of the gold file, or "running text".
+        about: what was read, and what must be known of the figures.
+        header: titles of the columns, the tokenizer's name first.
+        rows: the cells of each tokenizer.
+    """
+
+    title: str
+    about: str
+    header: list[str]
+    rows: list[list[str]]
+
+    def to_markdown(self) -> str:
+        """The title, what is said about the table, and the table."""
+        return f"### {self.title}\n{self.about}\n\n{markdown_table(self.header, self.rows)}"
+
+    def short(self) -> Table:
+        """The table with its name and at most five columns, the ones that are read first (`FIRST`)."""
+        kept = [at for at, title in enumerate(self.header) if at == 0 or title in FIRST or title.startswith("minus ")]
+        if len(kept) > 6:  # bits per byte say more than the share of whole words
+            kept = [at for at in kept if self.header[at] not in ("words whole", "used")]
+        rows = [[row[at] for at in kept] for row in self.rows]
+        return self._replace(header=[self.header[at] for at in kept], rows=rows)
+
+
+GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
+    "tokenizer": lambda row: row.tokenizer,
+    "F1": lambda row: f"{row.scores.f1:.3f}",
+    "95 %": lambda row: f"{row.interval[0]:.3f}-{row.interval[1]:.3f}",
+    "precision": lambda row: f"{row.scores.precision:.3f}",
+    "recall": lambda row: f"{row.scores.recall:.3f}",
+    "macro F1": lambda row: f"{row.scores.macro_f1:.3f}",
+    "morph F1": lambda row: f"{row.scores.morph_f1:.3f}",
+    "exact": lambda row: f"{row.scores.exact:.1%}",
+    "EMMA-2": lambda row: f"{row.emma2.f1:.3f}",
+    "μc": lambda row: f"{row.consistency.f1:.3f}",
+    "μe": lambda row: f"{row.consistency.edit_distance:.2f}",
+    "MorphScore": lambda row: f"{row.scores.morphscore:.3f}" if row.scores.morphscore_words else "-",
+    "over": lambda row: f"{row.scores.over_segmented:.1%}",
+    "under": lambda row: f"{row.scores.under_segmented:.1%}",
+    "tokens/word": lambda row: f"{row.scores.tokens_per_word:.2f}",
+    "behind best": lambda row: (
+        f"{row.behind_best.f1:.3f} ({row.behind_best.low:.3f}-{row.behind_best.high:.3f})" if row.behind_best else ""
+    ),
+}
+"""Title of a column, and its cell."""
+
+TEXT_COLUMNS = (
+    ("tokens/word", "fertility", ".3f"),
+    ("bytes/token", "bytes_per_token", ".3f"),
+    ("characters/token", "characters_per_token", ".3f"),
+    ("vocabulary", "vocabulary_size", ""),
+    ("used", "vocabulary_used", ".1%"),
+    ("Rényi 2.5", "renyi_efficiency", ".3f"),
+    ("words whole", "whole_words", ".1%"),
+    ("byte tokens", "byte_tokens", ".2%"),
+    ("unknown", "unknown_tokens", ".2%"),
+    ("same in context", "context_agreement", ".1%"),
+)
+"""Title of a column, the measure it shows, its format."""
+
+BITS_COLUMN = "n-gram bits/byte"
+FIRST = (
+    "F1",
+    "95 %",
+    "precision",
+    "recall",
+    "tokens/word",
+    "bytes/token",
+    "vocabulary",
+    "used",
+    "words whole",
+    BITS_COLUMN,
+)
+"""The columns that are read first; docs/score.md defines these and all others."""
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; the first column is left-aligned, the others right-aligned.
+
+    >>> print(markdown_table(["a", "b"], [["x", "1"]]))
+    | a | b |
+    |---|---:|
+    | x | 1 |
+    """
+    lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
+    """One gold file: what was read of it, and a row for each tokenizer."""
+    morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
+    about = f"{len(gold.words)} words, {morphs:.2f} morphs a word, format {gold.format}"
+    if gold.problems:
+        about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"
+    if gold.labelled:
+        about += f"; {gold.labelled} more left out: a tokenizer was trained on their labels"
+    if gold.partial:
+        about += "; **marks only one or two boundaries of a word: read MorphScore, not F1**"
+    return Table(gold.name, about, list(GOLD_COLUMNS), [[cell(row) for cell in GOLD_COLUMNS.values()] for row in rows])
+
+
+def text_table(
+    text: Mapping[str, TextScores],
+    bits: Mapping[str, NgramBits],
+    differences: Mapping[str, PairedDifference | None],
+) -> Table:
+    """Running text: a row for each tokenizer; with `bits`, two more columns and what to know about them."""
+    first = next(iter(text.values()))
+    about = f"{first.words} words, {first.bytes} bytes"
+    for name, scores in text.items():
+        if scores.unaligned_lines:
+            about += f"; {name}: {scores.unaligned_lines} lines without offsets count for lengths only"
+    rows = [[name, *(format(getattr(scores, m), form) for _, m, form in TEXT_COLUMNS)] for name, scores in text.items()]
+    header = ["tokenizer", *(title for title, _, _ in TEXT_COLUMNS)]
+    if bits:
+        header += [BITS_COLUMN, f"minus {next(iter(bits))} (95 %)"]
+        for row in rows:
+            form = "{0.value:+.4f} ({0.low:+.4f} to {0.high:+.4f}), {0.relative:+.1%}"
+            row += [f"{bits[row[0]].value:.4f}", form.format(differences[row[0]]) if differences[row[0]] else ""]
+        about += "\n\n" + _about_bits(bits)
+    return Table("running text", about, header, rows)
+
+
+def _about_bits(bits: Mapping[str, NgramBits]) -> str:
+    first = next(iter(bits.values()))
+    orders = ", ".join(f"{name} {entry.order}" for name, entry in bits.items())
+    about = (
+        f"n-gram bits/byte: modified Kneser-Ney over tokens, trained on {first.train_bytes} bytes; {len(first.nats)} "
+        f"lines held out, the end of each counted; order chosen on a tenth of the training text: {orders}. "
+        "For screening: it overrates Unigram, and its context is counted in tokens."
+    )
+    if first.repeated:
+        about += f" {first.repeated} training lines are held out as well and were left out."
+    for name, entry in bits.items():
+        if lost := int((~entry.restored).sum()):
+            about += (
+                f" **{name} does not give {lost} of {len(entry.nats)} lines back as they were: its bits/byte are not "
+                "comparable, since what it loses costs nothing; differences are over lines that both give back.**"
+            )
+    return about

@@ -1,0 +1,108 @@
+"""What commands say: sizes as people write them, options as they are typed, help by headings, nothing twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from mws_hf.commands.app import COMMANDS, app
+from mws_hf.commands.train import PANELS
+from tests.small_corpus import running_text
+from tests.small_tokenizers import small_fast
+
+
+def mws(*arguments: object) -> tuple[int, str, str]:
+    """Exit code, output, and the error's message or what stands on standard error."""
+    done = CliRunner().invoke(app, [*map(str, arguments)])
+    return done.exit_code, done.stdout, str(done.exception) if done.exit_code == 1 else done.stderr
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("words") / "text.txt"
+    file.write_text("\n".join(running_text()), encoding="utf-8")
+    return file
+
+
+def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
+    code, said, _ = mws("train", text, "--vocab-size", "0.35k", "-o", tmp_path / "t", "--quiet", "--json")
+    assert code == 0 and json.loads(said)["vocab_size"] == 350
+    code, said, error = mws(
+        "extend", tmp_path / "t", text, "--add", "0.002k", "--min-saving", 0, "-o", tmp_path / "more", "--json", "-q"
+    )
+    assert code == 0 and len(json.loads((tmp_path / "more/tokenizer.json").read_text())["model"]["vocab"]) == 352, error
+    for wrong in ("8q", "0", "1.5", "-3", "many", ""):
+        for command in (
+            ["train", text, "--vocab-size", wrong],
+            ["compare", text, "--text", text, "--vocab-size", wrong],
+        ):
+            code, _, error = mws(*command, "-o", tmp_path / "x")
+            assert code == 1 and "--vocab-size" in error or not wrong, (command, error)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--vocab-size", 500, "--n-merges", 3], "--vocab-size and --n-merges both given"),
+        (["--granularity", 3], "--granularity 3.0 is not"),
+        (["--composition", 3], "--composition 3.0 is outside"),
+        (["--criterion", "classic", "--granularity", 0.1], "--granularity 0.1 belongs to --criterion contextual"),
+        (["--hidden-boundary-price", -3], "--hidden-boundary-price -3.0 must be"),
+        (["--max-token-length", 0], "--max-token-length 0 is too small"),
+        (["--min-frequency", -1], "--min-frequency -1 is negative"),
+        (["--min-count", 99999], "(--min-count 99999)"),
+        (["--digits", "odd"], "--digits odd is unknown"),
+        (["--workers", 0], "must be 1 or more"),
+        (["--workers", "all"], "a whole number"),
+        (["--granularity", "fine"], "a number"),
+    ],
+)
+def test_errors_name_options_as_they_are_typed(text: Path, tmp_path: Path, options: list[object], says: str):
+    code, _, error = mws("train", text, "-o", tmp_path / "t", "--quiet", *options)
+    assert code and says in error, error
+    for word in ("Input should", "parse string", "vocab_size", "n_merges", "min_count", "criterion="):
+        assert word not in error
+
+
+def test_export_asks_for_a_format_and_lists_them(tmp_path: Path):
+    small_fast().save_pretrained(tmp_path / "t")
+    code, _, error = mws("export", tmp_path / "t", "-o", tmp_path / "out")
+    assert code == 2 and "--format" in error
+    assert all(name in error for name in ("gguf", "tiktoken", "byte-level", "notebook"))
+
+
+def test_check_does_not_call_nothing_wrong_what_a_program_gets_wrong(tmp_path: Path):
+    small_fast().save_pretrained(tmp_path / "t")
+    code, said, _ = mws("check", tmp_path / "t")
+    wrong = [line for line in said.splitlines() if line.startswith("wrong")]
+    assert code == 0 and wrong and "nothing is wrong" not in said and "every text of the sample comes back" in said
+
+
+def test_the_help_of_train_has_headings_with_what_matters_first():
+    said = mws("train", "--help")[1]
+    places = [said.index(f"\n{title}:\n") for title in PANELS]
+    assert places == sorted(places) and "\nOptions:" not in said and "\nOther options:" not in said
+    first = said[places[0] : places[1]]
+    for option in ("--output", "--vocab-size", "--composition", "--granularity", "--labels", "--pattern", "--special"):
+        assert f" {option}" in first
+    assert "list[" not in said
+    group = typer.main.get_command(app)
+    command = group.get_command(typer.Context(group), "train")  # type: ignore[attr-defined]
+    named = [name for names in PANELS.values() for name in names]
+    assert sorted(named) == sorted({p.name for p in command.params if p.param_type_name == "option"} | {"help"})
+    assert all(mws(name, "--help")[1].count("--help") == 1 for name in COMMANDS if name != "train")
+
+
+def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):
+    small_fast().save_pretrained(tmp_path / "t")
+    command = ("encode", tmp_path / "t", text, "-o", tmp_path / "ids", "--quiet")
+    first, second = mws(*command)[1], mws(*command)[1]
+    assert "already there" not in first and "MB/s" in first
+    assert "already there" in second and "MB/s" not in second
+    assert json.loads(mws(*command, "--json")[1])["already_there"] is True
+    assert "already there" not in mws(*command, "--no-resume", "--force")[1]

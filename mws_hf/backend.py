@@ -10,7 +10,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from mws_hf.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, compiled, literal_pattern
+from mws_hf.pattern import DEFAULT_PATTERN, check_backtracking, compiled, literal_pattern
 from mws_hf.special import BYTE_TOKENS, check_special_tokens
 
 NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
@@ -209,6 +209,7 @@ def build_backend(
     check_merges(merges, kind)
     check_vocab(vocab, merges)
     compiled(pattern)
+    check_backtracking(pattern, "oniguruma")
     tokenizer = Tokenizer(bpe_model(vocab, merges))
     try:
         splitter = pre_tokenizers.Split(Regex(pattern), behavior="isolated")

@@ -30,7 +30,7 @@ from mws_hf.portable import (
 )
 from mws_hf.sample_texts import sample_texts
 from mws_hf.special import special_roles
-from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, read_tokenizer
+from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
 
 REPLACING_TYPES = {
     *("qwen2", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "hyperclovax_vision_v2", "siglip2"),
@@ -206,8 +206,7 @@ def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]
         )
         yield Finding("error", "auto-map-file", message)
     if (directory / "added_tokens.json").is_file():
-        known = load_json(directory / TOKENIZER_FILE)
-        ids = {token["content"]: token["id"] for token in known["added_tokens"]} | known["model"]["vocab"]
+        ids = read_tokenizer(directory / TOKENIZER_FILE).get_vocab(with_added_tokens=True)
         if any(ids.get(token) != number for token, number in load_settings(directory / "added_tokens.json").items()):
             message = f"added_tokens.json contradicts {TOKENIZER_FILE}; mws repair removes it"
             yield Finding("error", "stale-added-tokens", message)

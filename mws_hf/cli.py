@@ -15,7 +15,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from types import FrameType
 
-from mws_hf.errors import MwSError, Terminated, ending
+from mws_hf.errors import MwSError, Terminated, ending, library_failure
 
 
 def main() -> None:
@@ -79,6 +79,11 @@ def run(app: Callable[..., None], name: str) -> None:
             raise
         _drop_output()
         sys.stderr.write(f"error: the result cannot be written: {error.strerror}; make room and run it again\n")
+        sys.exit(2)
+    except BaseException as error:
+        if (said := library_failure(error)) is None:
+            raise
+        sys.stderr.write(f"error: the tokenizers library failed ({said}); `mws check DIR` looks at a tokenizer\n")
         sys.exit(2)
 
 

@@ -38,7 +38,16 @@ class MissingTokenizerError(MwSError, OSError):
     """There is no tokenizer at the place named; an OSError too, as transformers documents for `from_pretrained`."""
 
 
-def first_line(error: Exception) -> str:
+def library_failure(error: BaseException) -> str | None:
+    """What a library written in Rust says of its own failure: a panic, or an exception of no kind; else None.
+
+    >>> library_failure(Exception("no such token")), library_failure(ValueError("x")), library_failure(SystemExit())
+    ('no such token', None, None)
+    """
+    return first_line(error) if type(error) is Exception or type(error).__name__ == "PanicException" else None
+
+
+def first_line(error: BaseException) -> str:
     """What another library's error says in its first line, or its name where it says nothing."""
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line), type(error).__name__)

@@ -20,7 +20,7 @@ from mws_hf.backend import find_surrogate, without_limits
 from mws_hf.byte_alphabet import check_added_tokens
 from mws_hf.errors import MwSError
 from mws_hf.hub import absent_from_hub, refuse_unreachable
-from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json
+from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
 from mws_hf.training_record import write_record
 
 STOCK_MODULE = "stock_tokenizer"
@@ -244,6 +244,8 @@ class PortableMixin:
         alone = refuse_unreachable(pretrained_model_name_or_path, ask_hub=not kwargs.get("local_files_only"))
         if alone:
             kwargs["local_files_only"] = True
+        if (file := Path(pretrained_model_name_or_path, TOKENIZER_FILE)).is_file():
+            read_spec(file)  # for the library may come down with it
         try:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
         except MwSError as error:

@@ -9,8 +9,9 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.errors import MissingTokenizerError, MwSError, brief
+from mws_hf.errors import MissingTokenizerError, MwSError, brief, first_line, library_failure
 from mws_hf.hub import tokenizer_place
+from mws_hf.tokenizer_spec import check_spec
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
@@ -33,6 +34,8 @@ def load_json(path: Path) -> Any:
         raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
     except UnicodeDecodeError as error:
         raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
     except OSError as error:
         raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
 
@@ -45,14 +48,52 @@ def load_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def read_tokenizer(file: str | os.PathLike[str]) -> Tokenizer:
-    """Read a tokenizer.json; raises MwSError if it is missing, damaged, or made for another version of `tokenizers`."""
+def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a tokenizer.json as it is written, checked by `tokenizer_spec.check_spec`.
+
+    Raises:
+        MwSError: it is missing or damaged, or holds something that nothing can be made of.
+    """
+    spec = load_json(Path(file))
     try:
-        return Tokenizer.from_file(os.fspath(file))
-    except Exception as error:  # the bindings raise nothing narrower
+        return check_spec(spec)
+    except MwSError as error:
+        raise MwSError(f"{file}: {error}") from error
+
+
+def open_file(file: str | os.PathLike[str]) -> tuple[Tokenizer, dict[str, Any]]:
+    """The tokenizer in a tokenizer.json, and what is written there; the one way in for such files.
+
+    Raises:
+        MwSError: as `read_spec`, or it was made for another version of `tokenizers`.
+    """
+    spec = read_spec(file)
+    try:
+        return Tokenizer.from_file(os.fspath(file)), spec
+    except BaseException as error:  # the bindings raise nothing narrower, and panics are no Exception
+        if library_failure(error) is None:
+            raise
         raise MwSError(
-            f"{file}: not a tokenizer.json this version of tokenizers can read ({error}); save it again"
+            f"{file}: not a tokenizer.json this version of tokenizers can read ({first_line(error)}); save it again"
         ) from error
+
+
+def read_tokenizer(file: str | os.PathLike[str]) -> Tokenizer:
+    """The tokenizer in a tokenizer.json; errors as `open_file`."""
+    return open_file(file)[0]
+
+
+def token_of(settings: dict[str, Any], role: str, where: Path) -> str | None:
+    """The token of a role, such as ``eos_token``, in a tokenizer_config.json.
+
+    Raises:
+        MwSError: it is no text.
+    """
+    token = settings.get(role)
+    token = token.get("content") if isinstance(token, dict) else token
+    if token is not None and not isinstance(token, str):
+        raise MwSError(f"{where}: its {role} is {type(token).__name__}, not a token; save the tokenizer again")
+    return token
 
 
 def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) -> Any:
@@ -74,6 +115,7 @@ def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) ->
     if file.is_file():
         if config is None or not by_class or not config.is_file() or "auto_map" in load_settings(config):
             return read_tokenizer(file)
+        read_spec(file)  # whatever class reads it
     elif not any((path / name).is_file() for name in (CONFIG_FILE, "config.json")):
         refuse_empty(str(source))  # transformers would try all it knows, for seconds
     from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
@@ -83,6 +125,7 @@ def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) ->
     except Exception as error:  # it raises whatever its parts raise
         reason = f"{source}: AutoTokenizer cannot open it ({brief(error)})"
         if file.is_file():
+            read_tokenizer(file)  # which may say more
             raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
         raise MwSError(f"{reason}; it needs a tokenizer.json") from error
 
@@ -101,9 +144,8 @@ def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
         path = tokenizer_place(tokenizer)
         tokenizer = open_tokenizer(path)
         if isinstance(tokenizer, Tokenizer):
-            settings = load_settings((path if path.is_dir() else path.parent) / CONFIG_FILE)
-            eos = settings.get("eos_token")
-            return tokenizer, eos.get("content") if isinstance(eos, dict) else eos
+            config = (path if path.is_dir() else path.parent) / CONFIG_FILE
+            return tokenizer, token_of(load_settings(config), "eos_token", config)
     if isinstance(tokenizer, Tokenizer):
         return tokenizer, None
     backend = getattr(tokenizer, "backend_tokenizer", None)

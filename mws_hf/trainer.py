@@ -12,6 +12,7 @@ from mws_hf.byte_alphabet import Alphabet, check_added_tokens
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
+from mws_hf.learn.arguments import check_flag
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings, to_record
 from mws_hf.learn.vocabulary import LearnedVocabulary, learn
@@ -125,6 +126,7 @@ class MwSTrainer:
     vocabulary: VocabularySettings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_flag("show_progress", self.show_progress)
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         settings, vocabulary = read_settings({n: v for n, v in given.items() if n not in _NOT_FOR_LEARNING})
         pattern = GPT4_PATTERN if isinstance(settings, ClassicSettings) else DEFAULT_PATTERN
@@ -160,10 +162,11 @@ class MwSTrainer:
 
         Args:
             source: see above; `corpus.files.file_kind` has the kinds of files.
-            column: the text column of tables and datasets, in files or not.
+            column: the text column of tables and datasets, or field of records, in files or not; None: ``text``.
             group_column: the column of tables and datasets that holds the group of each row.
-            **reader_options: further options of `corpus.counting.count_files` (`field`, `encoding`, `errors`,
-                `workers`, `memory_cap`), or for texts of `count_documents` (`length`, `workers`, `memory_cap`).
+            **reader_options: further options of `corpus.counting.count_files` (`encoding`, `errors`, `workers`,
+                `memory_cap`), or for texts of `count_documents` (`length`, `workers`, `memory_cap`); `field` is a
+                synonym of `column`.
 
         Raises:
             MwSError: a missing or unreadable file, something that is no text, strings that could be files or texts.
@@ -187,7 +190,7 @@ class MwSTrainer:
         Args:
             iterator: strings, batches of strings, a dataset, a table or a column of one.
             length: the progress bar's total, nothing else.
-            column: the text column of a dataset or table.
+            column: the text column of a dataset or table, or field of records; None: ``text``.
             **options: `workers` and `memory_cap` of `corpus.counting.count_documents`.
         """
         from mws_hf.corpus.counting import count_documents
@@ -203,7 +206,7 @@ class MwSTrainer:
 
         Args:
             counts: a `WordCounts`, the file of a saved one, or a dict or Counter of words, which are cut as after a
-                space, see `corpus.word_list.read_word_list`; for one of pre-tokens use `WordCounts.from_mapping`. Or a
+                space, see `corpus.word_list.count_mapping`; for one of pre-tokens use `WordCounts.from_mapping`. Or a
                 dict from group to such counts.
 
         Raises:
@@ -230,7 +233,9 @@ class MwSTrainer:
         Raises:
             MwSError: there is no word to learn from, or pattern or normalization differ from the counts'.
         """
-        counts = GroupedCounts.of(counts)
+        from mws_hf.corpus.group_counting import as_grouped_counts
+
+        counts = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
         if counts.pattern != self.pattern or counts.normalization != self.normalization:
             raise MwSError(
                 f"the counts were made with pattern {counts.pattern!r} and normalization {counts.normalization}, but "

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from mws_hf.corpus import blocks
 from mws_hf.corpus.columns import flat_utf8
-from mws_hf.corpus.counting import count_documents, count_files, share_out
+from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.files import Reading
+from mws_hf.corpus.sharing import share_out
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
@@ -139,7 +140,7 @@ class TestFiles:
         pq.write_table(pa.table({"t": [*records, None]}), tmp_path / "x.parquet")
         expected = counted(p for record in records for p in split(record, pattern))
         for name in "x.jsonl", "x.parquet":
-            assert dict(count_files(tmp_path / name, field="t", column="t", pattern=pattern).items()) == expected
+            assert dict(count_files(tmp_path / name, column="t", pattern=pattern).items()) == expected
         batches = [records[:9], *records[9:20], records[20:]]
         assert dict(count_documents(batches, pattern=pattern, workers=2).items()) == expected
 

@@ -117,9 +117,9 @@ def test_documents_in_every_container(backend, tmp_path, name):
         folder(path, TEXTS)
     else:
         path.write_bytes({**TABLES, **PACKED}[name]([text.encode() for text in TEXTS]))
-    options = {"column": "text", "field": "text"}
-    assert count_files(path, **options) == count_documents(TEXTS)
-    assert ids(backend, path, tmp_path / "ids", **options) == rust_ids(backend, TEXTS)
+    for number, options in enumerate([{"column": "text"}, {"field": "text"}, {}]):
+        assert count_files(path, **options) == count_documents(TEXTS)
+        assert ids(backend, path, tmp_path / str(number), **options) == rust_ids(backend, TEXTS)
 
 
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
@@ -143,7 +143,7 @@ def test_encodings_hold_everywhere(backend, tmp_path, encoding, name):
     data = {"x.jsonl": as_jsonl, "x.csv": as_csv}.get(name, b"".join)(rows).decode()
     mark = "\ufeff" if encoding == "utf-16-le" else ""
     (tmp_path / name).write_bytes(COMPRESSORS[".gz" if name.endswith(".gz") else ""]((mark + data).encode(encoding)))
-    options = {"field": "text", "column": "text", "encoding": encoding}
+    options = {"encoding": encoding}
     assert ids(backend, tmp_path / name, tmp_path / "ids", **options) == rust_ids(backend, texts)
     assert count_files(tmp_path / name, **options) == count_documents(["".join(texts)] if ".txt" in name else texts)
 
@@ -170,7 +170,7 @@ def test_bytes_that_are_no_text_are_named_or_replaced(backend, tmp_path, name):
     make, place = PLACES[name]
     path = tmp_path / name
     path.write_bytes(make(BAD))
-    options = {"column": "text", "field": "text"}
+    options = {}
     with pytest.raises(MwSError, match=place + ".* not utf-8 .*--errors"):
         count_files(path, **options)
     with pytest.raises(MwSError, match=place + ".* not utf-8 .*--errors"):
@@ -262,8 +262,8 @@ def test_word_lists_and_lemmas_know_marks_encodings_and_compression(tmp_path):
         ("x.arrow", b"", {"column": "c"}, r"x\.arrow: not a readable Arrow file"),
         ("x.arrow", as_ipc([b"a"])[:40], {"column": "c"}, r"x\.arrow: not a readable Arrow file"),
         ("x.arrow", as_ipc([b"a"]), {"column": "n"}, "holds int64, not text"),
-        ("x.jsonl", b'{"t": "a"}\n{"t": ' + b"[" * 200_000 + b"\n", {"field": "t"}, r"x\.jsonl:2: .*nested too deep"),
-        ("x.jsonl", b'{"t": ' + b"9" * 5000 + b"}\n", {"field": "t"}, r"x\.jsonl:1: "),
+        ("x.jsonl", b'{"t": "a"}\n{"t": ' + b"[" * 200_000 + b"\n", {"column": "t"}, r"x\.jsonl:2: .*nested too deep"),
+        ("x.jsonl", b'{"t": ' + b"9" * 5000 + b"}\n", {"column": "t"}, r"x\.jsonl:1: "),
         ("x.txt", b"a", {"encoding": "klingon"}, "unknown encoding"),
     ],
 )
@@ -279,7 +279,7 @@ def test_refused_by_name(backend, tmp_path, name, data, options, message):
 def test_said_before_any_work(backend, tmp_path, bad):
     (tmp_path / "folder").mkdir()
     (tmp_path / "x.json").write_text("[]")
-    (tmp_path / "x.parquet").write_bytes(as_parquet([b"a"]))
+    pq.write_table(pa.table({"body": ["a"]}), tmp_path / "x.parquet")
     (tmp_path / "first.txt").write_bytes(b"\xff not text: an error, if it were read")
     files = [tmp_path / "first.txt", tmp_path / bad]
     for use in (lambda: count_files(files), lambda: encode_corpus(backend, files, tmp_path / "ids", separator=EOS)):
@@ -336,12 +336,16 @@ def test_training_takes_all_four_kinds_of_datasets():
     for source in (
         whole,
         stream,
-        datasets.DatasetDict({"a": whole.select([0]), "b": whole.select([1, 2, 3])}),
-        datasets.IterableDatasetDict({"a": stream.take(1), "b": stream.skip(1)}),
+        datasets.DatasetDict({"a": whole}),
+        datasets.IterableDatasetDict({"a": stream}),
     ):
-        assert trained(source, column="text") == trained(iter(TEXTS))
-        with pytest.raises(MwSError, match="column"):
-            trained(source)
+        assert trained(source, column="text") == trained(source, field="text") == trained(source)
+        assert trained(source) == trained(iter(TEXTS))
+        with pytest.raises(MwSError, match="no column 'body'; columns here: text, n"):
+            trained(source, column="body")
+    for kind, part in [(datasets.DatasetDict, whole), (datasets.IterableDatasetDict, stream)]:
+        with pytest.raises(MwSError, match=r"splits \(train, test\).*dataset\['train'\]"):
+            trained(kind({"train": part, "test": part}))
     assert trained(whole["text"]) == trained(iter(TEXTS))
 
 
@@ -372,7 +376,7 @@ def test_training_takes_files_however_named(tmp_path, monkeypatch):
         (count_documents(["a b"]), "train_from_counts"),
         (3, "holds no texts"),
         ([b"bytes"], "bytes; expected str .*decode it"),
-        ([{"text": "a"}], "column="),
+        ([{"body": "a"}], "which field holds the text.*column="),
         (pa.array([1, 2]), "holds int64"),
         (pa.table({"a": ["x y"]}), "columns here: a"),
     ],
@@ -383,8 +387,13 @@ def test_what_cannot_be_told_apart_names_the_right_call(source, message):
 
 
 def test_options_of_files_are_not_ignored_for_texts():
-    with pytest.raises(MwSError, match="field"):
-        trained(TEXTS, field="text")
+    for name in "field", "column":
+        with pytest.raises(MwSError, match="not a record; column='text'"):
+            trained(TEXTS, **{name: "text"})
+    with pytest.raises(MwSError, match="a single column; leave column='text' out"):
+        trained(pa.array(TEXTS), column="text")
+    with pytest.raises(MwSError, match="one option under two names"):
+        trained(iter([{"text": "a", "body": "b"}]), column="text", field="body")
 
 
 def test_a_file_object_of_another_encoding(tmp_path):

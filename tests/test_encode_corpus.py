@@ -146,7 +146,7 @@ def test_other_sources(backend, tmp_path):
         file.write("".join(LINES).encode())
     expected = expected_rows(backend, documents)
     files = [tmp_path / "a.parquet", tmp_path / "a.jsonl"]
-    both = encode_corpus(backend, files, tmp_path / "1", separator=EOS, column="text", field="text")
+    both = encode_corpus(backend, files, tmp_path / "1", separator=EOS, column="text")
     assert rows(both) == expected * 2
     assert rows(encode_corpus(backend, iter(documents), tmp_path / "2", separator=EOS)) == expected
     packed = encode_corpus(backend, tmp_path / "a.txt.gz", tmp_path / "3", separator=EOS)

@@ -53,7 +53,7 @@ def error_of(home, *arguments):
 def files(home):
     (home / "other.txt").write_text("другой\n" * 100, encoding="utf-8")
     (home / "latin1.txt").write_bytes("caf\xe9\n".encode("latin-1"))
-    (home / "a.jsonl").write_text('{"text": "абв"}\n', encoding="utf-8")
+    (home / "a.jsonl").write_text('{"words": "абв"}\n', encoding="utf-8")
     (home / "empty.txt").touch()
 
 
@@ -66,8 +66,8 @@ def files(home):
         (["absent.txt", "--no-resume"], "no such file"),
         (["absent.txt", "--force"], "no such file"),
         (["text.txt", "absent.txt", "--force"], "no such file"),
-        (["a.jsonl"], "field"),
-        (["a.jsonl", "--no-resume"], "field"),
+        (["a.jsonl"], "which field"),
+        (["a.jsonl", "--no-resume"], "--column"),
         (["text.txt", "a.jsonl", "--field", "body", "--force"], "body"),
         (["latin1.txt", "--force"], "latin1.txt:1: the text is not utf-8"),
         (["empty.txt", "--no-resume"], "no documents"),

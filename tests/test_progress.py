@@ -57,7 +57,7 @@ def on_a_terminal(*arguments: object) -> str:
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
 def test_bytes_taken_add_up_to_the_file_and_come_in_steps(name: str, inputs: dict[str, Path]):
     taken: list[int] = []
-    for block in read_source(inputs[name], Reading("text", "text"), block_bytes=1 << 15, advance=taken.append):
+    for block in read_source(inputs[name], Reading(None), block_bytes=1 << 15, advance=taken.append):
         assert block.size
     assert sum(taken) == source_size(inputs[name]) == inputs[name].stat().st_size
     assert len([step for step in taken if step]) > 1 or name == "a.txt.gz"  # which is packed into a few kilobytes
@@ -77,7 +77,7 @@ def test_the_phases_of_training_have_names(inputs: dict[str, Path], tmp_path: Pa
     quiet = on_a_terminal("train", inputs["a.txt"], "--vocab-size", 500, "--output", tmp_path / "t", "--quiet")
     assert "%" not in quiet
     for name in ("a.txt.gz", "a.jsonl", "a.parquet"):
-        options = ("--field", "text", "--column", "text", "--output", tmp_path / name)
+        options = ("--output", tmp_path / name)
         shown = on_a_terminal("encode", tmp_path / "t", inputs[name], *options)
         assert "100%" in shown and "<00:00" in shown, (name, shown)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +27,7 @@ from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sent
 from mws_hf.baselines.unigram import build_unigram
 from mws_hf.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.segment import segment_words
@@ -97,7 +98,7 @@ class Baseline:
 
 def train(
     name: str,
-    counts: WordCounts,
+    counts: WordCounts | Mapping[str, int],
     vocab_size: int,
     output_dir: str | os.PathLike[str] | None = None,
     *,
@@ -109,7 +110,8 @@ def train(
 
     Args:
         name: a key of `BASELINES`.
-        counts: running-text counts, or `counts.as_types()` for each form once.
+        counts: running-text counts, or `counts.as_types()` for each form once, or what else
+            `corpus.word_list.as_word_counts` takes.
         vocab_size: entries of the vocabulary, special tokens, bytes and characters included; never exceeded unless the
             fixed part alone does.
         output_dir: where to save; None: not saved.
@@ -129,6 +131,7 @@ def train(
     ['walks']
     """
     system = _system(name)
+    counts = as_word_counts(counts)
     if len(counts) == 0:
         raise MwSError(f"{name}: no words to learn from; give counts with at least one word")
     tokens = check_special_tokens(special_tokens)

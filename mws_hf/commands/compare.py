@@ -11,7 +11,7 @@ import typer
 
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands.evaluate import BitsText, GoldFiles
-from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Json, Lexicon, Quiet, WordList, parse_sizes
+from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Json, Lexicon, Quiet, WordList, parse_sizes
 from mws_hf.commands.outputs import aligned, counted, files_in, refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources, check_present
 from mws_hf.errors import MwSError
@@ -33,7 +33,7 @@ Systems = Annotated[
 ]
 Text = Annotated[
     Path | None,
-    typer.Option("--text", metavar="FILE", help="Held-out running text, .gz allowed [default: none]."),
+    typer.Option("--text", metavar="FILE", help="Held-out running text, any file that is counted [default: none]."),
 ]
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Tables only.")]
 
@@ -49,7 +49,6 @@ def compare(
     lexicon: Lexicon = None,
     word_list: WordList = None,
     no_plots: NoPlots = False,
-    field: Field = None,
     column: Column = None,
     encoding: Encoding = "utf-8",
     errors: Errors = "strict",
@@ -80,8 +79,9 @@ def compare(
         raise MwSError("--bits measures the bits of --text; give that too")
     files, further = _sizes_apart(corpus or [])
     sizes = parse_sizes([*vocab_size, *further], "--vocab-size")
-    reading = Reading(field, column, encoding, errors)
-    sources = Sources(files, lexicon, word_list or (), reading=reading, show_progress=not quiet)
+    reading = Reading(column, encoding, errors)
+    others = [each for each in (text, bits) if each is not None]
+    sources = Sources(files, lexicon, word_list or (), reading=reading, show_progress=not quiet, others=others)
     check_present([*gold, *([text] if text else []), *([bits] if bits else [])])
     refuse_overwriting(
         files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, bits, word_list
@@ -93,6 +93,7 @@ def compare(
     from mws_hf.compare import compare as run_comparison
     from mws_hf.compare import parse_systems
     from mws_hf.compare.results import summary
+    from mws_hf.evaluate.running_text import read_lines
 
     specs = parse_systems(systems) if systems else None
     with output_lock(output):
@@ -102,8 +103,8 @@ def compare(
             sizes,
             output,
             systems=specs,
-            text=text,
-            bits=bits,
+            text=None if text is None else read_lines(text, reading),
+            bits=None if bits is None else read_lines(bits, reading),
             plots=bool(gold) and not no_plots,
             show_progress=not quiet,
         )

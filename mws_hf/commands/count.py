@@ -31,7 +31,6 @@ def count(
     pattern: options.Pattern = None,
     digits: options.Digits = None,
     normalization: options.Normalization = None,
-    field: options.Field = None,
     column: options.Column = None,
     group_column: options.GroupColumn = None,
     encoding: options.Encoding = "utf-8",
@@ -63,7 +62,7 @@ def count(
     refuse_overwriting([output], [options.group_of(name)[1] for name in files or []], word_list, lemmas)
     check_output(output, folder=False)
     cap = options.parse_bytes(memory_cap, "--memory-cap")
-    reading = Reading(field, column, encoding, errors)
+    reading = Reading(column, encoding, errors)
     sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, cap, not quiet, group_column)
     chosen = GPT4_PATTERN if classic else pattern
     if digits:

@@ -11,7 +11,7 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Field, Json, Quiet, Workers, parse_bytes
+from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Json, Quiet, Workers, parse_bytes
 from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
 from mws_hf.errors import ending
 
@@ -35,7 +35,6 @@ def encode(
     force: Annotated[
         bool, typer.Option("--force", help="Replace a finished corpus of other settings, once the new one is finished.")
     ] = False,
-    field: Field = None,
     column: Column = None,
     encoding: Encoding = "utf-8",
     errors: Errors = "strict",
@@ -50,7 +49,7 @@ def encode(
 
         mws encode out/mine 'corpus/*.txt.gz' --output ids
 
-        mws encode out/mine corpus.jsonl --field text --output ids --separator none
+        mws encode out/mine corpus.jsonl --output ids --separator none
     """
     shard_bytes = parse_bytes(shard_size, "--shard-size")
     from mws_hf.corpus.files import expand_paths
@@ -69,7 +68,6 @@ def encode(
             shard_size=shard_bytes,
             separator=None if separator == "none" else separator,
             document=document,
-            field=field,
             column=column,
             encoding=encoding,
             errors=errors,

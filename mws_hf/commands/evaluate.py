@@ -34,7 +34,7 @@ GoldFiles = Annotated[
 ]
 Text = Annotated[
     Path | None,
-    typer.Option("--text", metavar="FILE", help="Running text, UTF-8, .gz allowed; encoded by line [default: none]."),
+    typer.Option("--text", metavar="FILE", help="Running text, any file that is counted; by line [default: none]."),
 ]
 BitsText = Annotated[
     Path | None,
@@ -61,6 +61,7 @@ def evaluate(
     gold: GoldFiles = None,
     text: Text = None,
     bits: BitsText = None,
+    column: options.Column = None,
     isolated: IsolatedWords = "space",
     every: Columns = None,
     as_json: Json = False,
@@ -111,7 +112,7 @@ def evaluate(
     from mws_hf.evaluate.report import evaluate as run_evaluation
     from mws_hf.evaluate.report import json_text
 
-    report = run_evaluation(named, gold or [], text, bits=bits, isolated=cast("Isolated", isolated))
+    report = run_evaluation(named, gold or [], text, bits=bits, column=column, isolated=cast("Isolated", isolated))
     if not quiet:
         for entry in report.golds:
             if entry.problems:

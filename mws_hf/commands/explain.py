@@ -57,7 +57,6 @@ def explain(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf) [default: none].")
     ] = None,
-    field: options.Field = None,
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
@@ -78,7 +77,7 @@ def explain(
     """
     if plot is not None:
         refuse_overwriting([plot], source, word_list, lemmas)
-    reading = Reading(field, column, encoding, errors)
+    reading = Reading(column, encoding, errors)
     sources = Sources(source or (), lexicon, word_list or (), lemmas, reading, show_progress=not quiet)
     classic = pair is not None or merges is not None
     if classic and plot is not None:

@@ -89,7 +89,6 @@ def extend(
     replace: Replace = False,
     protect: Protect = None,
     trim_to: TrimTo = None,
-    field: options.Field = None,
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
@@ -103,14 +102,14 @@ def extend(
 
         mws extend Qwen/Qwen3-0.6B 'russian/*.txt.gz' --add 16000 --also english.txt -o out/qwen-ru
 
-        mws extend models/llama corpus.jsonl --field text --add 8000 --composition 0.7 -o out/llama-fi
+        mws extend models/llama corpus.jsonl --add 8000 --composition 0.7 -o out/llama-fi
 
         mws extend Qwen/Qwen3-0.6B turkish.txt --add 8000 --protect 'english/*.txt' -o out/qwen-tr
 
         mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
     """
     more, left = options.parse_size(add, "--add"), options.parse_optional_size(trim_to, "--trim-to")
-    asked = _Asked(base, corpus, also or [], protect or [], Reading(field, column, encoding, errors), workers, quiet)
+    asked = _Asked(base, corpus, also or [], protect or [], Reading(column, encoding, errors), workers, quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
     refuse_overwriting(files_in(output, WRITTEN), base, corpus, also, protect)
@@ -153,7 +152,7 @@ def _extended(
     extension = run(opened, counts, add, replace=kept, protected=protected, show_progress=bars, **settings)
     texts = _changes(original, extension, {"held out": held_out, "protected, held out": unseen}, asked)
     result = {"directory": str(output), **facts(extension, texts, trimmed)}
-    retired = {name: result[name] for name in ("retired_tokens", "dropped_merges")}
+    retired = {name: result[name] for name in ("retired_words", "retired_tokens", "dropped_merges")}
     left_behind = extension.save(output, asked.base, trimmed, {RETIRED_FILE: retired} if replace else {})
     _write_card(output, asked, result)
     return result, left_behind

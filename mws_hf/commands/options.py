@@ -59,13 +59,13 @@ Lemmas = Annotated[
         help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose) [default: none].",
     ),
 ]
-Field = Annotated[
-    str | None, typer.Option("--field", help="The text field of .jsonl records [default: none, it must be named].")
-]
 Column = Annotated[
     str | None,
     typer.Option(
-        "--column", help="The text column of .csv, .tsv, .parquet, .arrow, datasets [default: none, it must be named]."
+        "--column",
+        "--field",
+        help="What holds the text: the field of .jsonl records, the column of .csv, .tsv, .parquet, .arrow, datasets. "
+        "With it, '-' and files of unknown kinds are JSON lines [default: text].",
     ),
 ]
 Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]

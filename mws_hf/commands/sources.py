@@ -35,6 +35,8 @@ class Sources:
     memory_cap: int | None = None
     show_progress: bool = True
     group_column: str | None = None
+    others: Sequence[Path] = ()
+    """Files that the command reads in the same way for something else."""
 
     @property
     def by_group(self) -> dict[str, list[str]]:
@@ -71,9 +73,9 @@ class Sources:
             MwSError: no source was given, one is missing, an option is unknown or lacks what it needs.
         """
         from mws_hf.corpus.counts import check_normalization
-        from mws_hf.corpus.files import expand_paths
         from mws_hf.corpus.group_column import check_group_files
         from mws_hf.corpus.inputs import check_files
+        from mws_hf.corpus.word_list import check_list
 
         if self.is_empty:
             raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
@@ -81,14 +83,16 @@ class Sources:
         if pattern is not None:
             compiled(pattern)
         self._check_groups()
+        every = list(map(str, self.others))
         for files in self.by_group.values():
             saved, texts = _apart(files)
             _tell_of_repeated([*saved, *texts])
             if self.group_column is not None:
                 check_group_files(texts)
-            check_files(texts, self.reading)
+            every += texts
+        check_files(every, self.reading)
         for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
-            expand_paths(path)
+            check_list(path)
         if self.lexicon is not None or self.lemmas is not None:
             from mws_hf.corpus.dictionary import check_lexicon
 
@@ -153,8 +157,7 @@ class Sources:
         if not self.word_lists and self.lexicon is None and self.lemmas is None:
             return []
         from mws_hf.corpus.dictionary import lemma_counts, lexicon_counts
-        from mws_hf.corpus.readers import read_lines
-        from mws_hf.corpus.word_list import read_word_list
+        from mws_hf.corpus.word_list import list_lines, read_word_list
 
         coding: dict[str, Any] = {"encoding": self.reading.encoding, "errors": self.reading.errors}
         parts = [read_word_list(p, pattern=pattern, normalization=normalization, **coding) for p in self.word_lists]
@@ -162,7 +165,7 @@ class Sources:
             "pattern": pattern, "normalization": normalization, "show_progress": self.show_progress,
         }  # fmt: skip
         if self.lemmas is not None:
-            lines = [line.strip() for line in read_lines(self.lemmas, self.reading)]
+            lines = [line.strip() for _, line in list_lines(self.lemmas, self.reading)]
             parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
         elif self.lexicon is not None:
             parts.append(lexicon_counts(self.lexicon, **forms))
@@ -174,7 +177,7 @@ class Sources:
         from mws_hf.corpus.groups import GroupedCounts
 
         options: dict[str, Any] = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
-        options |= {"pattern": pattern, "normalization": normalization, **asdict(self.reading)}
+        options |= {"pattern": pattern, "normalization": normalization, **asdict(self.reading.of_files(texts))}
         options |= {"workers": self.workers, "show_progress": self.show_progress}
         if self.group_column is not None:
             return count_group_column(texts, group_column=self.group_column, **options)

@@ -106,7 +106,7 @@ PANELS = {
         *("n_merges", "byte_level", "criterion", "hidden_boundary_price", "running_text", "weight", "min_count"),
         *("min_frequency", "limit_alphabet", "max_token_length", "normalization", "digits"),
     ),
-    "Input": (*("lexicon", "word_list", "lemmas", "field", "column", "group_column", "encoding", "errors", "workers"),),
+    "Input": (*("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers"),),
     "Output": ("quiet", "as_json", "help"),
 }
 """Headings of the help, and the options under each."""
@@ -135,7 +135,6 @@ def train(
     normalization: options.Normalization = None,
     pattern: options.Pattern = None,
     digits: options.Digits = None,
-    field: options.Field = None,
     column: options.Column = None,
     group_column: options.GroupColumn = None,
     weight: Weights = None,
@@ -155,7 +154,7 @@ def train(
 
         mws train 'corpus/*.txt.gz' --byte-level --pattern llama3 --output out/mine
 
-        mws train reviews.jsonl --field text --composition 0 --output out/morphs
+        mws train reviews.jsonl --composition 0 --output out/morphs
 
         mws train ru='ru/*.gz' en='en/*.gz' --weight ru=2 --labels ru=ru.tsv --vocab-size 64000 --output out/mixture
 
@@ -196,7 +195,7 @@ def train(
         granularity=granularity, weights=options.parse_weights(weight), labels=options.parse_labels(labels),
     )  # fmt: skip
     sources = Sources(
-        files or (), lexicon, word_list or (), lemmas, Reading(field, column, encoding, errors),
+        files or (), lexicon, word_list or (), lemmas, Reading(column, encoding, errors),
         workers, show_progress=not quiet, group_column=group_column,
     )  # fmt: skip
     _check_groups(trainer, sources)
@@ -204,7 +203,8 @@ def train(
         asked = trainer.split_pattern if digits else pattern
         result, fits = _train_and_save(trainer, sources, asked, normalization, output)
     for group, fit in () if quiet else fits.items():
-        typer.echo(f"labels{f' of {group}' if group else ''}: {fit.describe()}", err=True)
+        if fit.f1 is not None:  # of labels that were not used there is a warning
+            typer.echo(f"labels{f' of {group}' if group else ''}: {fit.describe()}", err=True)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
 
 

@@ -39,7 +39,6 @@ def trim(
     keep: Annotated[
         Path | None, typer.Option(help="Entries that stay in any case, one a line [default: none].")
     ] = None,
-    field: options.Field = None,
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
@@ -53,12 +52,12 @@ def trim(
 
         mws trim meta-llama/Llama-3.2-1B --text 'english/*.txt.gz' --text code.txt --keep-size 64000 -o out/smaller
 
-        mws trim Qwen/Qwen3-0.6B --text corpus.jsonl --field text --min-count 20 --keep words.txt -o out/smaller
+        mws trim Qwen/Qwen3-0.6B --text corpus.jsonl --min-count 20 --keep words.txt -o out/smaller
     """
     if (keep_size is None) == (min_count is None):
         raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
     size = options.parse_optional_size(keep_size, "--keep-size")
-    reading = Reading(field, column, encoding, errors)
+    reading = Reading(column, encoding, errors)
     refuse_overwriting(files_in(output, WRITTEN), base, text, keep)
     check_output(output, folder=True)
     check_texts(text, reading, "mws trim")

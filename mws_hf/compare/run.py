@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from mws_hf.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, p
 from mws_hf.compare.results import Comparison, Example, Row, Tokenizer, write_tables
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, read_golds
+from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.encoder import Encoder, load_encoder
@@ -42,7 +43,7 @@ Cuts = list[tuple[str, ...]]
 
 
 def compare(
-    counts: WordCounts,
+    counts: WordCounts | Mapping[str, int],
     gold_files: Sequence[str | os.PathLike[str]],
     sizes: Sequence[int],
     output: str | os.PathLike[str],
@@ -60,7 +61,8 @@ def compare(
     Trained tokenizers are kept under `output`/cache, by content: a broken run resumes, a repeated one scores only.
 
     Args:
-        counts: running-text counts; systems marked "types" see each form once.
+        counts: running-text counts, or what else `corpus.word_list.as_word_counts` takes; systems marked "types" see
+            each form once.
         gold_files: files that `mws_hf.evaluate.read_gold` understands; used for scoring alone. None are needed where
             there is `text`: then length, and with `bits` bits per byte, are compared.
         sizes: vocabulary sizes.
@@ -80,7 +82,7 @@ def compare(
         raise MwSError("nothing to compare; give at least one vocabulary size, and gold segmentations or a text")
     if bits is not None and text is None:
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
-    golds = read_golds(gold_files)
+    golds, counts = read_golds(gold_files), as_word_counts(counts)
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     jobs = plan(_installed(systems), sorted(set(sizes)))
     folder = Path(output)

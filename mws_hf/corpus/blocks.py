@@ -27,7 +27,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mws_hf.corpus.columns import flat_utf8
-from mws_hf.corpus.files import PLAIN, PathLike, Reading, file_kind, fill, open_binary
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
 from mws_hf.corpus.inputs import document_batches, read_strings
 from mws_hf.corpus.readers import bad_byte, decoding_error, first_bytes, text_stream, utf8_pieces
 from mws_hf.errors import MwSError
@@ -39,6 +39,8 @@ Advance = Callable[[int], None]
 BLOCK_BYTES = 1 << 19
 PADDING = WINDOW + 8
 """Bytes that kernels may read behind the text of a padded block: windows and whole words are read at any byte."""
+LONGEST_RUN = 10_000_000
+"""Bytes of text that are looked through for a place to cut; more would be one block in memory, many times over."""
 _NEAR = 1 << 10
 _PIECE = 4 << 20
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
@@ -136,7 +138,7 @@ def _stream_cut(buffer: bytearray, size: int) -> int:
     cut = last_cut(bytes(buffer[near:size]), 4 if near else 0)
     if cut or not near:
         return near + cut
-    return last_cut(bytes(buffer[:size]))
+    return last_cut(bytes(buffer[:size])) if any(buffer.find(mark, 0, size) >= 0 for mark in b" \r\n") else 0
 
 
 def _line_cut(buffer: bytearray, size: int) -> int:
@@ -183,7 +185,7 @@ def text_blocks(
     advance: Advance | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
-    """A text file as blocks, in bounded memory unless the text has no place to cut; lines never become str.
+    """A text file as blocks, in bounded memory; lines never become str.
 
     Args:
         name: a file, compressed or not, or "-".
@@ -193,7 +195,8 @@ def text_blocks(
         size: bytes of a block before cutting.
 
     Raises:
-        MwSError: the file cannot be read or decoded. Invalid UTF-8 shows later, in `Block.check` or in encoding.
+        MwSError: the file cannot be read or decoded, or more than `LONGEST_RUN` bytes of a stream have no place to be
+            cut. Invalid UTF-8 shows later, in `Block.check` or in encoding.
     """
     strict = how.is_strict_utf8
     line = byte = 0
@@ -211,6 +214,11 @@ def text_blocks(
             last = stop < room
             cut = stop if last else (_line_cut if lines else _stream_cut)(buffer, room)
             rest = bytes(memoryview(buffer)[cut:stop])
+            if not cut and not lines and room >= LONGEST_RUN:
+                raise MwSError(
+                    f"{name}: byte {byte}: {room / 1e6:.0f} MB follow without a space or a line end; is that text? If "
+                    "so, break it into lines"
+                )
             if cut:
                 offsets = line_offsets(buffer, cut) if lines else np.array([0, cut], np.int64)
                 start = (str(name), line, byte) if strict else None
@@ -258,7 +266,7 @@ def file_blocks(
     name: str, how: Reading, *, lines: bool, advance: Advance | None = None, size: int = BLOCK_BYTES
 ) -> Iterator[Block]:
     """The documents of one file as blocks; arguments as `text_blocks`."""
-    if file_kind(name) == "text":
+    if how.kind(name) == "text":
         return text_blocks(name, lines=lines, how=how, advance=advance, size=size)
     return _arrow_blocks(read_strings(name, how, advance, size), name)
 

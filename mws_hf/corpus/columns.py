@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.files import PLAIN, PathLike, Reading, file_kind, open_binary
+from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind, open_binary
 from mws_hf.corpus.readers import decoding_error, no_place, read_lines, text_stream
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, first_line
 
 _ROWS = 4096
 _CSV_BLOCK = 16 << 20  # bytes, also the longest row of a CSV file
@@ -26,25 +26,26 @@ def read_column(
     name: PathLike, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[pa.LargeStringArray]:
     """The text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time: `read_columns`."""
-    for (array,) in read_columns(name, [how.column], how, advance):
+    check_column(name, how.column, how)
+    for (array,) in read_columns(name, [how.text_column], how, advance):
         yield array.drop_null()
 
 
 def read_columns(
     name: PathLike,
-    columns: Sequence[str | None],
+    columns: Sequence[str],
     how: Reading,
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
     """Text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
 
     Raises:
-        MwSError: not such a file, no column named, an absent column, one that holds no text, or bytes in it that are
+        MwSError: not such a file, an absent column, one that holds no text, or bytes in it that are
             not UTF-8 (the row is named, the first being 1).
     """
     for column in columns:
         check_column(name, column, how)
-    kind, first, names = file_kind(name), 1, [str(column) for column in columns]
+    kind, first, names = file_kind(name), 1, list(columns)
     reach = _reacher(advance)
     if kind == "csv":
         batches = _csv_arrays(name, names, how, advance)
@@ -60,7 +61,7 @@ def read_columns(
                 )
                 first += len(parts[0])
     except (OSError, pa.ArrowException) as error:
-        raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({error})") from error
+        raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({first_line(error)})") from error
     if kind != "csv":
         reach(os.path.getsize(name))
 
@@ -82,7 +83,10 @@ def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
 
 
 def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> None:
-    """Raise MwSError unless a Parquet, Arrow or CSV file has that column and its type is text; reads no rows."""
+    """Raise MwSError unless a Parquet, Arrow or CSV file has that column, or by default ``text``, and it holds text.
+
+    Reads no rows.
+    """
     kind = file_kind(name)
     try:
         if kind == "csv":
@@ -97,15 +101,16 @@ def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> No
                 schema = _ipc_reader(file).schema
         names = list(schema.names)
     except (OSError, pa.ArrowException, csv.Error, UnicodeDecodeError) as error:
-        raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({error})") from error
+        raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({first_line(error)})") from error
     if column is None and b"mws_hf.word_counts" in (schema.metadata or {}):
         raise MwSError(f"{name}: saved word counts, not text; they are for `mws train` and train_from_counts(path)")
-    if column is None or column not in names:
+    wanted = column or DEFAULT_COLUMN
+    if wanted not in names:
         raise no_place(str(name), "column", column, names, "--column")
-    if names.count(column) > 1:
-        raise MwSError(f"{name}: more than one column {column!r}; columns here: {', '.join(names)}; rename one")
-    if not is_text(schema.field(column).type):
-        raise MwSError(f"{name}: column {column!r} holds {schema.field(column).type}, not text")
+    if names.count(wanted) > 1:
+        raise MwSError(f"{name}: more than one column {wanted!r}; columns here: {', '.join(names)}; rename one")
+    if not is_text(schema.field(wanted).type):
+        raise MwSError(f"{name}: column {wanted!r} holds {schema.field(wanted).type}, not text")
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -139,7 +144,7 @@ def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "st
             raw = _as_bytes(array)
             raw.validate(full=True)
         except pa.ArrowException:
-            raise MwSError(f"{where}: the data is damaged ({error})") from error
+            raise MwSError(f"{where}: the data is damaged ({first_line(error)})") from error
         array = pa.array([_decoded(row, where, first + k, errors) for k, row in enumerate(raw.to_pylist())])
     return array.cast(pa.large_string())
 

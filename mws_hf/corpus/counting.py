@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import threading
 import unicodedata
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import Any, Generic, Literal, TypeVar, cast
+from numbers import Integral
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,15 @@ from tqdm import tqdm
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
 from mws_hf.corpus.columns import arrow_strings, checked_strings, flat_utf8
 from mws_hf.corpus.counts import WordCounts, check_normalization
-from mws_hf.corpus.files import STDIN, PathLike, Reading, expand_paths
+from mws_hf.corpus.files import STDIN, PathLike, Reading, column_named, expand_paths
 from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
+from mws_hf.corpus.sharing import share_out
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import classes_of, scanner_kind
 from mws_hf.kernels.threads import thread_count
 from mws_hf.pattern import DEFAULT_PATTERN, compiled, split
 
-T = TypeVar("T")
 MEMORY_CAP = 2 << 30
 SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
 
@@ -41,8 +41,8 @@ def count_files(
     *,
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
-    field: str | None = None,
     column: str | None = None,
+    field: str | None = None,
     encoding: str = "utf-8",
     errors: str = "strict",
     workers: int | None = None,
@@ -59,8 +59,9 @@ def count_files(
             .bz2, .xz or .zst; .parquet, .arrow, folders of `datasets.Dataset.save_to_disk`.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
-        field: the field of JSON-lines records that holds the text.
-        column: the text column of tables (CSV, Parquet, Arrow, datasets).
+        column: the field of JSON-lines records, or column of tables, that holds the text; None: ``text``. With a name,
+            standard input and files of unknown kinds are JSON lines.
+        field: a synonym of `column`.
         encoding: of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         workers: threads; all processors when None.
@@ -72,7 +73,7 @@ def count_files(
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
     names = expand_paths(paths)
-    how = Reading(field, column, encoding, errors)
+    how = Reading(column_named(column, field), encoding, errors)
     check_files(names, how)
     lines = scanner_kind(pattern) is None
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
@@ -87,6 +88,7 @@ def count_documents(
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     column: str | None = None,
+    field: str | None = None,
     length: int | None = None,
     workers: int | None = None,
     memory_cap: int = MEMORY_CAP,
@@ -99,7 +101,8 @@ def count_documents(
             `inputs.iterate_documents`.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting, or None.
-        column: the text column of a table or dataset.
+        column: the text column of a table or dataset, or field of records; None: ``text``.
+        field: a synonym of `column`.
         length: number of documents, for the progress bar only.
         workers: threads; all processors when None.
         memory_cap: as in `count_files`.
@@ -111,6 +114,7 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
+    column = column_named(column, field)
     parts = stream_shards(documents, 1 if scanner_kind(pattern) is None else thread_count(workers))
     with _bar(total=length, unit=" documents") if show_progress else nullcontext() as bar:
         advance = None if bar is None else _locked(bar.update)
@@ -202,6 +206,8 @@ def counting_threads(pattern: str, workers: int | None, memory_cap: int) -> int:
     Raises:
         MwSError: the memory cap is below 1.
     """
+    if isinstance(memory_cap, bool) or not isinstance(memory_cap, Integral):
+        raise MwSError(f"memory_cap={memory_cap!r}: not a whole number of bytes")
     if memory_cap < 1:
         raise MwSError(f"memory_cap={memory_cap}: must be at least 1")
     if scanner_kind(pattern) is None:
@@ -280,68 +286,3 @@ def _locked(update: Callable[[int], Any]) -> Callable[[int], None]:
             update(taken)
 
     return advance
-
-
-def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
-    """Give every item of `sources` to one of `tasks`, each task running in a thread of its own.
-
-    Each iterator is advanced by one thread at a time, different ones side by side, so reading overlaps with work.
-
-    Raises:
-        BaseException: whatever an iterator or a task raised first; the other threads stop after their current item.
-
-    >>> seen = []
-    >>> share_out([iter([1, 2]), iter([3])], [seen.append, seen.append])
-    >>> sorted(seen)
-    [1, 2, 3]
-    """
-    supply = _Supply(sources)
-    if len(tasks) == 1:
-        supply.feed(tasks[0])
-        return
-    with ThreadPoolExecutor(len(tasks), thread_name_prefix="mws-count") as pool:
-        futures = [pool.submit(supply.feed, task) for task in tasks]
-        try:
-            for future in futures:
-                future.result()
-        finally:
-            supply.stop()
-
-
-class _Supply(Generic[T]):
-    def __init__(self, sources: Sequence[Iterator[T]]) -> None:
-        self._idle = deque(sources)
-        self._busy = 0
-        self._stopped = False
-        self._condition = threading.Condition()
-
-    def stop(self) -> None:
-        with self._condition:
-            self._stopped = True
-            self._condition.notify_all()
-
-    def feed(self, task: Callable[[T], None]) -> None:
-        """Take items and give them to `task` until there are none, or until `stop`."""
-        try:
-            while (item := self._take()) is not None:
-                task(item)
-        except BaseException:
-            self.stop()
-            raise
-
-    def _take(self) -> T | None:
-        while True:
-            with self._condition:
-                self._condition.wait_for(lambda: self._idle or self._busy == 0 or self._stopped)
-                if self._stopped or not self._idle:
-                    return None
-                source = self._idle.popleft()
-                self._busy += 1
-            item = next(source, None)
-            with self._condition:
-                self._busy -= 1
-                if item is not None:
-                    self._idle.appendleft(source)
-                self._condition.notify_all()
-            if item is not None:
-                return item

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +15,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.corpus.columns import arrow_integers, flat_utf8, integers
-from mws_hf.corpus.counts_file import Columns, check_strings, fingerprint, read_columns, write_columns
+from mws_hf.corpus.counts_file import (
+    MAX_TOTAL,
+    Columns,
+    check_strings,
+    check_total,
+    exact_sum,
+    fingerprint,
+    read_columns,
+    write_columns,
+)
 from mws_hf.corpus.token_table import TokenTable
+from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import in_parts
 from mws_hf.kernels.utf8 import write_code_points
 from mws_hf.pattern import literal_pattern
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
-_MAX_TOTAL = 2**63 - 1
 
 
 def check_normalization(normalization: str | None) -> str | None:
@@ -76,7 +85,7 @@ class WordCounts:
         except (UnicodeEncodeError, pa.ArrowException) as error:
             raise MwSError(f"word counts: words must be str without lone surrogates ({error})") from error
         counts = np.array(list(mapping.values()) or np.zeros(0, np.int64))
-        if counts.dtype.kind not in "iu" or (counts > _MAX_TOTAL).any():
+        if counts.dtype.kind not in "iu" or (counts > MAX_TOTAL).any():
             raise MwSError(f"word counts: every count must be an integer of at most 64 bits, got {counts.dtype}")
         return cls.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
 
@@ -104,7 +113,7 @@ class WordCounts:
         shortest = pc.min(pc.binary_length(strings)).as_py()
         if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
             raise MwSError("word counts: every word must be non-empty and every count positive")
-        _checked_total([counts])
+        check_total(exact_sum(counts))
         return cls._frozen(*in_order(strings, counts), literal_pattern(pattern), normalization)
 
     @classmethod
@@ -190,7 +199,7 @@ class WordCounts:
                     f"pattern {other.pattern!r} and normalization {other.normalization}; count again with one setting"
                 )
         parts = [self, *others]
-        _checked_total([part.counts for part in parts])
+        check_total(sum(exact_sum(part.counts) for part in parts))
         table = TokenTable()
         for part in parts:
             table.count_words(*part.utf8(), part.counts)
@@ -231,7 +240,33 @@ class WordCounts:
         """
         groups, pattern, normalization = read_columns(path)
         normalization = check_normalization(normalization)
-        return {name: cls._frozen(*columns, pattern, normalization) for name, columns in groups.items()}
+        found, first = {}, 1
+        for name, columns in groups.items():
+            found[name] = cls._frozen(*_as_written(path, *columns, first), pattern, normalization)
+            first += len(columns[1])
+        return found
+
+
+def _as_written(
+    path: str | os.PathLike[str], strings: Any, counts: npt.NDArray[np.int64], first: int
+) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
+    """Words and counts of a file in canonical order, in which we write them; `first`: their first row.
+
+    Raises:
+        MwSError: a word stands in two rows.
+    """
+    words = _flat(strings)
+    if len(np.unique(hash_words(*flat_utf8(words)))) < len(counts):  # equal words, or else equal hashes by chance
+        rows: dict[str, int] = {}
+        for row, word in enumerate(words.to_pylist(), start=first):
+            if (before := rows.setdefault(word, row)) != row:
+                raise MwSError(
+                    f"{path}: row {row}: {word!r} stands in row {before} too; add them up with `mws count {path}`"
+                )
+    falls = counts[1:] < counts[:-1]
+    rises = pc.less(words[:-1], words[1:])
+    ordered = bool((counts[1:] <= counts[:-1]).all()) and pc.all(pc.or_(rises, pa.array(falls))).as_py() is not False
+    return (words, counts) if ordered else in_order(words, counts)
 
 
 def _flat(strings: Any) -> pa.LargeStringArray:
@@ -254,19 +289,3 @@ def in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStrin
     with ThreadPoolExecutor(2) as pool:
         rows = np.concatenate(list(pool.map(sorted_rows, (np.nonzero(counts > 1)[0], np.nonzero(counts <= 1)[0]))))
     return words.take(arrow_integers(rows)), counts[rows]
-
-
-def _checked_total(parts: Iterable[npt.NDArray[np.int64]]) -> int:
-    return check_total(sum(_exact_sum(part) for part in parts))
-
-
-def check_total(total: int) -> int:
-    """Return how many words there are in all; raises MwSError for more than 64 bits hold."""
-    if total > _MAX_TOTAL:
-        raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({_MAX_TOTAL})")
-    return total
-
-
-def _exact_sum(counts: npt.NDArray[np.int64]) -> int:
-    """Sum without wrapping: the halves of each count fit a 64-bit sum for up to 2**31 words."""
-    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())

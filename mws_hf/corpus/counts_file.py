@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.atomic import atomic_path
-from mws_hf.corpus.columns import arrow_integers, arrow_strings, integers
-from mws_hf.errors import MwSError
+from mws_hf.corpus.columns import arrow_integers, arrow_strings, integers, is_text
+from mws_hf.errors import MwSError, brief, first_line
+from mws_hf.pattern import compiled
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -27,6 +28,7 @@ FORMAT_VERSION, GROUPS_VERSION = "1", "2"
 _KEY, _MAGIC = b"mws_hf.word_counts", b"PAR1"
 
 ROW_GROUP = 2**20
+MAX_TOTAL = 2**63 - 1
 Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
 """Distinct words, an Arrow array of large strings, and how often each occurs."""
 
@@ -130,13 +132,18 @@ class CountsFile(NamedTuple):
             settings = _settings(file.schema_arrow)
             named = _checked_version(file.schema_arrow, settings, str(path))
         try:
-            totals = json.loads(settings["groups"]) if named else {"": int(settings["total"])}
+            totals = _totals(settings, named)
             whole = fingerprint(settings["pattern"], settings["normalization"], sorted(totals) if named else ())
             good = settings["fingerprint"] == whole and settings["total"] == str(sum(totals.values()))
-        except (KeyError, TypeError, ValueError) as error:
-            raise MwSError(f"{path}: its metadata cannot be read ({error}); count again") from error
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise MwSError(f"{path}: its metadata cannot be read ({brief(error)}); count again") from error
         if not good:
             raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
+        try:
+            check_total(sum(totals.values()))
+            compiled(settings["pattern"])
+        except MwSError as error:
+            raise MwSError(f"{path}: {error}") from error
         return cls(Path(path), settings["pattern"], settings["normalization"] or None, totals)
 
     def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
@@ -145,21 +152,55 @@ class CountsFile(NamedTuple):
         Raises:
             MwSError: the file is damaged, or holds other counts than it says.
         """
-        rest = dict(self.totals)
+        rest, first = dict(self.totals), 1
         with _parquet(self.path) as file:
             settings = _settings(file.schema_arrow)
             for batch in file.iter_batches(rows, use_threads=False):
                 table = pa.Table.from_batches([batch])
                 check_strings(table["word"], str(self.path))
+                _check_rows(table, str(self.path), first)
+                first += len(table)
                 for name, part in _rows_by_group(table, settings, str(self.path)).items():
                     if len(part):
                         numbers = count_column(part)
-                        if int(numbers.min()) < 1:
-                            raise MwSError(f"{self.path}: a count below 1; the file was altered, count again")
-                        rest[name] -= int(numbers.sum())
+                        rest[name] -= exact_sum(numbers)
                         yield name, (part["word"].combine_chunks(), numbers)
         if any(rest.values()):
             raise MwSError(f"{self.path}: its counts do not match its own metadata; the file was altered, count again")
+
+
+def _totals(settings: Mapping[str, str], named: bool) -> dict[str, int]:
+    """The total of each group; raises KeyError, TypeError, ValueError or RecursionError where there is none."""
+    if not named:
+        return {"": int(settings["total"])}
+    totals = json.loads(settings["groups"])
+    if not isinstance(totals, dict) or not all(type(total) is int and total >= 0 for total in totals.values()):
+        raise ValueError("no total of each group")
+    return totals
+
+
+def _check_rows(table: pa.Table, path: str, first: int) -> None:
+    """Raise MwSError for a row without a word or a count; `first`: the number of the first."""
+    for what, bad in (
+        ("its word is missing or empty", pc.not_equal(pc.binary_length(table["word"]), 0)),
+        ("its count is missing or below 1", pc.greater_equal(table["count"], 1)),
+    ):
+        good = pc.fill_null(bad, False)
+        if pc.all(good).as_py() is False:
+            row = first + pc.index(good, False).as_py()
+            raise MwSError(f"{path}: row {row}: {what}; the file was altered, count again")
+
+
+def check_total(total: int) -> int:
+    """Return how many words there are in all; raises MwSError for more than 64 bits hold."""
+    if total > MAX_TOTAL:
+        raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({MAX_TOTAL})")
+    return total
+
+
+def exact_sum(counts: npt.NDArray[np.int64]) -> int:
+    """Sum without wrapping: the halves of each count fit a 64-bit sum for up to 2**31 words."""
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
 
 def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
@@ -168,7 +209,7 @@ def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
 
 
 def _settings(schema: pa.Schema) -> dict[str, str]:
-    return {k.decode(): v.decode() for k, v in (schema.metadata or {}).items()}
+    return {k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in (schema.metadata or {}).items()}
 
 
 def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) -> bool:
@@ -185,6 +226,10 @@ def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) 
             f"{path}: a Parquet file, but not of word counts (columns: {', '.join(schema.names)}); "
             "make word counts with `mws count`"
         )
+    kinds = dict(zip(schema.names, schema.types, strict=True))
+    for name, kind in kinds.items():
+        if not (pa.types.is_integer(kind) if name == "count" else is_text(kind)):
+            raise MwSError(f"{path}: its column {name!r} holds {kind}; the file was altered, count again")
     return named
 
 
@@ -196,7 +241,7 @@ def _rows_by_group(table: pa.Table, settings: Mapping[str, str], path: str) -> d
         names = list(json.loads(settings["groups"]))
         of = pc.index_in(pc.cast(table["group"], pa.large_string()), value_set=arrow_strings(names)).combine_chunks()
     except (KeyError, ValueError, pa.ArrowException) as error:
-        raise MwSError(f"{path}: groups of words that cannot be read ({error}); count again") from error
+        raise MwSError(f"{path}: groups of words that cannot be read ({first_line(error)}); count again") from error
     if of.null_count:
         raise MwSError(f"{path}: its groups do not match its own metadata; the file was altered, count again")
     numbers = integers(of)
@@ -211,7 +256,7 @@ def check_strings(strings: Any, name: str) -> None:
     try:
         strings.validate(full=True)
     except pa.ArrowException as error:
-        raise MwSError(f"{name}: words that are not UTF-8 ({error}); count again") from error
+        raise MwSError(f"{name}: words that are not UTF-8 ({first_line(error)}); count again") from error
 
 
 def is_counts_file(path: str | os.PathLike[str]) -> bool:
@@ -237,4 +282,6 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
     except FileNotFoundError as error:
         raise MwSError(f"{path}: no such file of word counts") from error
     except (OSError, pa.ArrowException) as error:
-        raise MwSError(f"{path}: not a readable Parquet file of word counts ({error}); count again") from error
+        raise MwSError(
+            f"{path}: not a readable Parquet file of word counts ({first_line(error)}); count again"
+        ) from error

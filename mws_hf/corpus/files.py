@@ -12,17 +12,24 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, first_line
 
 PathLike = str | os.PathLike[str]
 STDIN = "-"
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+DEFAULT_COLUMN = "text"
+"""Where the text of records and tables is unless a name is given."""
+
+TEXT = (".txt", ".text", ".md", ".rst")
+"""Names that say a file is plain text; any other is taken for it unless a column is named."""
+
 KINDS = {
     ".jsonl": "jsonl",
+    ".jsonlines": "jsonl",
     ".ndjson": "jsonl",
     ".csv": "csv",
     ".tsv": "csv",
@@ -43,8 +50,8 @@ class Reading:
     """How files are read.
 
     Attributes:
-        field: the field of JSON-lines records that holds the text.
-        column: the text column of tables (CSV, Parquet, Arrow) and datasets.
+        column: what holds the text: a field of JSON-lines records, a column of tables (CSV, Parquet, Arrow) and
+            datasets. None: ``text``. With a name, standard input and files of unknown kinds are JSON lines.
         encoding: of text, JSON-lines and CSV files, any codec of Python.
         errors: "strict", "replace" (U+FFFD) or "ignore" for bytes that are not text.
 
@@ -52,7 +59,6 @@ class Reading:
         MwSError: Python does not know the encoding, or `errors` is none of these.
     """
 
-    field: str | None = None
     column: str | None = None
     encoding: str = "utf-8"
     errors: str = "strict"
@@ -72,8 +78,48 @@ class Reading:
         """Whether the bytes of a file are its text, if it is valid."""
         return self.errors == "strict" and codecs.lookup(self.encoding).name == "utf-8"
 
+    @property
+    def text_column(self) -> str:
+        """The column named, or `DEFAULT_COLUMN`."""
+        return self.column or DEFAULT_COLUMN
+
+    def kind(self, name: PathLike) -> str:
+        """`file_kind`, but JSON lines for what a name leaves open where a column is named.
+
+        >>> [Reading(column).kind("-") for column in (None, "text")], Reading("text").kind("a.txt.gz")
+        (['text', 'jsonl'], 'text')
+        """
+        return "jsonl" if self.column is not None and _is_open(name) else file_kind(name)
+
+    def of_files(self, names: Sequence[PathLike]) -> Reading:
+        """The same, without the column where all files are plain text by name; then the column is another group's."""
+        return replace(self, column=None) if all(self.kind(name) == "text" for name in names) else self
+
 
 PLAIN = Reading()
+
+
+def column_named(column: str | None, field: str | None) -> str | None:
+    """The name under two names: `field` is a synonym of `column`, older than it.
+
+    Raises:
+        MwSError: both are given, and differ.
+
+    >>> column_named(None, "body"), column_named(None, None)
+    ('body', None)
+    """
+    if column is not None and field is not None and column != field:
+        raise MwSError(f"column={column!r} and field={field!r} are one option under two names; give column= alone")
+    return field if column is None else column
+
+
+def _is_open(name: PathLike) -> bool:
+    """Whether nothing in a name says what is in the file."""
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    last = suffixes[-1] if suffixes else ""
+    return name == STDIN or last not in (*TEXT, *KINDS, *_REFUSED) and not is_dataset_folder(name)
 
 
 def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
@@ -226,4 +272,4 @@ def _readable(name: PathLike) -> Iterator[None]:
         unpacking = type(error).__name__ == "LZMAError" or type(error).__module__ == "pyarrow.lib"  # seldom imported
         if not unpacking and not isinstance(error, (EOFError, OSError, zlib.error)):
             raise
-        raise MwSError(f"{name}: cannot be read to its end ({error}); is it damaged or cut off?") from error
+        raise MwSError(f"{name}: cannot be read to its end ({first_line(error)}); is it damaged or cut off?") from error

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.corpus.columns import arrow_strings, read_columns
-from mws_hf.corpus.files import PathLike, Reading, expand_paths, file_kind
+from mws_hf.corpus.files import DEFAULT_COLUMN, PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.groups import check_group_name
-from mws_hf.corpus.inputs import load_folder
+from mws_hf.corpus.inputs import only_split
 from mws_hf.corpus.readers import check_unicode, no_place
+from mws_hf.corpus.saved_datasets import load_folder
 from mws_hf.errors import MwSError
 
 GroupBatch = tuple[str, pa.LargeStringArray]
@@ -31,14 +32,14 @@ def file_group_batches(
         yield from group_batches(load_folder(name), how.column, group_column, where=name)
         return
     first = 1
-    for texts, groups in read_columns(name, [how.column, group_column], how, advance):
+    for texts, groups in read_columns(name, [how.text_column, group_column], how, advance):
         where = f"{name}, column {group_column!r}"
         yield from by_group(texts, groups, where, first)
         first += len(texts)
 
 
 def group_batches(source: Any, column: str | None, group_column: str, where: str = "") -> Iterator[GroupBatch]:
-    """The documents of a table, dataset, dict of splits or iterable of records, by group within each batch.
+    """The documents of a table, dataset, dict of one split or iterable of records, by group within each batch.
 
     Raises:
         MwSError: an absent column, something that is no text, a row without a group.
@@ -48,6 +49,7 @@ def group_batches(source: Any, column: str | None, group_column: str, where: str
     [('eng', ['house']), ('fin', ['talo'])]
     """
     where, first = where or type(source).__name__, 1
+    column = column or DEFAULT_COLUMN
     for batch in _record_batches(source, column, group_column):
         for name in (column, group_column):
             if name not in batch:
@@ -72,13 +74,12 @@ def _checked(text: Any, group: Any, where: str, row: int) -> tuple[str, str] | N
     return text, group
 
 
-def _record_batches(source: Any, column: str | None, group_column: str) -> Iterator[Mapping[Any, Sequence[Any]]]:
+def _record_batches(source: Any, column: str, group_column: str) -> Iterator[Mapping[Any, Sequence[Any]]]:
     if isinstance(source, (pa.Table, pa.RecordBatch)):
         table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
         yield from (batch.to_pydict() for batch in table.to_batches(_BATCH))
     elif isinstance(source, Mapping):
-        for split in source.values():
-            yield from _record_batches(split, column, group_column)
+        yield from _record_batches(only_split(source), column, group_column)
     elif hasattr(source, "columns"):  # a DataFrame
         for start in range(0, len(source), _BATCH):
             part = source.iloc[start : start + _BATCH]
@@ -92,7 +93,7 @@ def _record_batches(source: Any, column: str | None, group_column: str) -> Itera
         yield from _gathered_records(source, column, group_column)
 
 
-def _gathered_records(source: Any, column: str | None, group_column: str) -> Iterator[dict[Any, list[Any]]]:
+def _gathered_records(source: Any, column: str, group_column: str) -> Iterator[dict[Any, list[Any]]]:
     if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
         raise MwSError(f"{type(source).__name__}: a column of groups is for tables, datasets and records")
     batch: dict[Any, list[Any]] = {column: [], group_column: []}

@@ -21,13 +21,13 @@ from mws_hf.corpus.counting import (
     count_files,
     counting_threads,
     gathered,
-    share_out,
 )
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import Reading
+from mws_hf.corpus.files import Reading, column_named
 from mws_hf.corpus.group_column import GroupBatch, check_group_files, file_group_batches, group_batches
 from mws_hf.corpus.groups import MOST_GROUPS, GroupedCounts, check_group_name
 from mws_hf.corpus.inputs import check_files, input_files
+from mws_hf.corpus.sharing import share_out
 from mws_hf.corpus.token_table import Shards, TokenTable
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
@@ -37,12 +37,17 @@ _TEXTS = "train_from_iterator(texts)"
 
 
 def count_source(
-    source: Any, *, column: str | None = None, group_column: str | None = None, **options: Any
+    source: Any,
+    *,
+    column: str | None = None,
+    field: str | None = None,
+    group_column: str | None = None,
+    **options: Any,
 ) -> GroupedCounts:
     """Count whatever `MwSTrainer.train` takes: files or texts, of no group or by group.
 
     A dict goes from group to files or texts; with a `group_column` the source is tables or datasets. Options are those
-    of `count_files`, or for texts of `count_documents`.
+    of `count_files`, or for texts of `count_documents`; `field` is a synonym of `column`.
 
     Raises:
         MwSError: as `count_files` and `count_documents`; a bad name of a group, a group within a group.
@@ -51,6 +56,7 @@ def count_source(
     >>> {name: counts.total for name, counts in found.items()}
     {'eng': 4, 'fin': 3}
     """
+    column = column_named(column, field)
     if group_column is not None:
         return _count_by_column(source, column, group_column, **options)
     if not _names_groups(source):
@@ -105,7 +111,7 @@ def _count_one(source: Any, column: str | None, options: dict[str, Any]) -> Word
 
 
 def _only_for_files(options: Mapping[str, Any], source: Any) -> None:
-    if only := sorted({"field", "encoding", "errors"}.intersection(options)):
+    if only := sorted({"encoding", "errors"}.intersection(options)):
         raise MwSError(f"{', '.join(only)}: for files, but {type(source).__name__} holds texts")
 
 
@@ -125,19 +131,18 @@ def count_group_column(
     *,
     encoding: str = "utf-8",
     errors: str = "strict",
-    field: str | None = None,
     show_progress: bool = False,
     **options: Any,
 ) -> GroupedCounts:
     """Count tables and datasets whose rows name their group in another column, in one pass.
 
-    Options are those of `counting.count_files`, whose `field` is of no account: JSON lines are not read here.
+    Options are those of `counting.count_files`; JSON lines are not read here.
 
     Raises:
         MwSError: another kind of file, an absent column, a row with text but no group, more than 256 groups.
     """
     names = check_group_files(paths)
-    how = Reading(field, column, encoding, errors)
+    how = Reading(column, encoding, errors)
     check_files(names, how)
     check_files(names, replace(how, column=group_column))
     with byte_bar(names) if show_progress else nullcontext() as advance:

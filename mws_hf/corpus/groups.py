@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from mws_hf.corpus.columns import integers
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.counts_file import write_columns
+from mws_hf.corpus.counts_file import check_total, write_columns
 from mws_hf.errors import MwSError
 
 UNNAMED = ""
@@ -77,6 +77,8 @@ class GroupedCounts(Mapping[str, WordCounts]):
         """What a user has: counts of no group in particular, or counts by group."""
         if isinstance(counts, GroupedCounts):
             return counts
+        if isinstance(counts, Mapping) and (odd := [c for c in counts.values() if not isinstance(c, WordCounts)]):
+            raise MwSError(f"groups of words: {type(odd[0]).__name__} is no WordCounts; make one with count_mapping")
         return cls({UNNAMED: counts} if isinstance(counts, WordCounts) else counts)
 
     def __getitem__(self, name: str) -> WordCounts:
@@ -149,6 +151,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
         """All words, the counts of each group times its factor, which is 1 at least."""
         if all(factors[name] == 1 for name in self.groups):
             return self.union
+        check_total(math.ceil(sum(counts.total * max(1.0, factors[name]) for name, counts in self.groups.items())))
         scaled = [
             _with_counts(counts, np.rint(counts.counts * max(1.0, factors[name])).astype(np.int64))
             for name, counts in self.groups.items()

@@ -13,8 +13,19 @@ from typing import Any
 import pyarrow as pa
 
 from mws_hf.corpus.columns import arrow_strings, check_column, checked_strings, is_text, read_column
-from mws_hf.corpus.files import COMPRESSED, KINDS, PLAIN, STDIN, PathLike, Reading, expand_paths, file_kind, names_file
+from mws_hf.corpus.files import (
+    COMPRESSED,
+    DEFAULT_COLUMN,
+    KINDS,
+    PLAIN,
+    TEXT,
+    PathLike,
+    Reading,
+    expand_paths,
+    names_file,
+)
 from mws_hf.corpus.readers import check_unicode, no_place, read_jsonl, read_lines
+from mws_hf.corpus.saved_datasets import load_folder, refuse_splits
 from mws_hf.errors import MwSError
 
 BATCH = 1 << 19
@@ -65,7 +76,7 @@ def input_files(source: Any, texts_call: str) -> list[str] | None:
 def _like_a_path(name: str) -> bool:
     if "\n" in name:
         return False
-    known = Path(name).suffix.lower() in (".txt", *KINDS, *COMPRESSED)
+    known = Path(name).suffix.lower() in (*TEXT, *KINDS, *COMPRESSED)
     return known or (os.sep in name and len(name.split()) == 1)
 
 
@@ -77,12 +88,17 @@ def check_files(names: Sequence[str], how: Reading = PLAIN) -> None:
     """Find out before any work what can be known of input files.
 
     Raises:
-        MwSError: a kind of file that is not read, a file that may not be read, one without that column, or, for the
-            first JSON-lines file, that field.
+        MwSError: a kind of file that is not read, a file that may not be read, one without that column (of JSON lines
+            the first is looked at), a dataset of several splits, a column named where no file has any.
     """
     records_seen = False
-    for name in names:
-        kind = "text" if name == STDIN else file_kind(name)
+    kinds = {name: how.kind(name) for name in names}
+    if how.column is not None and all(kind == "text" for kind in kinds.values()):
+        what = f"{names[0]}: plain text, which has no columns" if names else "nothing is given that has columns"
+        raise MwSError(f"{what}; leave --column {how.column} out")
+    for name, kind in kinds.items():
+        if kind == "dataset":
+            refuse_splits(name)
         if not os.path.isfile(name):
             continue
         if not os.access(name, os.R_OK):
@@ -104,7 +120,7 @@ def read_strings(
     Raises:
         MwSError: anything unreadable or of the wrong kind, by file and line or row.
     """
-    kind = file_kind(name)
+    kind = how.kind(name)
     if kind == "jsonl":
         yield from document_batches(read_jsonl(name, how, advance), name, size)
     elif kind == "dataset":
@@ -123,7 +139,7 @@ def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -
         MwSError: anything missing, unreadable or of the wrong kind, by file and line or row.
     """
     for name in expand_paths(paths):
-        if file_kind(name) == "text":
+        if how.kind(name) == "text":
             yield from read_lines(name, how)
         else:
             for batch in read_strings(name, how):
@@ -135,26 +151,29 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
 
     Args:
         source: an iterable of str, of batches (lists) of str or, with `column`, of records (dicts); a `datasets`
-            Dataset, IterableDataset or a dict of them (all splits); a pandas Series or DataFrame; a pyarrow array,
+            Dataset, IterableDataset or a dict with one of them; a pandas Series or DataFrame; a pyarrow array,
             ChunkedArray, Table or RecordBatch.
-        column: the text column of a dataset, DataFrame, table or record.
+        column: the text column of a dataset, DataFrame, table or record; None: ``text``.
 
     Raises:
-        MwSError: a bare string or path, counts, no such column, an element that is no text.
+        MwSError: a bare string or path, counts, no such column, a column of what has none, several splits, an element
+            that is no text.
 
     >>> list(iterate_documents(["раз", ["два", "три"]]))
     ['раз', 'два', 'три']
     """
     if isinstance(source, (str, bytes, os.PathLike)):
         raise MwSError("expected an iterable of texts, got one string; wrap it in a list, or count files by name")
-    if isinstance(source, (pa.Array, pa.ChunkedArray)):
+    if isinstance(source, (pa.Array, pa.ChunkedArray)) and column is None:
         yield from _arrow_documents(source)
     elif isinstance(source, Mapping):  # a DatasetDict is a dict of splits
-        yield from _mapped_documents(source, column)
+        yield from iterate_documents(only_split(source), column)
     elif hasattr(source, "columns"):  # a DataFrame, an Arrow table: iterating over it gives columns
         yield from iterate_documents(source[_column_of(source, column)])
     elif hasattr(source, "column_names") or (column is not None and not hasattr(source, "dtype")):
         yield from _guarded(_dataset_documents(source, column))
+    elif column is not None:
+        raise MwSError(f"{type(source).__name__} is a single column; leave column={column!r} out")
     else:
         yield from _guarded(_flat_documents(source))
 
@@ -171,9 +190,10 @@ def stream_shards(documents: Any, most: int) -> list[Any]:
 
 def _column_of(table: Any, column: str | None) -> str:
     names = [str(name) for name in getattr(table, "column_names", table.columns)]
-    if column is None or column not in names:
+    wanted = column or DEFAULT_COLUMN
+    if wanted not in names:
         raise no_place(type(table).__name__, "column", column, names, "column=")
-    return column
+    return wanted
 
 
 def _arrow_documents(values: Any) -> Iterator[str]:
@@ -185,14 +205,25 @@ def _arrow_documents(values: Any) -> Iterator[str]:
         first += len(chunk)
 
 
-def _mapped_documents(splits: Mapping[Any, Any], column: str | None) -> Iterator[str]:
+def only_split(splits: Mapping[Any, Any]) -> Any:
+    """The one dataset in a dict of splits.
+
+    Raises:
+        MwSError: counts of words, or several splits: one of them may be the test set.
+
+    >>> only_split({"train": ["раз"]})
+    ['раз']
+    """
     for name, split in splits.items():
         if isinstance(split, (str, bytes)) or not isinstance(split, Iterable):
             raise MwSError(
                 f"a mapping with {type(split).__name__} under {name!r}: for counts of words call "
                 "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
             )
-        yield from iterate_documents(split, column)
+    if len(splits) != 1:
+        here = ", ".join(map(str, splits)) or "none"
+        raise MwSError(f"a dict of splits ({here}); give the one to read, such as dataset['train']")
+    return next(iter(splits.values()))
 
 
 def _guarded(documents: Iterator[str]) -> Iterator[str]:
@@ -210,14 +241,15 @@ def _guarded(documents: Iterator[str]) -> Iterator[str]:
 
 def _dataset_documents(dataset: Any, column: str | None) -> Iterator[str]:
     names = getattr(dataset, "column_names", None)  # None too for a stream whose features are not known yet
-    if column is None or (names is not None and column not in names):
-        raise no_place("dataset", "column", column, names or ["not known before reading"], "column=")
+    given, column = column, column or DEFAULT_COLUMN
+    if names is not None and column not in names:
+        raise no_place("dataset", "column", given, names, "column=")
     if names is not None and hasattr(dataset, "select_columns"):
         dataset = dataset.select_columns([column])  # leaves the other columns undecoded
     batches = dataset.iter(batch_size=1000) if hasattr(dataset, "iter") else _records(dataset, column)
     for number, batch in enumerate(batches):
         if column not in batch:
-            raise MwSError(f"dataset: no column {column!r}; columns here: {', '.join(batch)}")
+            raise no_place("dataset", "column", given, batch, "column=")
         for text in batch[column]:
             if text is not None:
                 yield _text(text, f"dataset: batch {number}: column {column!r}")
@@ -245,10 +277,14 @@ def _flat_documents(source: Iterable[object]) -> Iterator[str]:
         elif isinstance(item, (list, tuple)):
             for text in item:
                 yield _text(text, f"batch {number} of the iterator")
+        elif isinstance(item, Mapping):
+            if DEFAULT_COLUMN not in item:
+                raise no_place(f"element {number} of the iterator", "field", None, item, "column=")
+            if item[DEFAULT_COLUMN] is not None:
+                yield _text(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}")
         elif item is not None:
-            hint = {"dict": "; name the field of records with column=", "bytes": "; decode it first"}.get(
-                type(item).__name__, "; give files as a list" if isinstance(item, os.PathLike) else ""
-            )
+            hint = "; decode it first" if isinstance(item, bytes) else ""
+            hint = "; give files as a list" if isinstance(item, os.PathLike) else hint
             raise MwSError(
                 f"element {number} of the iterator is {type(item).__name__}; expected str or a list of str{hint}"
             )
@@ -285,19 +321,3 @@ def _as_arrow(batch: list[str], name: str, first: int) -> pa.LargeStringArray:
         for number, document in enumerate(batch, start=first):
             check_unicode(document, f"{name}, document {number}")
         raise
-
-
-def load_folder(name: str) -> Any:
-    """The dataset, or dict of them, that `save_to_disk` wrote to a folder.
-
-    Raises:
-        MwSError: the `datasets` library is missing, or cannot read the folder.
-    """
-    try:
-        from datasets import load_from_disk
-    except ImportError as error:
-        raise MwSError(f"{name}: folders of datasets need: pip install 'mws-hf[datasets]'") from error
-    try:
-        return load_from_disk(name)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise MwSError(f"{name}: not a folder that `save_to_disk` wrote, or a damaged one ({error})") from error

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.corpus.columns import arrow_integers, arrow_strings, flat_utf8
-from mws_hf.corpus.counts import check_total, in_order
-from mws_hf.corpus.counts_file import ROW_GROUP, Columns, CountsFile, counts_writer, settings_of
+from mws_hf.corpus.counts import in_order
+from mws_hf.corpus.counts_file import ROW_GROUP, Columns, CountsFile, check_total, counts_writer, settings_of
 from mws_hf.corpus.token_table import Shards, TokenTable
 from mws_hf.errors import MwSError
 

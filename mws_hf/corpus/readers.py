@@ -137,18 +137,18 @@ def _line_blocks(stream: BinaryIO, name: PathLike, encoding: str, size: int = 1 
 
 
 def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[str]:
-    """The string under `how.field` of each line of a JSON-lines file; blank lines and null values are passed over.
+    """The string under `how.text_column` of each line of JSON lines; blank lines and null values are passed over.
 
     Raises:
-        MwSError: no field named, a line that is no JSON object, a field that is absent or no string (file:line).
+        MwSError: a line that is no JSON object, a field that is absent or no string (file:line).
     """
-    field = how.field
+    field = how.text_column
     for number, line in enumerate(read_lines(name, how, advance), start=1):
         if not line.strip():
             continue
         record = _record(line, f"{name}:{number}")
-        if field is None or field not in record:
-            raise no_place(f"{name}:{number}", "field", field, record, "--field")
+        if field not in record:
+            raise no_place(f"{name}:{number}", "field", how.column, record, "--column")
         text = record[field]
         if text is None:
             continue
@@ -175,7 +175,10 @@ def _record(line: str, where: str) -> dict[str, object]:
 
 
 def no_place(where: str, kind: str, name: str | None, names: Iterable[object], option: str) -> MwSError:
-    """The error where the text is asked for under a name that is not there, or under none; `kind`: column or field."""
+    """The error where the text is not under the name given, nor, if that is None, under `DEFAULT_COLUMN`.
+
+    `kind`: column or field.
+    """
     wanted = f"which {kind} holds the text?" if name is None else f"no {kind} {name!r};"
     here = ", ".join(map(str, names)) or "none"
     return MwSError(f"{where}: {wanted} {kind}s here: {here} (choose with {option})")

@@ -6,16 +6,17 @@ import numbers
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mws_hf.corpus.counting import normalizer
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import PathLike, Reading, expand_paths
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.readers import check_unicode, read_lines
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, split
 
+_RECORD = re.compile(r"\s*\{.*\}\s*")
 _SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a word list with spaces for tabs
 
 
@@ -46,12 +47,34 @@ def read_word_list(
     [(' кот', 3), (' кое', 2), ('-кто', 2)]
     """
     how = Reading(encoding=encoding, errors=errors)
-    forms = (
-        _parse(line.rstrip("\r\n"), f"{name}:{number}")
-        for name in expand_paths(paths)
-        for number, line in enumerate(read_lines(name, how), start=1)
-    )
+    forms = (_parse(line, where) for where, line in list_lines(paths, how))
     return _counted(forms, pattern, normalization, leading_space)
+
+
+def check_list(paths: PathLike | Sequence[PathLike]) -> list[str]:
+    """The names of plain lists; raises MwSError for a missing file, and for one that says it is a table or records."""
+    names = expand_paths(paths)
+    for name in names:
+        kind = file_kind(name)
+        if kind != "text" and not (kind == "csv" and ".tsv" in os.path.basename(name).lower()):
+            raise MwSError(
+                f"{name}: not a list of words, one a line with an optional tab and count, but a {kind} file by its "
+                "name; convert it, or give it as text with --column"
+            )
+    return names
+
+
+def list_lines(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> Iterator[tuple[str, str]]:
+    """The lines of word lists without their line ends, and where each stands (file:line).
+
+    Raises:
+        MwSError: as `check_list`; an unreadable file; a line that is a JSON record.
+    """
+    for name in check_list(paths):
+        for number, line in enumerate(read_lines(name, how), start=1):
+            if _RECORD.fullmatch(line):
+                raise MwSError(f"{name}:{number}: a JSON record, not a word; a list of words has word<TAB>count a line")
+            yield f"{name}:{number}", line.rstrip("\r\n")
 
 
 def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None) -> WordCounts:
@@ -80,21 +103,41 @@ def count_mapping(
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
 ) -> WordCounts:
-    """Counts from a dict or Counter of word -> count, exactly as `read_word_list` takes the same words from a file.
+    """Counts from a dict or Counter of word -> count, the one reading of such a mapping wherever it is taken.
+
+    Its keys are words, cut as after a space, exactly as `read_word_list` takes them from a file; where each has its
+    space already, as most pre-tokens do, that is the same. Keys of both kinds are pre-tokens, such as those of
+    ``dict(counts.items())``, or words written in two ways: as nobody can tell, they are refused.
 
     Raises:
-        MwSError: a word that is no text, a count that is no positive integer.
+        MwSError: a word that is no text or empty, a count that is no positive integer, words with and without a space.
 
     >>> list(count_mapping({"кот": 3, "кое-кто": 2}).items())
     [(' кот', 3), (' кое', 2), ('-кто', 2)]
+    >>> count_mapping({" кот": 3}) == count_mapping({"кот": 3})
+    True
     """
+    _refuse_both(mapping)
     return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space=True)
+
+
+def _refuse_both(mapping: Mapping[str, int]) -> None:
+    bare = next((word for word in mapping if isinstance(word, str) and word and not word[0].isspace()), None)
+    spaced = next((word for word in mapping if isinstance(word, str) and word and word[0].isspace()), None)
+    if bare is not None and spaced is not None:
+        raise MwSError(
+            f"counts of words: {spaced!r} begins with a space and {bare!r} does not; for words give all without, as "
+            "train_from_counts({word.strip(): count, ...}) does, for pre-tokens call "
+            "WordCounts.from_mapping(mapping, pattern=...)"
+        )
 
 
 def _checked(item: tuple[object, object]) -> tuple[str, int]:
     word, count = item
     if not isinstance(word, str):
         raise MwSError(f"counts of words: {word!r} is {type(word).__name__}, not a word; give a dict of word -> count")
+    if not word:
+        raise MwSError(f"counts of words: the empty string is no word (count {count!r}); leave it out")
     check_unicode(word, "counts of words")
     if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
         raise MwSError(f"counts of words: the count {count!r} of {word!r} is not a positive integer")

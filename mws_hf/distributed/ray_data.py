@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.corpus.columns import is_text
-from mws_hf.corpus.files import PathLike
+from mws_hf.corpus.files import DEFAULT_COLUMN, PathLike
 from mws_hf.distributed.partitions import (
     PARTITION_CAP,
     SHARD,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 def count(
     source: Dataset | PathLike | Sequence[PathLike],
-    column: str,
+    column: str = DEFAULT_COLUMN,
     *,
     group_column: str | None = None,
     pattern: str = DEFAULT_PATTERN,
@@ -80,7 +80,12 @@ def count(
 
 
 def encode(
-    data: Dataset, tokenizer: Any, column: str, *, ids_column: str = "input_ids", separator: str | None = None
+    data: Dataset,
+    tokenizer: Any,
+    column: str = DEFAULT_COLUMN,
+    *,
+    ids_column: str = "input_ids",
+    separator: str | None = None,
 ) -> Dataset:
     """`spark.encode` on Ray: the same rows with a column of token ids, list<int32>, when Ray is asked for them.
 

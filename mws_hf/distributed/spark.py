@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mws_hf.corpus.files import PathLike
+from mws_hf.corpus.files import DEFAULT_COLUMN, PathLike
 from mws_hf.distributed.partitions import (
     PARTITION_CAP,
     SHARD,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def count(
     source: DataFrame | PathLike | Sequence[PathLike],
-    column: str,
+    column: str = DEFAULT_COLUMN,
     *,
     group_column: str | None = None,
     pattern: str = DEFAULT_PATTERN,
@@ -79,7 +79,12 @@ def count(
 
 
 def encode(
-    df: DataFrame, tokenizer: Any, column: str, *, ids_column: str = "input_ids", separator: str | None = None
+    df: DataFrame,
+    tokenizer: Any,
+    column: str = DEFAULT_COLUMN,
+    *,
+    ids_column: str = "input_ids",
+    separator: str | None = None,
 ) -> DataFrame:
     """The same rows with a column of token ids, ``array<int>``; nothing is computed before Spark is asked for rows.
 

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import Advance, Block, document_blocks, file_blocks, padded, whole_files
-from mws_hf.corpus.files import PLAIN, Reading, file_kind
+from mws_hf.corpus.files import PLAIN, Reading, column_named
 from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
 from mws_hf.encode.corpus import DATASET_FILES, Encoded, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
@@ -40,8 +40,8 @@ def encode_corpus(
     shard_size: int = SHARD_BYTES,
     separator: str | None = "eos",
     document: str = "line",
-    field: str | None = None,
     column: str | None = None,
+    field: str | None = None,
     encoding: str = "utf-8",
     errors: str = "strict",
     resume: bool = True,
@@ -64,8 +64,9 @@ def encode_corpus(
         separator: token written after each document: "eos" for the tokenizer's own, another token, or None.
         document: what a document is in text files: "line" (its line end included, so that the documents joined are the
             file) or "file".
-        field: the field of JSON-lines records that holds the text.
-        column: the text column of tables and datasets.
+        column: the field of JSON-lines records, or column of tables and datasets, that holds the text; None: ``text``.
+            With a name, standard input and files of unknown kinds are JSON lines.
+        field: a synonym of `column`.
         encoding: of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         resume: continue an interrupted run after checking that the corpus begins as before; False starts anew. A
@@ -80,15 +81,14 @@ def encode_corpus(
         MwSError: unreadable or empty source, text that is not UTF-8, no such separator, an output made from another
             tokenizer, corpus or settings, or which another run is writing or nothing can be written to.
     """
-    if workers is not None and workers < 1:
-        raise MwSError(f"workers={workers}: at least one thread is needed; None takes all cores")
+    threads = thread_count(workers)
     directory = Path(output)
     with output_lock(directory):
         backend, eos = load_backend(tokenizer)
         encoder = BlockEncoder(backend, separator_token(separator, eos))
         manifest = new_manifest(encoder, document, shard_size)
         plan = plan_output(directory, manifest, resume, force)
-        how = Reading(field, column, encoding, errors)
+        how = Reading(column_named(column, field), encoding, errors)
         _check_source(source, document, how)
         with _progress(source, show_progress) as bar:
             size = min(BLOCK_BYTES, shard_size)
@@ -96,7 +96,7 @@ def encode_corpus(
             _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
-                pairs = _encode_in_order(encoder, blocks, thread_count(workers))
+                pairs = _encode_in_order(encoder, blocks, threads)
                 _write_shards(plan.work, manifest, _gathered(pairs, shard_size))
                 finish(plan.work, directory, manifest)
     return EncodedCorpus.open(directory)
@@ -162,10 +162,12 @@ def _check_source(source: Any, document: str, how: Reading) -> None:
         MwSError: the first thing `read_source` complains of.
     """
     names = files_of(source) or []
+    if names:
+        check_files(names, how)
     each = [names] if document != "line" else [[name] for name in names]
     for part in each:
         if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice
-            next(read_source(part, how, document=document, block_bytes=1), None)
+            next(read_source(part, how.of_files(part), document=document, block_bytes=1), None)
 
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
@@ -258,13 +260,13 @@ def read_source(
     check_files(names, how)
     if document == "file":
         for name in names:
-            if (kind := file_kind(name)) != "text":
+            if (kind := how.kind(name)) != "text":
                 raise MwSError(f"{name}: document='file' is for text files; each record of a {kind} file is a document")
         return whole_files(names, block_bytes, advance, how)
 
     def blocks(name: str) -> Iterator[Block]:
         found = map(padded, file_blocks(name, how, lines=True, advance=advance, size=block_bytes))
-        return _told(found, advance) if file_kind(name) == "dataset" else found  # whose files are not read here
+        return _told(found, advance) if how.kind(name) == "dataset" else found  # whose files are not read here
 
     return chain.from_iterable(map(blocks, names))
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from mws_hf.corpus.files import Reading
+from mws_hf.corpus.inputs import check_files
 from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import WordTable, emma2, summarize, word_table
@@ -107,6 +109,7 @@ def evaluate(
     text: str | os.PathLike[str] | Iterable[str] | None = None,
     *,
     bits: str | os.PathLike[str] | Iterable[str] | None = None,
+    column: str | None = None,
     isolated: Isolated = "space",
     baselines: bool = True,
     resamples: int = 1000,
@@ -117,8 +120,9 @@ def evaluate(
         tokenizers: name -> anything `segment_words` takes (directory, Hub name, tokenizer object, function
             ``word -> pieces``), or a list of directories and Hub names, named by their last part.
         gold_files: files `read_gold` understands.
-        text: a UTF-8 file (gzip allowed) or lines; plain functions are left out of it.
+        text: a file of any kind that is counted, or lines; plain functions are left out of it.
         bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
+        column: the field or column of those files that holds the text; None: ``text`` where there is one.
         isolated: "space" (as after a space inside a sentence) or "none".
         baselines: add the rows that cut everywhere and nowhere.
         resamples: bootstrap resamples for the 95 % intervals.
@@ -128,6 +132,8 @@ def evaluate(
             or two gold files of one name.
     """
     named = tokenizers if isinstance(tokenizers, Mapping) else named_sources(tokenizers)
+    how = Reading(column)
+    check_files([str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)], how)
     if bits is not None and text is None:
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):
@@ -144,10 +150,10 @@ def evaluate(
     text_scores: dict[str, TextScores] = {}
     measured: dict[str, NgramBits] = {}
     if text is not None:
-        lines = lines_of(text)
+        lines = lines_of(text, how)
         text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items()}
         if bits is not None:
-            train, held_out = lines_of(bits), [line for line in lines if line]
+            train, held_out = lines_of(bits, how), [line for line in lines if line]
             measured = {name: ngram_bits(encoder, train, held_out) for name, encoder in encoders.items()}
     differences = bits_differences(measured, resamples=resamples)
     return EvaluationReport(isolated, golds, tuple(rows), text_scores, measured, differences)

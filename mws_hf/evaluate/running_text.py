@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.corpus.files import expand_paths, file_kind
-from mws_hf.corpus.readers import read_lines as file_lines
+from mws_hf.corpus.files import PLAIN, Reading
+from mws_hf.corpus.inputs import read_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.encoder import Encoded, Encoder, Span, load_encoder
@@ -121,22 +121,20 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
     )
 
 
-def lines_of(text: str | os.PathLike[str] | Iterable[str]) -> list[str]:
+def lines_of(text: str | os.PathLike[str] | Iterable[str], how: Reading = PLAIN) -> list[str]:
     """`read_lines` of a file, or lines given as they are."""
-    return list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
+    return list(read_lines(text, how) if isinstance(text, str | os.PathLike) else text)
 
 
-def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Lines of a UTF-8 text file (compressed or not) without their line breaks, empty ones left out.
+def read_lines(path: str | os.PathLike[str], how: Reading = PLAIN) -> Iterator[str]:
+    """Lines of a file of any kind that is counted, without their line breaks, empty ones left out.
 
     Raises:
-        MwSError: the file is missing, unreadable, not plain text or not UTF-8 (file:line).
+        MwSError: the file is missing, unreadable, of a kind that is not read, or not UTF-8 (file:line).
     """
-    for name in expand_paths(path):
-        if (kind := file_kind(name)) != "text":
-            raise MwSError(f"{name}: a {kind} file; give plain text, a line a document")
-        for line in file_lines(name):
-            if stripped := line.rstrip("\r\n"):
+    for document in read_documents(path, how):
+        for line in document.split("\n"):
+            if stripped := line.rstrip("\r"):
                 yield stripped
 
 

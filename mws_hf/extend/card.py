@@ -85,12 +85,13 @@ def extension_card(name: str, base: str, source: str, command: str, found: Mappi
     retired, trimmed = len(found["retired_tokens"]), found.get("trimmed")
     kept = "Every old id and merge is where it was."
     if retired:
-        kept = f"Ids of {retired:,} unused tokens went to new ones; every other id is where it was."
+        words = len(found["retired_words"])
+        gone = f"{retired:,} unused tokens ({words:,} of them whole words)"
+        kept = f"Ids of {gone} went to new ones; every other id is where it was."
     if trimmed:
-        gone = sum(trimmed["dropped"].values())
-        kept = (
-            f"Before, {gone:,} entries that the texts use least were dropped: `ids.json` has the new ids of the others."
-        )
+        dropped = sum(trimmed["dropped"].values())
+        least = f"{dropped:,} entries that the texts use least"
+        kept = f"Before, {least} were dropped: `ids.json` has the new ids of the others."
     return _TEMPLATE.format(
         name=name,
         base=_cell(base),

@@ -15,6 +15,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.files import fetch, open_base, write_directory
@@ -23,7 +24,6 @@ from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
 from mws_hf.extend.protection import protect
 from mws_hf.extend.trim import Trimming
 from mws_hf.learn.arguments import check_whole
-from mws_hf.pattern import DEFAULT_PATTERN
 from mws_hf.special import BYTE_TOKENS
 
 _BATCH = 1000
@@ -122,7 +122,8 @@ def extend(
     Args:
         tokenizer: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
             tokenizer of transformers; its model a BPE, byte-level or with byte fallback. Also one open as `Base`.
-        counts: words of the new language and how often each occurs, by any pattern.
+        counts: words of the new language and how often each occurs, by any pattern; a dict is read as
+            `corpus.word_list.count_mapping` says.
         n_tokens: how many tokens to add; fewer where the corpus has no more to give.
         replace: texts whose tokens must stay; ids of other tokens are given to new ones. None retires nothing.
         protected: texts that must be cut as before, such as the base's own language; merges that would fire in them are
@@ -142,8 +143,7 @@ def extend(
     ([' w', 'al', 'k', 's'], 4)
     """
     check_whole("n_tokens", n_tokens, 1)
-    if not isinstance(counts, WordCounts):
-        counts = WordCounts.from_mapping(counts, pattern=DEFAULT_PATTERN)
+    counts = as_word_counts(counts)
     base = open_base(tokenizer)
     chosen, guard = ExtensionSettings(**settings), protect(base, protected)
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress=show_progress)
@@ -152,7 +152,25 @@ def extend(
     if replace is None:
         return append_tokens(base, learned, Retirement({}, base.merges, []))
     parts = {base.vocab[part] for pair in learned.merges for part in pair if part in base.vocab}
-    return append_tokens(base, learned, retire(base, used_ids(base, replace) | parts, len(learned.tokens)))
+    retired = retire(base, used_ids(base, replace) | parts, len(learned.tokens))
+    if words := whole_words(base, retired.tokens):
+        _logger.warning(
+            "%d of %d tokens retired are whole words that the texts given do not use, such as %s; where a language is "
+            "to stay as it is, give more text of it",
+            len(words), len(retired.tokens), ", ".join(map(repr, words[-3:])),
+        )  # fmt: skip
+    return append_tokens(base, learned, retired)
+
+
+def whole_words(base: Base, tokens: Iterable[str]) -> list[str]:
+    """The text of those tokens that stand for a space and two letters or more.
+
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> whole_words(open_base(build_backend(base_vocab([], " ab"), [])), [" ab", "ab", " a", " b1"])
+    [' ab']
+    """
+    texts = map(base.read, tokens)
+    return [text for text in texts if text[:1] == " " and len(text) > 2 and text[1:].isalpha()]
 
 
 def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:

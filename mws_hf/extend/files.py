@@ -16,7 +16,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.id_map import IDS_FILE, IdMap, dump_ids, renumbered_config
 from mws_hf.hub import tokenizer_place
-from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, read_tokenizer
+from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, open_file
 
 RETIRED_FILE, TRIM_FILE = RECORDS = ("retired.json", "trim.json")
 """What `mws extend --replace` retired, and what was measured of a trimming."""
@@ -57,8 +57,8 @@ def open_base(source: Any) -> Base:
     if isinstance(source, str | os.PathLike):
         file = fetch(source) / TOKENIZER_FILE
         file = Path(source) if Path(source).is_file() else file
-        spec = load_json(file)
-        return Base.of(read_tokenizer(file), str(source), spec)
+        tokenizer, spec = open_file(file)
+        return Base.of(tokenizer, str(source), spec)
     backend = getattr(source, "backend_tokenizer", source)
     if not isinstance(backend, Tokenizer):
         raise MwSError(f"{type(source).__name__} has no tokenizer.json; load it with AutoTokenizer from one that has")

@@ -10,7 +10,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.evaluate.running_text import WORD, score_text
-from mws_hf.extend.extension import Extension
+from mws_hf.extend.extension import Extension, whole_words
 from mws_hf.extend.trim import Trimming
 from mws_hf.pattern import compiled
 
@@ -77,6 +77,7 @@ def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming 
         **{f"{name}_merges": number for name, number in extension.learned.found.items()},
         "word_types": extension.learned.n_types,
         "retired_tokens": retired.tokens,
+        "retired_words": whole_words(extension.base, retired.tokens),
         "dropped_merges": [list(pair) for pair in retired.dropped],
         "texts": {name: asdict(change) for name, change in texts.items()},
     }
@@ -95,8 +96,8 @@ def told(found: dict[str, Any]) -> str:
         rows.append(f"trimmed first: {dropped} entries dropped, {found['trimmed']['uses_lost']:.2%} of uses lost")
     if found["retired_tokens"]:
         rows.append(
-            f"{len(found['retired_tokens']):,} unused tokens retired, {len(found['dropped_merges']):,} merges dropped; "
-            "their names: retired.json"
+            f"{len(found['retired_tokens']):,} unused tokens retired, {len(found['retired_words']):,} of them whole "
+            f"words; {len(found['dropped_merges']):,} merges dropped; their names: retired.json"
         )
     for name, text in found["texts"].items():
         (words_before, words_after), (bytes_before, bytes_after) = text["tokens_per_word"], text["bytes_per_token"]

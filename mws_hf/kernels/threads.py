@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 from pathlib import Path
 
 from mws_hf.errors import MwSError
@@ -33,9 +34,11 @@ def thread_count(asked: int | None = None) -> int:
     3
     """
     if asked is not None:
+        if isinstance(asked, bool) or not isinstance(asked, Integral):
+            raise MwSError(f"workers={asked!r}: not a whole number; give one from 1 up, or none for all processors")
         if asked < 1:
             raise MwSError(f"workers={asked}: must be at least 1; give none for all processors")
-        return asked
+        return int(asked)
     for name in VARIABLES:
         value = os.environ.get(name, "").strip()
         if value:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+from mws_hf.corpus.readers import check_unicode
 from mws_hf.errors import MwSError
 
 
@@ -27,6 +28,18 @@ def check_whole(name: str, value: Any, least: int) -> None:
         raise MwSError(f"{name}={value!r} is not a whole number; give one from {least} up")
     if value < least:
         raise MwSError(f"{name}={value} is {'negative' if value < 0 else 'too small'}; give a number from {least} up")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Check that an argument is True or False; raises MwSError for all else, such as "False", which counts as true.
+
+    >>> check_flag("types", "False")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: types='False' is neither True nor False
+    """
+    if not isinstance(value, bool):
+        raise MwSError(f"{name}={value!r} is neither True nor False")
 
 
 def check_number(name: str, value: Any) -> None:
@@ -62,8 +75,11 @@ def check_alphabet(characters: Iterable[str]) -> list[str]:
     >>> check_alphabet("ba"), check_alphabet(["б", "а"])
     (['a', 'b'], ['а', 'б'])
     """
+    if isinstance(characters, bytes) or not isinstance(characters, Iterable):
+        raise MwSError(f"initial_alphabet: {type(characters).__name__} is no text; give single characters")
     given = list(characters)
     for character in given:
         if not isinstance(character, str) or len(character) != 1:
             raise MwSError(f"initial_alphabet: {character!r} is not one character; give single characters")
+        check_unicode(character, "initial_alphabet")
     return sorted(set(given))

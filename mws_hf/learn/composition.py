@@ -18,13 +18,12 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.limits import SCALE, check_fits
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, numbering
 
 _DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Where no composition is worth its price, the price falls by these factors, so that the vocabulary is filled."""
-
-_SCALE = 256
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -61,15 +60,20 @@ def price_words(
         boundaries: gives, anew for each price so that it need not be kept, float64, shape (characters of all words,):
             probability of a boundary after each character. None: 0.
         hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
+
+    Raises:
+        MwSError: the counts are too large to be weighed.
     """
     words = CodePoints.of(words)
+    price = 0.0 if boundaries is None else hidden_boundary_price
+    check_fits(words.starts, np.asarray(counts, np.int64), SCALE, price)
     corpus = SymbolCorpus.from_words(words, counts, alphabet)
-    if boundaries is None or hidden_boundary_price == 0:
+    if boundaries is None or price == 0:
         return PricedWords(corpus, lambda _: None)
     kept = numbering(alphabet)[1][words.points] >= 0
     del words
     return PricedWords(
-        corpus, lambda share: _cell_values(corpus, kept, boundaries(), hidden_boundary_price * share), _SCALE
+        corpus, lambda share: _cell_values(corpus, kept, boundaries(), hidden_boundary_price * share), SCALE
     )
 
 
@@ -123,7 +127,7 @@ def learn_compositions(
 
 
 def _cell_values(corpus: SymbolCorpus, kept: Mask, boundaries: Doubles, hidden_boundary_price: float) -> Longs:
-    """Worth of the position after each cell (see learn/engine/pairs.py), in 1 / _SCALE of an occurrence.
+    """Worth of the position after each cell (see learn/engine/pairs.py), in 1 / SCALE of an occurrence.
 
     Args:
         corpus: the words.
@@ -138,7 +142,7 @@ def _cell_values(corpus: SymbolCorpus, kept: Mask, boundaries: Doubles, hidden_b
         raise MwSError(f"{len(boundaries)} boundary probabilities for {len(kept)} characters; give one each")
     starts, weights = corpus.starts, corpus.weights
     values = np.zeros(len(corpus.symbols) + len(corpus) + 1, np.int64)
-    price = hidden_boundary_price * (float(weights.sum()) / max(1, len(corpus))) * _SCALE
+    price = hidden_boundary_price * (float(weights.sum()) / max(1, len(corpus))) * SCALE
 
     def fill(a: int, b: int) -> None:
         _fill_values(starts[a : b + 1], weights[a:b], kept, boundaries, price, values[a:])
@@ -158,5 +162,5 @@ def _fill_values(starts: Longs, weights: Longs, kept: Mask, boundaries: Doubles,
         for i in range(starts[w], starts[w + 1]):
             while not kept[character]:
                 character += 1
-            values[i + w + 1] = weights[w] * _SCALE - np.int64(np.rint(price * boundaries[character]))
+            values[i + w + 1] = weights[w] * SCALE - np.int64(np.rint(price * boundaries[character]))
             character += 1

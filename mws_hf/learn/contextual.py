@@ -29,10 +29,11 @@ from mws_hf.learn.evidence.forms import (
     with_lower_case,
 )
 from mws_hf.learn.evidence.identifiers import Cases, cases_of, part_ends
-from mws_hf.learn.evidence.labels import LabelFit, add_labelled, label_targets, report
+from mws_hf.learn.evidence.labels import LabelFit, add_labelled, bounded, label_targets, report
 from mws_hf.learn.evidence.mixture import find_boundaries
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.first_merges import find_marked_letters, grapheme_merges, space_merges
+from mws_hf.learn.limits import spare_bits
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among, numbering
 
@@ -202,14 +203,15 @@ def collect_evidence(
     sizes = count_graphemes(listed.words)
     chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
     types, times, n_text = listed.words.take(chosen), listed.counts[chosen], len(chosen)
-    if settings.labels:
-        types = add_labelled(types, settings.labels, settings.max_word_length)
+    labels = bounded(settings.labels)
+    if labels:
+        types = add_labelled(types, labels, settings.max_word_length)
         rare = find_among(types.take(np.arange(n_text, len(types))), listed.words)
         times = np.concatenate([times, np.where(rare >= 0, listed.counts[rare], 1)])
     del listed, sizes, chosen
     graphemes = split_graphemes(types)
     give_back()
-    labelled = label_targets(types, settings.labels, graphemes.last) if settings.labels else None
+    labelled = label_targets(types, labels, graphemes.last) if labels else None
     found = np.zeros(len(graphemes.last))
     found[graphemes.last], fitted = find_boundaries(graphemes.corpus, settings, n_threads, labelled)
     return Evidence(types, found, settings, labels=report(settings.labels, types, n_text, fitted), times=times)
@@ -258,6 +260,8 @@ def learn_contextual(
     corpus = SymbolCorpus.from_words(words, frequencies, alphabet)
     turns = [(share, times * crossing_penalty) for share, times in (MIXED if evidence.weights is not None else ALONE)]
     penalties = np.array([penalty for _, penalty in turns])
+    if spare := spare_bits(words.starts, weights, UNIT * (1 + float(penalties.max()))):
+        weights = weights >> spare
     values = _position_values(words, type_of, weights, evidence, alphabet, corpus, penalties)
     del words, type_of, weights, frequencies
     give_back()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from mws_hf.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.corpus.groups import check_weights
 from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
 from mws_hf.errors import MwSError
-from mws_hf.learn.arguments import check_alphabet, check_composition, check_number, check_whole
+from mws_hf.learn.arguments import check_alphabet, check_composition, check_flag, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
@@ -68,8 +67,9 @@ class ContextualSettings:
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
 
     def __post_init__(self) -> None:
-        if not 0 < self.crossing_penalty < math.inf:
-            raise MwSError(f"crossing_penalty={self.crossing_penalty} must be positive; 8 to 20 work for all languages")
+        check_number("crossing_penalty", self.crossing_penalty)
+        if self.crossing_penalty == 0:
+            raise MwSError("crossing_penalty=0 must be positive; 8 to 20 work for all languages")
         check_number("hidden_boundary_price", self.hidden_boundary_price)
 
 
@@ -125,6 +125,7 @@ class VocabularySettings:
             check_whole(name, getattr(self, name), 0)
         check_whole("max_token_length", self.max_token_length, 1)
         check_composition(self.composition)
+        check_flag("types", self.types)
         if self.alphabet is not None:
             check_alphabet_kind(self.alphabet)
         object.__setattr__(self, "weights", check_weights(self.weights))

@@ -18,6 +18,7 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.classic.coefficient import ClassicSettings
+from mws_hf.learn.limits import SCALE, check_fits
 from mws_hf.learn.settings import (
     DEFAULT_COMPOSITION,
     DEFAULT_VOCAB_SIZE,
@@ -115,8 +116,8 @@ def learn(
         show_progress: bars on stderr when it is a terminal.
 
     Raises:
-        MwSError: there is no word to learn from, a special token is a character of the words, or `evidence` was
-            computed with other settings.
+        MwSError: there is no word to learn from, counts are too large to be weighed, a special token is a character of
+            the words, or `evidence` was computed with other settings.
 
     >>> from mws_hf.corpus.counting import count_documents
     >>> counts = count_documents(["читать читал читала читали"])
@@ -131,6 +132,8 @@ def learn(
     _check_words(groups, vocabulary.min_count)
     counts = groups.weighted(vocabulary.weights)
     words = CodePoints.of_counts(counts)
+    price = settings.hidden_boundary_price if isinstance(settings, ContextualSettings) else 0.0
+    check_fits(words.starts, counts.counts, SCALE, price)
     kind = alphabet_kind(settings, vocabulary)
     initial = set(vocabulary.initial_alphabet)
     if kind == "characters" and isinstance(settings, ContextualSettings):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from tokenizers import Tokenizer
 from mws_hf.backend import without_limits
 from mws_hf.errors import MwSError
 from mws_hf.extend.spelling import raw_bytes
-from mws_hf.tokenizer_file import load_backend
+from mws_hf.tokenizer_file import CONFIG_FILE, load_backend, load_settings, token_of
 
 Ids = npt.NDArray[np.int64]
 _BATCH = 4096
@@ -54,8 +53,8 @@ class Codec:
         if separator is None:
             raise MwSError(f"{path}: no eos_token in tokenizer_config.json; a language model ends documents with it")
         # the file is there, for it named the end-of-sequence token
-        pad = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8")).get("pad_token") or ""
-        padding = backend.token_to_id(pad["content"] if isinstance(pad, dict) else pad)
+        config = path / CONFIG_FILE
+        padding = backend.token_to_id(token_of(load_settings(config), "pad_token", config) or "")
         pieces = raw_bytes(backend)
         lengths = np.array([len(piece) for piece in pieces], np.int64)
         return cls(path, backend, pieces, lengths, separator, separator if padding is None else padding)

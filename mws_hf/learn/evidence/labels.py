@@ -67,6 +67,15 @@ _FREE = 3.0
 LEAST = 5
 """Labelled words below which nothing is fitted: each fold needs others to learn from."""
 
+MOST = 10_000
+"""Labelled words that are fitted to, of more those evenly spread over all: each takes 28 KB in the fit."""
+
+
+def bounded(labels: Sequence[GoldWord]) -> Sequence[GoldWord]:
+    """At most `MOST` of the labels, evenly spread."""
+    n = len(labels)
+    return labels if n <= MOST else [labels[k * n // MOST] for k in range(MOST)]
+
 
 @dataclass(frozen=True)
 class Refit:
@@ -93,7 +102,8 @@ class LabelFit:
 
     Attributes:
         given: labelled words.
-        used: those of them that are words of letters, 2 graphemes long to `max_word_length`.
+        used: those of them that were fitted: words of letters, 2 graphemes long to `max_word_length`, `MOST` at most;
+            none where they are fewer than `LEAST`.
         in_text: used words that are among the types of the corpus; the others were added to them.
     """
 
@@ -107,12 +117,11 @@ class LabelFit:
 
     def describe(self) -> str:
         """In a line."""
-        used = f"{self.used} of {self.given} used, {self.in_text} of them in the text"
         if self.f1 is None:
-            return used
+            return f"not used: {self.given} given, and at least {LEAST} words of letters are needed"
         return (
-            f"{used}; boundary F1 of the evidence {self.f1:.3f} (cross-validated), without labels "
-            f"{self.f1_without:.3f}; granularity {self.granularity:.3f}"
+            f"{self.used} of {self.given} used, {self.in_text} of them in the text; boundary F1 of the evidence "
+            f"{self.f1:.3f} (cross-validated), without labels {self.f1_without:.3f}; granularity {self.granularity:.3f}"
         )
 
 
@@ -133,11 +142,12 @@ def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: R
     """What to tell of the labels, of no group yet; the first `n_text` types are the corpus's. {} without labels."""
     if not labels:
         return {}
-    at = find_among(_letters(labels)[1], types)
-    fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
     if fitted is None:
-        _logger.warning("labels not used: %d of %d are words of letters, and %d are needed", fit.used, fit.given, LEAST)
-        return {UNNAMED: fit}
+        unused = LabelFit(len(labels), 0, 0)
+        _logger.warning("labels %s", unused.describe())
+        return {UNNAMED: unused}
+    at = find_among(_letters(bounded(labels))[1], types)
+    fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
     return {
         UNNAMED: replace(
             fit, f1=fitted.f1, f1_without=fitted.f1_without, granularity=fitted.granularity, ridge=fitted.ridge

@@ -17,19 +17,26 @@ LONGEST = 16
 """Graphemes that a lexicon entry may have at most: `build_lattice` keeps a bit for each length in 16."""
 
 
+COARSEST, FINEST = 0.01, 0.3
+"""Bounds of the granularity. Gold has a boundary at about a quarter of the places (`labels.USUAL_SHARE`), for which the
+default of .095 is right; from twice the useful .15 on most words would fall apart into letters."""
+
+
 def check_granularity(value: Any) -> None:
-    """Check that a share of places to cut is a number between 0 and 1, both excluded.
+    """Check that a share of places to cut is a number from `COARSEST` to `FINEST`.
 
     Raises:
         MwSError: it is not.
 
-    >>> check_granularity(9.5)
+    >>> check_granularity(0.5)
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: granularity=9.5 is not between 0 and 1; give 0.05 (coarse) to 0.15 (fine)
+    mws_hf.errors.MwSError: granularity=0.5 is not from 0.01 to 0.3; useful are 0.05 (coarse) to 0.15 (fine)
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise MwSError(f"granularity={value!r} is not between 0 and 1; give 0.05 (coarse) to 0.15 (fine)")
+    if isinstance(value, bool) or not isinstance(value, Real) or not COARSEST <= float(value) <= FINEST:
+        raise MwSError(
+            f"granularity={value!r} is not from {COARSEST} to {FINEST}; useful are 0.05 (coarse) to 0.15 (fine)"
+        )
 
 
 @dataclass(frozen=True)
@@ -85,8 +92,8 @@ class EvidenceSettings:
         sharpness: slope of the calibration, in log-odds of the evidence for each standard deviation of the mixture;
             3 to 5 are ties, at half of it unseen Finnish stems lose .02.
         granularity: share of the places inside words (between two letters of one) where the evidence for a boundary
-            passes one half, between 0 and 1: more cuts finer. Together with `sharpness` and the crossing penalty it
-            sets how much is cut. None: as the labels ask, or `DEFAULT_GRANULARITY`.
+            passes one half, `COARSEST` to `FINEST`: more cuts finer. Together with `sharpness` and the crossing
+            penalty it sets how much is cut. None: as the labels ask, or `DEFAULT_GRANULARITY`.
         labels: words cut by hand, to which the evidence is fitted (`labels`), of one list of words.
         group_labels: the same by group, where groups are named.
     """

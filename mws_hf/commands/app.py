@@ -26,6 +26,7 @@ COMMANDS = {
     "explain": ("mws_hf.commands.explain", "explain", "Why a word is cut as it is, why a pair was merged."),
     "evaluate": ("mws_hf.commands.evaluate", "evaluate", "Score tokenizers against gold and on running text."),
     "compare": ("mws_hf.commands.compare", "compare", "Train MwS and its rivals on the same words, score all."),
+    "report": ("mws_hf.commands.report", "report", "Show tokenizers side by side as one HTML page."),
     "encode": ("mws_hf.commands.encode", "encode", "Encode a corpus to memory-mapped token ids."),
     "import": ("mws_hf.commands.export", "import_", "The original notebook's artifact to a tokenizer."),
     "export": ("mws_hf.commands.export", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),

@@ -1,0 +1,135 @@
+"""What a report tells of tokenizers beyond `mws_hf.evaluate`: by text, by token, and where texts differ most."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mws_hf.corpus.segmentations import Gold
+from mws_hf.demo.comparison import Difference, differences
+from mws_hf.demo.tokens import Opened
+from mws_hf.evaluate.boundaries import boundaries
+from mws_hf.evaluate.running_text import TextScores, score_text
+
+_BATCH = 2000
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of text, and how many tokens each tokenizer makes of it."""
+
+    text: str
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A token of a vocabulary.
+
+    Attributes:
+        number: its id.
+        shown: its characters, or its bytes in hexadecimal.
+        uses: how often it occurs in the texts.
+        rank: of the merge that made it; None for one that no merge made.
+        kind: of that merge, such as "morph"; "" where that is not known.
+        edges: in gold words, how many of its ends lie inside a word.
+        at_boundaries: how many of these ends are boundaries of the gold.
+    """
+
+    number: int
+    shown: str
+    uses: int
+    rank: int | None
+    kind: str
+    edges: int
+    at_boundaries: int
+
+
+def by_text(tokenizers: Sequence[Opened], texts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, TextScores]]:
+    """Measures of each text by each tokenizer."""
+    return {
+        name: {opened.name: score_text(opened.encoder, lines) for opened in tokenizers} for name, lines in texts.items()
+    }
+
+
+def parity(scores: Mapping[str, Mapping[str, TextScores]], texts: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """How uneven each tokenizer treats the texts: the most tokens for a text over the fewest.
+
+    Texts that are translations of each other (as many lines) are compared by tokens; others by tokens per word, which
+    also tells how long the words of a language are. Empty for a single text.
+    """
+    if len(texts) < 2:
+        return {}
+    parallel = len({len(lines) for lines in texts.values()}) == 1
+    found = {}
+    for name in next(iter(scores.values())):
+        of_text = [each[name].tokens if parallel else each[name].fertility for each in scores.values()]
+        known = [value for value in of_text if not math.isnan(value)]
+        if len(known) > 1:
+            found[name] = max(known) / min(known)
+    return found
+
+
+def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold]) -> list[Entry]:
+    """The vocabulary of a tokenizer, the most used first, with what texts and gold say of every token."""
+    uses: Counter[int] = Counter()
+    for start in range(0, len(lines), _BATCH):
+        for encoded in opened.encoder.encode(lines[start : start + _BATCH]):
+            uses.update(encoded.ids)
+    edges, right = _edges(opened, golds)
+    special = opened.backend.get_added_tokens_decoder()
+    entries = []
+    for token, number in opened.backend.get_vocab().items():
+        rank = opened.ranks.get(token)
+        kind = "added" if number in special else opened.kind(rank) if rank is not None else ""
+        shown = token if number in special else opened.readable(token)
+        entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number]))
+    return sorted(entries, key=lambda entry: (-entry.uses, entry.number))
+
+
+def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter[int]]:
+    """For each token, its ends inside gold words, and how many of them are boundaries by the first segmentation."""
+    edges: Counter[int] = Counter()
+    right: Counter[int] = Counter()
+    prefix = "" if opened.encoder.adds_space else " "
+    for gold in golds:
+        words = gold.words
+        encoded = opened.encoder.encode([prefix + entry.word for entry in words])
+        for entry, tokens in zip(words, encoded, strict=True):
+            true = boundaries(entry.segmentations[0])
+            for number, (start, end) in zip(tokens.ids, tokens.spans or (), strict=False):
+                for place in (start - len(prefix), end - len(prefix)):
+                    if 0 < place < len(entry.word):
+                        edges[number] += 1
+                        right[number] += place in true
+    return edges, right
+
+
+def most_different_lines(tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int) -> list[Line]:
+    """The lines whose numbers of tokens differ most between the tokenizers, by the ratio of most to fewest.
+
+    Args:
+        tokenizers: two or more.
+        lines: text; shorter ones than 20 characters and longer ones than `longest` are passed over.
+        most: how many lines.
+        longest: in characters.
+    """
+    chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
+    counts = [
+        [len(each.ids) for start in range(0, len(chosen), _BATCH)
+         for each in opened.encoder.encode(chosen[start : start + _BATCH])]
+        for opened in tokenizers
+    ]  # fmt: skip
+    found = [
+        Line(line, numbers) for line, *numbers_ in zip(chosen, *counts, strict=True) for numbers in [tuple(numbers_)]
+    ]
+    return sorted(found, key=lambda each: -max(each.tokens) / max(1, min(each.tokens)))[:most]
+
+
+def most_different_words(tokenizers: Sequence[Opened], lines: Sequence[str], most: int) -> dict[str, list[Difference]]:
+    """The most frequent words that the first tokenizer and each other one cut differently, by the other's name."""
+    first, *others = tokenizers
+    text = "\n".join(lines)
+    return {other.name: differences(first, other, text)[:most] for other in others}

@@ -1,0 +1,60 @@
+// Unpacks a vocabulary when it is first looked at, and searches in it.
+const packed = [...document.querySelectorAll(".vocabulary")], opened = [];
+const at = (name) => document.getElementById(name);
+const MOST = 300;
+
+function vocabulary(number) {
+  opened[number] ??= (async () => {
+    const bytes = Uint8Array.from(atob(packed[number].textContent.trim()), (each) => each.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return unfolded(JSON.parse(await new Response(stream).text()));
+  })();
+  return opened[number];
+}
+
+// Ids are told by the distance from the one before, ranks by that from the id; entries in the order of their ids.
+function unfolded(columns) {
+  let id = 0;
+  columns.id = columns.id.map((step) => id += step);
+  columns.rank = columns.rank.map((step, i) => step === null ? -1 : step + columns.id[i]);
+  columns.order = columns.id.map((_, i) => i).sort((a, b) => columns.uses[b] - columns.uses[a] || a - b);
+  return columns;
+}
+
+const wanted = {
+  "": () => true,
+  unused: (v, i) => v.uses[i] === 0,
+  morph: (v, i) => v.kind[i] === "morph",
+  composition: (v, i) => v.kind[i] === "composition",
+  added: (v, i) => v.kind[i] === "added",
+  against: (v, i) => v.edges[i] > 1 && v.right[i] * 2 < v.edges[i],
+};
+
+let latest = 0;
+async function show() {
+  const mine = ++latest, number = Number(at("which").value), query = at("query").value.toLowerCase();
+  const v = await vocabulary(number);
+  if (mine !== latest) return;
+  const filter = wanted[at("filter").value], rows = [];
+  let found = 0;
+  for (const i of v.order) {
+    if ((query && !v.shown[i].toLowerCase().includes(query)) || !filter(v, i)) continue;
+    if (++found > MOST) continue;
+    const merge = v.rank[i] < 0 ? (v.kind[i] || "none") : `${v.rank[i]}${v.kind[i] ? `, ${v.kind[i]}` : ""}`;
+    const cells = [v.shown[i].replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥"), v.id[i], v.uses[i], merge];
+    if (hasGold) cells.push(v.edges[i] ? `${v.right[i]} of ${v.edges[i]}` : "");
+    const row = document.createElement("tr");
+    for (const cell of cells) row.insertCell().textContent = cell;
+    rows.push(row);
+  }
+  at("tokens").replaceChildren(...rows);
+  const all = Number(packed[number].dataset.all), kept = Number(packed[number].dataset.kept);
+  const missing = kept < all ? ` The page holds the ${kept.toLocaleString("en")} most used of ${all.toLocaleString("en")} entries.` : "";
+  const first = found > MOST ? `, the first ${MOST} are shown` : "";
+  at("found").textContent = `${found.toLocaleString("en")} tokens${first}.${missing}`;
+}
+
+for (const name of ["which", "filter"]) at(name).addEventListener("change", show);
+at("query").addEventListener("input", show);
+at("search").addEventListener("submit", (event) => event.preventDefault());
+show();

@@ -1,0 +1,183 @@
+"""The page itself: facts gathered, and the template filled with them. One file, under a size, that asks no network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mws_hf
+from mws_hf.demo.tokens import Opened
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.report import EvaluationReport, evaluate
+from mws_hf.evaluate.running_text import TextScores
+from mws_hf.report.facts import by_text, entries_of, most_different_lines, most_different_words, parity
+from mws_hf.report.pictures import COLOURS, Point, bars, scatter
+from mws_hf.report.vocabulary import packed_within
+
+MOST_BYTES = 1_000_000
+"""The page is smaller."""
+_FOR_VOCABULARIES = 800_000
+_WORDS, _LINES, _LONGEST = 60, 12, 400
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Column:
+    """A measure of the table: its title, what it means, and of each tokenizer the figure and what stands below it."""
+
+    title: str
+    about: str
+    cells: Sequence[tuple[str, str]]
+
+
+def report_page(
+    tokenizers: Sequence[Opened],
+    places: Mapping[str, Any],
+    golds: Sequence[Path],
+    texts: Mapping[str, Sequence[str]],
+    bits: Path | None = None,
+    title: str = "Tokenizers side by side",
+) -> str:
+    """The HTML of a report.
+
+    Args:
+        tokenizers: those to show; the first is compared with each other one.
+        places: name -> where it lies, for the words that it was labelled with.
+        golds: gold segmentations.
+        texts: name -> lines; one text a language, for example.
+        bits: text to train n-gram models on; None measures no bits.
+        title: of the page.
+
+    Raises:
+        MwSError: there is neither gold nor text, or a file cannot be read.
+    """
+    if not tokenizers:
+        raise MwSError("nothing to report on: give at least one tokenizer")
+    lines = [line for text in texts.values() for line in text]
+    report = evaluate(places, golds, lines or None, bits=bits, baselines=False)
+    scores = by_text(tokenizers, texts) if len(texts) > 1 else {}
+    share = _FOR_VOCABULARIES // len(tokenizers)
+    vocabularies = []
+    for opened in tokenizers:
+        entries = entries_of(opened, lines, report.golds)
+        text, kept = packed_within(entries, share)
+        unused = sum(entry.uses == 0 for entry in entries)
+        vocabularies.append({"name": opened.name, "data": text, "kept": kept, "all": len(entries), "unused": unused})
+    several = len(tokenizers) > 1
+    words = most_different_words(tokenizers, lines, _WORDS) if several and lines else {}
+    different = most_different_lines(tokenizers, lines, _LINES, _LONGEST) if several and lines else []
+    return _filled(
+        title=title,
+        version=mws_hf.__version__,
+        names=[opened.name for opened in tokenizers],
+        colours=[COLOURS[at % len(COLOURS)] for at in range(len(tokenizers))],
+        columns=columns(report, [opened.name for opened in tokenizers], parity(scores, texts)),
+        sources=_sources(report, texts, bits),
+        pictures=pictures(report, scores),
+        by_text={
+            name: [
+                (f"{each.fertility:.3f}", f"{each.bytes_per_token:.3f}", f"{each.tokens:,}") for each in row.values()
+            ]
+            for name, row in scores.items()
+        },
+        words={
+            name: [(d.word, "·".join(d.first), "·".join(d.second), d.count) for d in found]
+            for name, found in words.items()
+        },
+        lines=[(line.text, line.tokens) for line in different],
+        vocabularies=vocabularies,
+        has_gold=bool(report.golds),
+        has_text=bool(lines),
+    )
+
+
+def columns(report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float]) -> list[Column]:
+    """The measures of the first table, each with what it means; only those that were measured."""
+    found = []
+    for gold in report.golds:
+        rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
+        cells = [(f"{rows[n].scores.f1:.3f}", f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}") for n in names]
+        about = f"boundary F1 on {len(gold.words):,} words, with its 95 % interval; higher is better"
+        found.append(Column(f"F1, {gold.name}", about, cells))
+    for title, about, write in _TEXT if report.text else ():
+        found.append(Column(title, about, [(write(report.text[name]), "") for name in names]))
+    if report.bits:
+        cells = [(f"{report.bits[name].value:.4f}", _difference(report, name)) for name in names]
+        about = "under an n-gram model of the tokens; fewer is better; below it against the first, with 95 % interval"
+        found.append(Column("n-gram bits per byte", about, cells))
+    if uneven:
+        about = "how uneven the texts are treated: the longest over the shortest; 1 would be even"
+        found.append(Column("parity", about, [(f"{uneven[n]:.2f}" if n in uneven else "-", "") for n in names]))
+    return found
+
+
+_TEXT: tuple[tuple[str, str, Any], ...] = (
+    ("entries", "of the vocabulary", lambda s: f"{s.vocabulary_size:,}"),
+    ("tokens per word", "how long text becomes; fewer is shorter", lambda s: _number(s.fertility)),
+    ("bytes per token", "how much text a token holds", lambda s: _number(s.bytes_per_token)),
+    ("words whole", "running words that are one token", lambda s: _number(s.whole_words, ".1%")),
+    ("entries unused", "in the texts of this report", lambda s: f"{1 - s.vocabulary_used:.1%}"),
+    ("parts of characters", "tokens that are single bytes or less than a character", lambda s: f"{s.byte_tokens:.2%}"),
+)  # fmt: skip
+
+
+def _number(value: float, form: str = ".3f") -> str:
+    return "-" if math.isnan(value) else format(value, form)
+
+
+def _difference(report: EvaluationReport, name: str) -> str:
+    found = report.bits_differences[name]
+    if found is None:
+        return ""
+    share = 100 / next(iter(report.bits.values())).value
+    return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
+
+
+def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, str]]:
+    """Title and SVG of each picture: boundaries over length for every gold, length by text."""
+    found = []
+    for gold in report.golds if report.text else ():
+        points = [
+            Point(row.tokenizer, report.text[row.tokenizer].fertility, row.scores.f1, *row.interval)
+            for row in report.rows
+            if row.gold == gold.name and not math.isnan(report.text[row.tokenizer].fertility)
+        ]
+        if points:
+            svg = scatter(points, "tokens per word of the text: fewer is shorter", f"boundary F1, {gold.name}")
+            found.append((f"Boundary F1 on {gold.name}, and length of the text: upper left is best", svg))
+    if scores:
+        lengths = {text: {name: each.bytes_per_token for name, each in row.items()} for text, row in scores.items()}
+        found.append(
+            ("Bytes per token, by text: longer bars are shorter texts", bars(lengths, "bytes per token by text"))
+        )
+    return found
+
+
+def _sources(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
+    """What was measured on, in sentences."""
+    said = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
+    said += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
+    return said + ([f"n-gram models learnt from {bits.name}."] if bits else [])
+
+
+def _filled(**values: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style, script = (Markup((_FOLDER / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js"))
+    values["pictures"] = [(title, Markup(svg)) for title, svg in values["pictures"]]
+    page = environment.get_template("page.html").render(style=style, script=script, **values)
+    page = page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if len(page.encode()) >= MOST_BYTES:
+        raise MwSError(f"the page would have {len(page.encode()):,} bytes; give fewer tokenizers or texts")
+    return page

@@ -1,0 +1,95 @@
+"""The pictures of a report as SVG: pure functions from numbers to text."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+COLOURS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
+"""Told apart by people of every colour vision (Okabe and Ito; Tol)."""
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 52, 46
+
+
+@dataclass(frozen=True)
+class Point:
+    """A tokenizer in the plane of length and boundaries; `low` and `high` are the ends of the interval of `y`."""
+
+    name: str
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+def scatter(points: Sequence[Point], x_title: str, y_title: str) -> str:
+    """Points with bars for their intervals; the farther up and to the left, the better."""
+    xs, ys = [point.x for point in points], [each for point in points for each in (point.low, point.high)]
+    x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(min(ys), max(ys))
+
+    def across(value: float) -> float:
+        return _LEFT + (value - x_ticks[0]) / (x_ticks[-1] - x_ticks[0]) * (_WIDTH - _LEFT - 20)
+
+    def up(value: float) -> float:
+        return _HEIGHT - _BOTTOM - (value - y_ticks[0]) / (y_ticks[-1] - y_ticks[0]) * (_HEIGHT - _BOTTOM - 16)
+
+    parts = [
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - 20}" y1="{up(t):.1f}" y2="{up(t):.1f}"/>'
+        f'<text x="{_LEFT - 8}" y="{up(t) + 4:.1f}" text-anchor="end">{t:g}</text>'
+        for t in y_ticks
+    ]
+    parts += [
+        f'<text x="{across(t):.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">{t:g}</text>' for t in x_ticks
+    ]
+    for at, point in enumerate(points):
+        colour, x, y = COLOURS[at % len(COLOURS)], across(point.x), up(point.y)
+        right = x > _WIDTH * 0.7
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{up(point.low):.1f}" y2="{up(point.high):.1f}" stroke="{colour}" '
+            f'stroke-width="2"/><circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
+            f'<text class="name" x="{x + (-9 if right else 9):.1f}" y="{y + 4:.1f}" '
+            f'text-anchor="{"end" if right else "start"}">{html.escape(point.name)}</text>'
+        )
+    parts.append(
+        f'<text x="{(_LEFT + _WIDTH) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">{html.escape(x_title)}</text>'
+    )
+    return _svg(_HEIGHT, f"{y_title} over {x_title}", "".join(parts))
+
+
+def bars(values: Mapping[str, Mapping[str, float]], title: str) -> str:
+    """Horizontal bars: a group for each text, a bar for each tokenizer."""
+    most = max(value for group in values.values() for value in group.values()) or 1
+    parts, y = [], 4.0
+    for text, group in values.items():
+        parts.append(f'<text class="name" x="0" y="{y + 13:.0f}">{html.escape(text)}</text>')
+        y += 18
+        for at, (name, value) in enumerate(group.items()):
+            width, colour = value / most * (_WIDTH - 210), COLOURS[at % len(COLOURS)]
+            parts.append(
+                f'<text x="140" y="{y + 12:.0f}" text-anchor="end">{html.escape(_short(name))}</text>'
+                f'<rect x="148" y="{y:.0f}" width="{width:.1f}" height="15" rx="2" fill="{colour}"/>'
+                f'<text x="{153 + width:.1f}" y="{y + 12:.0f}">{value:.2f}</text>'
+            )
+            y += 19
+        y += 8
+    return _svg(round(y), title, "".join(parts))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 20 else f"{name[:19]}…"
+
+
+def _svg(height: int, label: str, body: str) -> str:
+    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{html.escape(label, quote=True)}">{body}</svg>'
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers that hold an interval, four to nine of them.
+
+    >>> _ticks(1.12, 1.83), _ticks(0.5, 0.5)
+    ([1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9], [0.48, 0.49, 0.5, 0.51, 0.52])
+    """
+    low, high = (low - 0.015, high + 0.015) if high - low < 0.02 else (low, high)
+    step = next(s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50, 500, 5e6) if (high - low) / s <= 7.5)
+    first, last = int(low // step), int(-(-high // step))
+    return [round(at * step, 2) for at in range(first, last + 1)]

@@ -29,7 +29,7 @@ from mws_hf.lm.codec import Codec
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "byte_cuts.json"
 SIZE = 8000
-SYSTEMS = ("bpe", "bpe-byte", "mws-composed")
+SYSTEMS = ("bpe", "bpe-byte", "mws")
 GOLD = {
     "rus": "rus.running-text-forms",
     "fin": "fin.morphochallenge2010",

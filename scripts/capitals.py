@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import regex
-from ngram_map import OURS, SLICES, first, parts_of
+from ngram_map import SLICES, first, parts_of
+from systems import train_system
 
-from mws_hf import MwSTrainer, baselines
 from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "capitals.json"
 MARKER = "\u21e7"
 PLACES = ("none", "letter", "space")
-SYSTEMS = ("bpe", "mws-composed")
+SYSTEMS = ("bpe", "mws")
 SIZE = 8000
 
 
@@ -72,11 +72,7 @@ def measure(data: Path, language: str, output: Path) -> dict[str, Any]:
         counts = count_documents(train)
         for system in SYSTEMS:
             folder = output / language / f"{system}-{place}"
-            if system in OURS:
-                trainer = MwSTrainer(vocab_size=SIZE, show_progress=False, pattern=counts.pattern, **OURS[system])
-                trainer.train_from_counts(counts).save_pretrained(str(folder))
-            else:
-                baselines.train(system, counts, SIZE, folder)
+            train_system(system, counts, SIZE, folder)
             bits = ngram_bits(load_encoder(folder), train, text)
             plain.setdefault(system, bits)
             difference = paired_bootstrap([bits.nats], [plain[system].nats], sizes)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ngram_map import NOT_FOR_MODELS, SLICES, first, parts_of, trained
+from systems import UNIGRAM
 
 from mws_hf.atomic import atomic_path, write_text
 from mws_hf.corpus.counting import count_documents
@@ -29,7 +30,7 @@ from mws_hf.evaluate.tables import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "minimal_pairs.json"
-SYSTEMS = ("bpe", "bpe-byte", "mws-composed", "mws", "unigram")
+SYSTEMS = ("bpe", "bpe-byte", "mws", "mws-morphs", UNIGRAM, "unigram")
 
 SOURCES: dict[str, tuple[str, dict[str, str]]] = {
     "rus": (

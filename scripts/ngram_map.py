@@ -1,13 +1,15 @@
 """The map of n-gram bits per byte: systems x languages x vocabulary sizes x amounts of text, in one results file.
 
-    python scripts/ngram_map.py --data ../shared/data [--languages rus fin] [--sizes 8000] [--variants]
+    python scripts/ngram_map.py --data ../shared/data [--languages rus fin] [--sizes 8000] [--ablations] [--variants]
 
 Every tokenizer learns from all training lines of its language (Russian without the sentences of RuBLiMP, which are
 another benchmark's, and without novels that are there twice); the n-gram model (`mws_hf.evaluate.ngram_bits`) learns
 from the first 1, 4 and 16 MB of the same lines in shuffled order, and from all of them. Every 50th line is held out,
 4,000 lines at most; a line is a document.
-`--variants` adds other shares of compositions and other prices of a hidden boundary, which decides about the default.
-Writes scripts/results/ngram_map.json, .md and .png after each cell; a cell that is there is not measured again.
+`--ablations` adds MwS with one thing taken away (`systems.py`), `--variants` other shares of compositions and other
+prices of a hidden boundary, which decides about the default.
+Writes scripts/results/ngram_map.json, .md and .png after each cell. A cell that this version of the package measured is
+not measured again; tables mark cells of older versions.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from quality import HELD_OUT_EVERY, HELD_OUT_LINES, lines_of
+from systems import UNIGRAM, train_system
 
-from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf import WordCounts, __version__
 from mws_hf.compare.plots import save
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.encoder import load_encoder
@@ -32,16 +35,19 @@ NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
 """Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP, and novels some of which stand in
 rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words in their held-out lines, .05 % else."""
 SLICES = {"1 MB": 1 << 20, "4 MB": 4 << 20, "16 MB": 16 << 20, "all": None}
-OURS: dict[str, dict[str, Any]] = {"mws-composed": {}, "mws": {"composition": 0}}
+OURS = ("mws", "mws-morphs")
+ABLATIONS = ("mws-shuffled", "mws-no-evidence", "mws-price0", "mws-counts")
 VARIANTS: dict[str, dict[str, Any]] = {
-    "price 0": {"hidden_boundary_price": 0},
     "price .3": {"hidden_boundary_price": 0.3},
     "price 3": {"hidden_boundary_price": 3},
     "half as many morphs": {"composition": 0.75},
     "half as many morphs, price 0": {"composition": 0.75, "hidden_boundary_price": 0},
 }
-RIVALS = {"bpe": "bpe", "bpe-byte": "bpe-byte", "unigram": "unigram"}
-COLOURS = {"mws-composed": "#d55e00", "mws": "#e6a000", "bpe-byte": "#117733", "unigram": "#0072b2"}
+RIVALS = ("bpe", "bpe-byte", UNIGRAM, "unigram")
+AGAINST = ("bpe", "bpe-byte", UNIGRAM)
+"""Rivals that every system is compared with, in per cent."""
+COLOURS = {"mws": "#d55e00", "mws-morphs": "#e6a000", "bpe-byte": "#117733", UNIGRAM: "#0072b2", "unigram": "#88bbdd",
+           "mws-shuffled": "#999999"}  # fmt: skip
 
 
 def parts_of(data: Path, language: str) -> tuple[list[str], list[str]]:
@@ -70,22 +76,17 @@ def trained(counts: WordCounts, system: str, size: int, folder: Path) -> Path:
     directory = folder / f"{system.replace(' ', '_')}-{size}"
     if (directory / "tokenizer.json").exists():
         return directory
-    if system in RIVALS:
-        baselines.train(RIVALS[system], counts, size, directory)
-    else:
-        options = (OURS | VARIANTS)[system]
-        trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **options)
-        trainer.train_from_counts(counts).save_pretrained(str(directory))
+    train_system("mws" if system in VARIANTS else system, counts, size, directory, **VARIANTS.get(system, {}))
     return directory
 
 
 def measure(lines: list[str], held_out: list[str], directories: dict[str, Path]) -> dict[str, dict[str, Any]]:
-    """Bits per byte of each system, and its differences to BPE and Unigram in per cent, with 95 % intervals."""
+    """Bits per byte of each system, and its differences to the rivals in per cent, with 95 % intervals over lines."""
     bits: dict[str, NgramBits] = {
         name: ngram_bits(load_encoder(path), lines, held_out) for name, path in directories.items()
     }
     found = {name: each.to_dict() for name, each in bits.items()}
-    for rival in ("bpe", "unigram"):
+    for rival in AGAINST:
         for name, percent in percent_against(bits, rival).items():
             found[name][f"against_{rival}"] = percent
     return found
@@ -104,8 +105,9 @@ def percent_against(bits: dict[str, NgramBits], base: str) -> dict[str, list[flo
 
 def run(language: str, arguments: argparse.Namespace, cells: list[dict[str, Any]]) -> None:
     """Measure what is missing of a language; `cells` grows and is written after each."""
-    systems = [*OURS, *(VARIANTS if arguments.variants else ()), *RIVALS]
-    there = {(c["language"], c["size"], c["slice"], c["system"]) for c in cells}
+    more = (*(ABLATIONS if arguments.ablations else ()), *(VARIANTS if arguments.variants else ()))
+    systems = [*OURS, *more, *RIVALS]
+    there = {(c["language"], c["size"], c["slice"], c["system"]) for c in cells if c["version"] == __version__}
     wanted = [
         (size, name)
         for size in arguments.sizes
@@ -126,7 +128,7 @@ def run(language: str, arguments: argparse.Namespace, cells: list[dict[str, Any]
         key = (language, size, name)
         cells[:] = [c for c in cells if (c["language"], c["size"], c["slice"]) != key or c["system"] not in found]
         cells += [
-            {"language": language, "size": size, "slice": name, "system": system, **row}
+            {"language": language, "size": size, "slice": name, "system": system, "version": __version__, **row}
             for system, row in found.items()
         ]
         write(cells, arguments.results)
@@ -138,7 +140,8 @@ def write(cells: list[dict[str, Any]], file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     file.with_suffix(".md").write_text(tables(cells), encoding="utf-8")
-    save(picture(cells), file.with_suffix(".png"))
+    if (drawn := picture(cells)) is not None:
+        save(drawn, file.with_suffix(".png"))
 
 
 def tables(cells: list[dict[str, Any]]) -> str:
@@ -146,7 +149,9 @@ def tables(cells: list[dict[str, Any]]) -> str:
     parts = []
     for size in sorted({c["size"] for c in cells}):
         here = [c for c in cells if c["size"] == size]
-        systems = [s for s in (*OURS, *VARIANTS, *RIVALS) if s != "bpe" and any(c["system"] == s for c in here)]
+        systems = [
+            s for s in (*OURS, *ABLATIONS, *VARIANTS, *RIVALS) if s != "bpe" and any(c["system"] == s for c in here)
+        ]
         rows = []
         for language in LANGUAGES:
             for name in SLICES:
@@ -157,7 +162,8 @@ def tables(cells: list[dict[str, Any]]) -> str:
         parts.append(f"## Vocabulary {size:,}\n\n{markdown_table(['language', 'text', 'bpe', *systems], rows)}")
     note = (
         "N-gram bits per byte of held-out lines: BPE's, and each system's difference to BPE in per cent with its 95 % "
-        "interval over lines; below it, tokens against BPE's. Below 0 is better. Written by scripts/ngram_map.py."
+        "interval over lines; then tokens against BPE's. Below 0 is better. In brackets: the version of the package, "
+        "where it is older. Written by scripts/ngram_map.py."
     )
     return note + "\n\n" + "\n\n".join(parts) + "\n"
 
@@ -166,13 +172,14 @@ def _cell(cell: dict[str, Any] | None, bpe: dict[str, Any]) -> str:
     if cell is None:
         return ""
     value, low, high = cell["against_bpe"]
-    return f"{value:+.2f} ({low:+.2f} to {high:+.2f}); tokens {100 * (cell['tokens'] / bpe['tokens'] - 1):+.0f} %"
+    mark = "" if cell["version"] == __version__ else f" ({cell['version']})"
+    return f"{value:+.2f} ({low:+.2f} to {high:+.2f}); tokens {100 * (cell['tokens'] / bpe['tokens'] - 1):+.0f} %{mark}"
 
 
-def picture(cells: list[dict[str, Any]]) -> Any:
-    """Differences to BPE, a line a system, a column a language that has lines: by amount of text, by vocabulary size.
+def picture(cells: list[dict[str, Any]]) -> Any | None:
+    """Differences to BPE, a line a system, a column a language that has lines; None where no language has.
 
-    Above, the smallest vocabulary; below, the most text that every vocabulary size of the language was measured with.
+    Above, by amount of text, the smallest vocabulary; below, by vocabulary size, the most text that every size has.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -185,6 +192,8 @@ def picture(cells: list[dict[str, Any]]) -> Any:
         ("size", "thousand entries of the vocabulary", "most text", by_size),
     )
     languages = [each for each in LANGUAGES if any(len({c[x] for c in found[each]}) > 1 for x, _, _, found in rows)]
+    if not languages:
+        return None
     figure = Figure(figsize=(2.1 * len(languages) + 1, 2.7 * len(rows) + 0.6), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(len(rows), len(languages), sharey=True, squeeze=False)
@@ -213,6 +222,8 @@ def _draw(axes: Any, cells: list[dict[str, Any]], x: str) -> None:
     axes.axhline(0, color="black", linewidth=1)
     for system, colour in COLOURS.items():
         own = sorted((c for c in cells if c["system"] == system), key=lambda c: c[x])
+        if not own:
+            continue
         places = [c[x] / unit for c in own]
         values, lows, highs = ([c["against_bpe"][k] for c in own] for k in range(3))
         axes.plot(places, values, "o-", color=colour, label=system, markersize=3)
@@ -230,6 +241,7 @@ def main() -> None:
     parser.add_argument("--languages", nargs="+", default=list(LANGUAGES), choices=LANGUAGES)
     parser.add_argument("--sizes", nargs="+", type=int, default=[8000, 16000, 32000])
     parser.add_argument("--slices", nargs="+", default=list(SLICES), choices=SLICES)
+    parser.add_argument("--ablations", action="store_true")
     parser.add_argument("--variants", action="store_true")
     parser.add_argument("--results", type=Path, default=Path("scripts/results/ngram_map.json"))
     arguments = parser.parse_args()

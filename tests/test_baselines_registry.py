@@ -22,6 +22,7 @@ NEEDS = {
     "morph-bpe": "morfessor",
     "sentencepiece-bpe": "sentencepiece",
     "sentencepiece-unigram": "sentencepiece",
+    "sentencepiece-unigram-identity": "sentencepiece",
 }
 
 

@@ -23,7 +23,11 @@ from mws_hf.baselines.bpe import (
 )
 from mws_hf.baselines.feed import UNKNOWN, Task
 from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor, build_morph_bpe
-from mws_hf.baselines.sentence_piece import build_sentence_piece_bpe, build_sentence_piece_unigram
+from mws_hf.baselines.sentence_piece import (
+    build_lossless_unigram,
+    build_sentence_piece_bpe,
+    build_sentence_piece_unigram,
+)
 from mws_hf.baselines.unigram import build_unigram
 from mws_hf.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
 from mws_hf.corpus.counts import WordCounts
@@ -68,6 +72,9 @@ BASELINES: dict[str, System] = {
     "unigram": System("Unigram by EM and pruning, with byte fallback", build_unigram),
     "sentencepiece-bpe": System("SentencePiece BPE: NFKC, word mark ▁", build_sentence_piece_bpe),
     "sentencepiece-unigram": System("SentencePiece Unigram: NFKC, word mark ▁", build_sentence_piece_unigram),
+    "sentencepiece-unigram-identity": System(
+        "the same without normalization, every space kept: lossless", build_lossless_unigram
+    ),
     "morfessor": System("Morfessor 2.0 Baseline on 30,000 words at most, a sample", build_morfessor, sized=False),
     "morfessor-frequent": System("the same on the most frequent ones, each once", build_frequent, sized=False),
     "characters": System("every character a token", build_characters, sized=False),

@@ -31,6 +31,7 @@ def _build(kind: Literal["bpe", "unigram"], task: Task, **options: Any) -> Token
 
 
 build_sentence_piece_bpe, build_sentence_piece_unigram = partial(_build, "bpe"), partial(_build, "unigram")
+build_lossless_unigram = partial(_build, "unigram", normalization="identity", character_coverage=1.0)
 
 
 def train_model(
@@ -40,8 +41,9 @@ def train_model(
     character_coverage: float = 0.9995,
     user_defined_symbols: Sequence[str] = (),
     byte_fallback: bool = True,
+    normalization: Literal["nfkc", "identity"] = "nfkc",
 ) -> bytes:
-    """Train on word<TAB>count lines with NFKC and the word mark ``▁``; returns the library's model file.
+    """Train on word<TAB>count lines with the word mark ``▁``; returns the library's model file.
 
     A pre-token that starts with a space or a letter opens a word and gets the mark; punctuation after a word does not.
 
@@ -51,6 +53,7 @@ def train_model(
         character_coverage: share of character occurrences that get a token; the rest falls back to bytes.
         user_defined_symbols: always one token.
         byte_fallback: unseen characters become bytes instead of ``<unk>``.
+        normalization: "nfkc", or "identity", which also keeps every space: decoding then gives the text back.
 
     Raises:
         MwSError: the library is absent, or refuses the arguments (a vocabulary too small for its characters).
@@ -69,7 +72,8 @@ def train_model(
                 model_type=kind,
                 vocab_size=task.vocab_size,
                 hard_vocab_limit=False,
-                normalization_rule_name="nfkc",
+                normalization_rule_name=normalization,
+                remove_extra_whitespaces=normalization != "identity",
                 add_dummy_prefix=False,
                 character_coverage=character_coverage,
                 control_symbols=[token for token in task.special_tokens if token not in ("<unk>", "<s>", "</s>")],
@@ -118,11 +122,15 @@ def tokenizer_of(model: bytes) -> Tokenizer:
             byte_fallback=byte_fallback,
         )
     tokenizer = Tokenizer(kind)
-    steps: list[normalizers.Normalizer] = [normalizers.Strip(left=False), normalizers.Replace(Regex(" {2,}"), " ")]
-    if normalizer.get(2):
-        steps.insert(0, normalizers.Precompiled(normalizer[2]))
+    squeezes = bool(normalizer.get(4, 1))  # remove_extra_whitespaces
+    steps: list[normalizers.Normalizer] = [normalizers.Precompiled(normalizer[2])] if normalizer.get(2) else []
+    if squeezes:
+        steps += [normalizers.Strip(left=False), normalizers.Replace(Regex(" {2,}"), " ")]
+    else:
+        steps += [normalizers.Prepend(SPACE)]  # also before a space, which a text may begin with
     tokenizer.normalizer = normalizers.Sequence(steps)
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="first")
+    scheme = "first" if squeezes else "never"
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme=scheme)
     tokenizer.decoder = decoders.Sequence(
         [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )

@@ -1,0 +1,84 @@
+"""Train any system that the evidence compares: MwS, its ablations, and the rivals; one place for all scripts.
+
+An ablation is MwS with one thing taken away, all else equal: same learner, text, size and limits.
+
+* ``shuffled``: the boundary probabilities of words of equal length are dealt out anew. Each word gets the
+  probabilities of another, so their amount and their places in a word stay, but they say nothing about its morphs.
+* ``no evidence``: no boundary anywhere. The first half of the merges is then learnt from word types by frequency.
+* ``price 0``: compositions pay nothing for the boundaries they hide.
+* ``morphs by counts``: the first half of the merges weighs word forms by their counts in text, not each type once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mws_hf import MwSTrainer, WordCounts, baselines
+
+if TYPE_CHECKING:
+    from mws_hf.learn.contextual import Evidence
+
+MWS: dict[str, dict[str, Any]] = {
+    "mws": {},
+    "mws-morphs": {"composition": 0},
+    "mws-price0": {"hidden_boundary_price": 0.0},
+    "mws-counts": {"types": False},
+    "mws-shuffled": {},
+    "mws-no-evidence": {},
+}
+"""MwS and its ablations by name: arguments of `MwSTrainer`. All other names are those of `mws_hf.baselines`."""
+
+UNIGRAM = "sentencepiece-unigram-identity"
+"""The strongest rival that is lossless: SentencePiece's Unigram trainer, identity normalization, byte fallback."""
+
+SEED = 20261123
+
+
+def train_system(name: str, counts: WordCounts, size: int, directory: Path, **options: Any) -> None:
+    """Train a system on word counts and save it.
+
+    Args:
+        name: a key of `MWS` or of `mws_hf.baselines.BASELINES`.
+        counts: words and how often each occurs.
+        size: entries of the vocabulary.
+        directory: where to save.
+        **options: further arguments of `MwSTrainer`, besides those of `MWS`; MwS only.
+    """
+    if name not in MWS:
+        baselines.train(name, counts, size, directory)
+        return
+    trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **(MWS[name] | options))
+    if name not in ("mws-shuffled", "mws-no-evidence"):
+        trainer.train_from_counts(counts).save_pretrained(str(directory))
+        return
+    from mws_hf.learn.mixtures import find_evidence
+
+    evidence = find_evidence(counts, trainer.settings.evidence)
+    changed = (
+        shuffled(evidence) if name == "mws-shuffled" else replace(evidence, probabilities=evidence.probabilities * 0)
+    )
+    trainer.tokenizer(trainer.learn(counts, evidence=changed)).save_pretrained(str(directory))
+
+
+def shuffled(evidence: Evidence) -> Evidence:
+    """Deal the boundary probabilities out anew among types with as many characters.
+
+    >>> from mws_hf.learn.contextual import Evidence
+    >>> from mws_hf.learn.words import CodePoints
+    >>> before = Evidence(CodePoints.of(["ab", "cd", "e"]), np.array([0.25, 0, 0.75, 0, 0]))
+    >>> sorted(shuffled(before).probabilities.tolist()), len(shuffled(before).types)
+    ([0.0, 0.0, 0.0, 0.25, 0.75], 3)
+    """
+    generator = np.random.Generator(np.random.PCG64(SEED))
+    lengths = np.diff(evidence.starts)
+    dealt: npt.NDArray[np.float64] = evidence.probabilities.copy()
+    for length in np.unique(lengths):
+        begins = evidence.starts[:-1][lengths == length]
+        places = begins[:, None] + np.arange(length)
+        dealt[places] = evidence.probabilities[places[generator.permutation(len(begins))]]
+    return replace(evidence, probabilities=dealt)

@@ -264,7 +264,8 @@ def _limits(measured: Measured) -> str:
         )
     if report is not None and report.bits:
         said.append(
-            "n-gram bits per byte are a screening measure: compare them on the same texts only; they overrate Unigram."
+            "n-gram bits per byte are a screening measure: compare them on the same texts only; they do not rank "
+            "Unigram as neural models do."
         )
     if measured.restored[0] < measured.restored[1]:
         said.append("Not every text decodes to what it was: see the table.")

@@ -5,7 +5,8 @@
 
 Each run is a process of its own (`python -m mws_hf.lm`); call the script again to go on where it stopped. What a run
 measured is one line of scripts/results/lm_PRESET.runs.jsonl, so that another machine goes on from there as well;
-checkpoints of a run that was interrupted stay under --work. scripts/results/lm_PRESET.{md,csv,json} are written after
+checkpoints of a run that was interrupted stay under --work. In presets named *-works, and gpu, whole works are held out
+(`works.py` finds them) and rates are chosen on other works. scripts/results/lm_PRESET.{md,csv,json} are written after
 every run, the picture of all presets, lm.png, at the end. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own
 sentences and without novels that are there twice (`NOT_FOR_MODELS`).
 """
@@ -23,63 +24,42 @@ from pathlib import Path
 from typing import Any
 
 from compare_lm_picture import write_picture
-from compare_lm_plan import MWS, PRESETS, REFERENCES, Preset, Run, plan
+from compare_lm_plan import PRESETS, Preset, Run, plan
 from compare_lm_records import Records
 from compare_lm_report import write_report
-from ngram_map import NOT_FOR_MODELS
+from compare_lm_works import WORKS, Texts, texts_of
+from systems import MWS, train_system
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.lm.config import RunConfig
-from mws_hf.lm.data import read_documents, split_documents
+from mws_hf.lm.data import read_split
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def texts_of(data: Path, language: str) -> list[str]:
-    """The files of a language that models may be trained on.
-
-    Raises:
-        MwSError: there are none.
-    """
-    files = sorted((data / "text").glob(f"{language}.*.txt.gz"))
-    kept = [str(file) for file in files if file.name not in NOT_FOR_MODELS]
-    if not kept:
-        raise MwSError(f"{data / 'text'}: no {language}.*.txt.gz there; give the folder that holds text/ with --data")
-    return kept
-
-
-def train_tokenizer(run: Run, preset: Preset, text: list[str], work: Path) -> Path:
+def train_tokenizer(run: Run, text: Texts, work: Path) -> Path:
     """Train the tokenizer of a run on all documents that are not held out, unless it is there already."""
     directory = work / "tokenizers" / f"{run.system}-{run.vocabulary}"
     if (directory / "about.json").is_file():
         return directory
-    counts = _counts(preset, text, work)
+    counts = _counts(text, work)
     started = time.process_time()
-    options = MWS.get(run.system)
-    if options is None:
-        from mws_hf.baselines import train
-
-        train(run.system, counts, run.vocabulary, directory)
-    else:
-        from mws_hf.trainer import MwSTrainer
-
-        trainer = MwSTrainer(vocab_size=run.vocabulary, pattern=counts.pattern, **options)
-        trainer.train_from_counts(counts).save_pretrained(directory)
-    about = {"options": options, "revision": revision(), "cpu_seconds": round(time.process_time() - started, 1)}
+    train_system(run.system, counts, run.vocabulary, directory)
+    seconds = round(time.process_time() - started, 1)
+    about = {"options": MWS.get(run.system), "revision": revision(), "cpu_seconds": seconds}
     write_text(directory / "about.json", json.dumps(about) + "\n")
     return directory
 
 
-def _counts(preset: Preset, text: list[str], work: Path) -> Any:
+def _counts(text: Texts, work: Path) -> Any:
     """Word counts of the documents that are not held out, cached."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
 
     file = work / "counts.parquet"
     if not file.is_file():
-        split = split_documents(read_documents(text), None, preset.settings["held_out_bytes"])
-        count_documents(split.pool).save(file)
+        count_documents(read_split(RunConfig(tokenizer="", **text.of_run())).pool).save(file)
     return WordCounts.load(file)
 
 
@@ -89,7 +69,7 @@ def revision() -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
-def run_config(run: Run, preset: Preset, text: list[str], tokenizer: Path, records: Records) -> RunConfig:
+def run_config(run: Run, preset: Preset, text: Texts, tokenizer: Path, records: Records) -> RunConfig:
     """The config of a run.
 
     Raises:
@@ -97,29 +77,30 @@ def run_config(run: Run, preset: Preset, text: list[str], tokenizer: Path, recor
     """
     budget = None
     if run.flop_matched:
-        base = records.reference(REFERENCES[0], run)
+        base = records.reference(preset.references[0], run)
         if base is None:
-            raise MwSError(f"{run.name}: its budget is that of {REFERENCES[0]} with seed {run.seed}; train that first")
+            raise MwSError(
+                f"{run.name}: its budget is that of {preset.references[0]} with seed {run.seed}; train that first"
+            )
         budget = base.training["flops"]
     given = {"learning_rate": run.learning_rate, "train_bytes": run.train_bytes}
     values = preset.settings | {key: value for key, value in given.items() if value is not None}
     return RunConfig(
         tokenizer=str(tokenizer.resolve()),
-        text=tuple(text),
         seed=run.seed,
         embedding_rows=preset.vocabulary if run.vocabulary < preset.vocabulary else run.vocabulary,
         flop_budget=budget,
         multi_token=preset.multi_token if run.multi_token else None,
-        **values,
+        **(values | text.of_run()),
     )
 
 
 def execute(
-    run: Run, preset: Preset, text: list[str], work: Path, records: Records, threads: int, pairs: list[Path]
+    run: Run, preset: Preset, text: Texts, work: Path, records: Records, threads: int, pairs: list[Path]
 ) -> None:
     """Train and evaluate one run in processes of their own, judge minimal pairs if there are any, and record it."""
     directory = work / "runs" / run.name
-    tokenizer = train_tokenizer(run, preset, text, work)
+    tokenizer = train_tokenizer(run, text, work)
     config = run_config(run, preset, text, tokenizer, records)
     config.save(work / "configs" / f"{run.name}.json")
     # glibc gives large buffers back to the system after each step; keeping them saves a quarter of the time
@@ -135,6 +116,15 @@ def execute(
         json.loads(file.read_text(encoding="utf-8"))
         for file in (directory / "training.json", directory / "evaluation.json", tokenizer / "about.json")
     )
+    if text.development:
+        scored = [
+            *command,
+            "evaluate",
+            str(directory),
+            *(part for file in text.development for part in ("--text", file)),
+        ]
+        found = subprocess.run(scored, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        evaluation["development"] = json.loads(found)["bits_per_byte"]
     if pairs:
         judged = [*command, "judge", str(directory), *map(str, pairs)]
         found = subprocess.run(judged, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -144,14 +134,14 @@ def execute(
 
 def due(preset: Preset, records: Records, only: list[str] | None) -> Run | None:
     """The first run of the plan that is not finished and waits for nothing."""
-    done = records.bits()
+    done = records.tuning()
     wanted = [run for run in plan(preset, done) if run.learning_rate and run not in done]
     return next((run for run in wanted if not only or run.name in only), None)
 
 
 def show_plan(preset: Preset, records: Records) -> None:
     """One line a run: whether it is done, due, or waits for a learning rate."""
-    done = records.bits()
+    done = records.tuning()
     for run in plan(preset, done):
         state = f"{done[run]:.4f}" if run in done else "due" if run.learning_rate else "waits"
         print(f"{state:8} {run.name}")
@@ -162,6 +152,7 @@ def main() -> None:
     parser.add_argument("--preset", choices=PRESETS, default="rus")
     parser.add_argument("--data", type=Path, required=True, help="folder with text/LANGUAGE.*.txt.gz")
     parser.add_argument("--work", type=Path, default=Path("out/lm"), help="tokenizers, runs and checkpoints")
+    parser.add_argument("--works", type=Path, default=WORKS, help="where each work begins (works.py)")
     parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="minimal pairs to judge (minimal_pairs.py)")
     parser.add_argument("--results", type=Path, default=ROOT / "scripts" / "results")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no run after that many")
@@ -180,7 +171,8 @@ def main() -> None:
     if options.plan:
         show_plan(preset, records)
         return
-    text, work = texts_of(options.data, preset.language), options.work / preset.language
+    work = options.work / (f"{preset.language}-works" if preset.works else preset.language)
+    text = texts_of(options.data, preset, work, options.results / f"lm_{options.preset}.works.json", options.works)
     while time.monotonic() - started < 60 * options.minutes and (run := due(preset, records, options.only)):
         execute(run, preset, text, work, records, options.threads, options.pairs)
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)

@@ -41,6 +41,11 @@ class Finished:
     represented: npt.NDArray[np.bool_]
 
     @property
+    def tuning(self) -> float:
+        """Bits per byte that peak rates are chosen on: of works kept for that, else of the text reported."""
+        return float(self.evaluation.get("development", self.bits))
+
+    @property
     def bits(self) -> float:
         """Bits per byte; not a number where the tokenizer restores nothing."""
         value = self.evaluation["bits_per_byte"]
@@ -87,9 +92,9 @@ class Records:
             records._keep(Run(**line["run"]), line)
         return records
 
-    def bits(self) -> dict[Run, float]:
-        """Bits per byte of each finished run."""
-        return {run: entry.bits for run, entry in self.runs.items()}
+    def tuning(self) -> dict[Run, float]:
+        """Bits per byte that peak rates are chosen on, of each finished run."""
+        return {run: entry.tuning for run, entry in self.runs.items()}
 
     def add(self, run: Run, training: dict[str, Any], evaluation: dict[str, Any], tokenizer: dict[str, Any]) -> None:
         """Keep a run, in memory and in the file.

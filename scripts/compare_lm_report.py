@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, replace
@@ -11,12 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from compare_lm_plan import MB, REFERENCES, Preset, plan, tuned_rates
+from compare_lm_intervals import seed_noise, seeds_difference
+from compare_lm_plan import MB, Preset, plan, tuned_rates
 from compare_lm_records import Finished, Records
 
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.report import json_text
-from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
+from mws_hf.evaluate.significance import PairedDifference
 from mws_hf.evaluate.tables import markdown_table
 from mws_hf.lm.scoring import SEEN, UNSEEN
 
@@ -37,14 +39,15 @@ class Key(NamedTuple):
 def write_report(name: str, preset: Preset, records: Records, results: Path) -> None:
     """Write lm_NAME.json, .csv and .md of everything finished so far."""
     groups = grouped(records)
-    rows = [_row(key, runs, groups, records.n_bytes) for key, runs in groups.items()]
+    compared = Comparison(preset.references, groups, records.n_bytes, works_of(results / f"lm_{name}.works.json"))
+    rows = [_row(key, runs, compared) for key, runs in groups.items()]
     rows.sort(key=lambda row: (row["multi_token"], row["train_bytes"], row["vocabulary"], row["bits_per_byte"]))
-    wanted = plan(preset, records.bits())
+    wanted = plan(preset, records.tuning())
     state = {"done": sum(run in records.runs for run in wanted), "wanted": len(wanted)}
     sweep = {system: {f"{rate:g}": bits for rate, bits in rates.items()} for system, rates in _sweep(preset, records)}
     document = {"preset": name, "settings": preset.settings, "runs": state, "sweep": sweep, "rows": rows}
     write_text(results / f"lm_{name}.json", json_text(document))
-    write_text(results / f"lm_{name}.csv", _csv(rows))
+    write_text(results / f"lm_{name}.csv", _csv(rows, preset.references))
     write_text(results / f"lm_{name}.md", _markdown(name, preset, records, rows, state))
 
 
@@ -74,7 +77,7 @@ def _best(entries: list[Finished]) -> float | None:
     """The rate that is best on the first seed."""
     first = min(entry.run.seed for entry in entries)
     tried = [entry for entry in entries if entry.run.seed == first]
-    return min(tried, key=lambda entry: (math.isnan(entry.bits), entry.bits)).run.learning_rate
+    return min(tried, key=lambda entry: (math.isnan(entry.tuning), entry.tuning)).run.learning_rate
 
 
 def acceptance_per_byte(speculation: dict[str, Any]) -> float:
@@ -88,15 +91,44 @@ def acceptance_per_byte(speculation: dict[str, Any]) -> float:
 
 
 def _sweep(preset: Preset, records: Records) -> Iterable[tuple[str, dict[float, float]]]:
-    return tuned_rates(preset, records.bits()).items()
+    return tuned_rates(preset, records.tuning()).items()
 
 
-def _row(key: Key, runs: list[Finished], groups: dict[Key, list[Finished]], n_bytes: np.ndarray) -> dict[str, Any]:
+class Comparison(NamedTuple):
+    """What differences are computed from: references, all rows, raw bytes of the documents, and the work of each."""
+
+    references: tuple[str, ...]
+    groups: dict[Key, list[Finished]]
+    n_bytes: np.ndarray
+    works: list[int] | None
+
+    def difference(self, runs: list[Finished], base: list[Finished]) -> PairedDifference | None:
+        """Over all seeds of both; None where the two represent no document in common."""
+        both = runs[0].represented & base[0].represented
+        several = [[entry.bits for entry in each] for each in self.groups.values()]
+        noise = seed_noise(several)
+        if not both.any():
+            return None
+        nats = [[entry.nats for entry in side] for side in (runs, base)]
+        known = noise if noise[1] else (0.0, 1)
+        return seeds_difference(*nats, self.n_bytes, represented=both, works=self.works, noise=known)
+
+
+def works_of(file: Path) -> list[int] | None:
+    """The number of the work of each held-out document; None where single lines are held out."""
+    if not file.is_file():
+        return None
+    sizes = [size for _, size in json.loads(file.read_text(encoding="utf-8"))["held_out"]]
+    return [number for number, size in enumerate(sizes) for _ in range(size)]
+
+
+def _row(key: Key, runs: list[Finished], compared: Comparison) -> dict[str, Any]:
     first = runs[0]
     values = [entry.bits for entry in runs]
     weights = first.training["non_embedding_parameters"] + first.training["embedding_parameters"]
-    bases = {name: groups.get(key._replace(system=name, flop_matched=False)) for name in REFERENCES}
-    base = bases[REFERENCES[0]]
+    same = key._replace(flop_matched=False)
+    bases = {name: compared.groups.get(same._replace(system=name)) for name in compared.references}
+    base = bases[compared.references[0]]
     drafts = [found for entry in runs if (found := entry.evaluation.get("held_out_speculation"))]
     greedy = [found for entry in runs if (found := entry.evaluation.get("speculation"))]
     return {
@@ -114,7 +146,7 @@ def _row(key: Key, runs: list[Finished], groups: dict[Key, list[Finished]], n_by
         "differences": {
             name: asdict(found)
             for name, other in bases.items()
-            if other is not None and other is not runs and (found := _difference(runs, other, n_bytes)) is not None
+            if other is not None and other is not runs and (found := compared.difference(runs, other)) is not None
         },
         "represented": float(first.represented.mean()),
         "seen": _of_group(runs, SEEN),
@@ -126,16 +158,6 @@ def _row(key: Key, runs: list[Finished], groups: dict[Key, list[Finished]], n_by
         "drafted_bytes_per_step": _mean(draft["drafted_bytes_per_step"] for draft in drafts),
         "greedy_acceptance": _mean(draft["acceptance"][0] for draft in greedy),
     }
-
-
-def _difference(runs: list[Finished], base: list[Finished], n_bytes: np.ndarray) -> PairedDifference | None:
-    """Over the seeds that both have."""
-    seeds = {entry.run.seed for entry in runs} & {entry.run.seed for entry in base}
-    both = runs[0].represented & base[0].represented
-    if not both.any() or not seeds:
-        return None
-    nats = [[entry.nats for entry in side if entry.run.seed in seeds] for side in (runs, base)]
-    return paired_bootstrap(nats[0], nats[1], n_bytes, represented=both)
 
 
 def _of_group(runs: list[Finished], name: str) -> float | None:
@@ -152,11 +174,11 @@ def _label(row: dict[str, Any]) -> str:
     return row["system"] + marks
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
+def _csv(rows: list[dict[str, Any]], references: tuple[str, ...]) -> str:
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
     names = [name for name in (rows[0] if rows else {}) if name not in ("differences", "by_seed")]
-    compared = [(name, part) for name in REFERENCES for part in ("value", "low", "high")]
+    compared = [(name, part) for name in references for part in ("value", "low", "high")]
     writer.writerow([*names, *(f"{part} against {name}" for name, part in compared)])
     for row in rows:
         figures = [row["differences"].get(name, {}).get(part) for name, part in compared]
@@ -173,7 +195,7 @@ def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, 
         f"**{state['done']} of {state['wanted']} runs done.** Settings: {settings}. Weights besides the embedding "
         f"{sizes.get('non_embedding_parameters')}, of the tied embedding {sizes.get('embedding_parameters')}. "
         f"Revisions of the tokenizers: {', '.join(revisions)}. Written by scripts/compare_lm.py.",
-        _main_table(rows),
+        _main_table(rows, preset),
         _sanity(records, preset),
         _sweep_table(records),
         _curve_table(preset, rows),
@@ -182,23 +204,31 @@ def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, 
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _main_table(rows: list[dict[str, Any]]) -> str:
+def _main_table(rows: list[dict[str, Any]], preset: Preset) -> str:
     shown = [row for row in rows if not row["multi_token"] and row["main"]]
     if not shown:
         return "No run of the main table is done yet."
     before = ("tokenizer", "vocabulary", "peak rate", "seeds", "bytes/token", "tokens/weight", "FLOPs")
-    against = (f"against {name}" for name in REFERENCES)
+    against = (f"against {name}" for name in preset.references)
     header = [*before, "bits per byte", "spread", *against, "lossless", "seen", "unseen", "minimal pairs"]
     text = (
-        "Bits per byte on held-out text, mean over seeds; differences in percent with the 95 % interval of the paired "
-        "bootstrap over documents and the seeds that both have. *Peak rate*: the best of the sweep on seed 0 as far as "
-        "it has come. *Seen*, *unseen*: bits per byte over running words whose form training text held, or not. "
+        f"Bits per byte on held-out text, mean over seeds; {_held_out(preset)} Differences in percent with a 95 % t "
+        "interval over all seeds of both systems, and over works or documents. Where a system has one seed, the spread "
+        "of the others stands for its own (that of documents alone, while no system has two). *Peak rate*: the best of "
+        "the sweep on seed 0 as far as it has come. *Seen*, *unseen*: bits per byte over running words whose form "
+        "training text held, or not. "
         "*Minimal pairs*: accuracy on RuBLiMP's paradigms of word formation and inflection (more: lm_*.runs.jsonl)."
     )
-    return text + "\n\n" + markdown_table(header, [_main_cells(row) for row in shown])
+    return text + "\n\n" + markdown_table(header, [_main_cells(row, preset.references) for row in shown])
 
 
-def _main_cells(row: dict[str, Any]) -> list[str]:
+def _held_out(preset: Preset) -> str:
+    if not preset.works:
+        return "single lines of works are held out, and rates are chosen on the same lines."
+    return "whole works are held out, and rates are chosen on other works (lists: lm_*.works.json)."
+
+
+def _main_cells(row: dict[str, Any], references: tuple[str, ...]) -> list[str]:
     return [
         _label(row),
         str(row["vocabulary"]),
@@ -209,7 +239,7 @@ def _main_cells(row: dict[str, Any]) -> list[str]:
         "" if row["relative_flops"] is None else f"x{row['relative_flops']:.2f}",
         _number(row["bits_per_byte"]),
         _number(row["spread"]),
-        *(_interval(row["differences"].get(name)) for name in REFERENCES),
+        *(_interval(row["differences"].get(name)) for name in references),
         f"{row['represented']:.1%}",
         _number(row["seen"]),
         _number(row["unseen"]),
@@ -242,7 +272,7 @@ def _sweep_table(records: Records) -> str:
     for run, entry in records.runs.items():
         if run.seed == 0 and not run.multi_token and not run.flop_matched and run.learning_rate:
             key = (run.system, round(entry.training["train_bytes"] / MB))
-            found.setdefault(key, {})[run.learning_rate] = entry.bits
+            found.setdefault(key, {})[run.learning_rate] = entry.tuning
     rates = sorted({rate for measured in found.values() for rate in measured})
     lines = [
         [system, f"{size} MB", *(_number(measured.get(rate)) for rate in rates)]
@@ -267,21 +297,21 @@ def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
         return ""
     cells = {(row["system"], round(row["train_bytes"] / MB)): row for row in plain}
     lines = [
-        [system, *(_curve_cell(cells.get((system, size))) for size in sizes)]
+        [system, *(_curve_cell(cells.get((system, size)), preset) for size in sizes)]
         for system in preset.tuned
         if any((system, size) in cells for size in sizes)
     ]
     header = ["tokenizer", *(f"{size} MB" for size in sizes)]
     return (
-        "Bits per byte by training text, and the difference to BPE; one seed besides the main table, at its rate:\n\n"
-        + markdown_table(header, lines)
+        f"Bits per byte by training text, and the difference to {preset.references[0]}; one seed besides the main "
+        "table, at its rate:\n\n" + markdown_table(header, lines)
     )
 
 
-def _curve_cell(row: dict[str, Any] | None) -> str:
+def _curve_cell(row: dict[str, Any] | None, preset: Preset) -> str:
     if row is None:
         return ""
-    return f"{row['bits_per_byte']:.4f} {_interval(row['differences'].get(REFERENCES[0]))}".strip()
+    return f"{row['bits_per_byte']:.4f} {_interval(row['differences'].get(preset.references[0]))}".strip()
 
 
 def _speculation_table(rows: list[dict[str, Any]]) -> str:

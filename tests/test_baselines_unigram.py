@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
+from mws_hf.baselines import train
 from mws_hf.baselines.feed import Task
 from mws_hf.baselines.unigram import build_unigram, settled
 from mws_hf.corpus.counts import WordCounts
@@ -67,6 +68,19 @@ def test_sentence_piece_reserves_tokens(sentence_piece):
     assert tokenizer.encode("walks<eot>").tokens[-1] == "<eot>"
     assert "[SEP]" in tokenizer.encode("walk[SEP]walk").tokens
     assert tokenizer.decode(tokenizer.encode("walks talked").ids) == "walks talked"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="▁")))
+def test_unigram_without_normalization_loses_nothing(lossless, text):
+    (encoded,) = lossless.encode([text])
+    assert lossless.decode([encoded.ids]) == [text]
+
+
+@pytest.fixture(scope="module")
+def lossless():
+    pytest.importorskip("sentencepiece")
+    return train("sentencepiece-unigram-identity", small_counts(), 450).source
 
 
 def test_sentence_piece_error_names_the_size():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken, RunConfig
-from mws_hf.lm.data import IGNORED, Collator, cut_points, pack, read_documents, shuffled, split_documents
+from mws_hf.lm.data import IGNORED, Collator, cut_points, pack, read_documents, read_split, shuffled, split_documents
 from tests.small_language import sentences, tokenizer_dir
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
@@ -106,6 +106,14 @@ def test_the_split_depends_on_the_texts_alone(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("один\n\nдва\n", encoding="utf-8")
     assert read_documents([file]) == ["один", "два"]
+
+
+def test_files_held_out_are_never_trained_on(tmp_path):
+    for name, text in (("training", "один\nдва\nтри\nдва\n"), ("works", "два\nчетыре\nчетыре\n")):
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    config = RunConfig(tokenizer="t", text=(str(tmp_path / "training.txt"),), held_out=(str(tmp_path / "works.txt"),))
+    split = read_split(config)
+    assert split.held_out == ["два", "четыре"] and sorted(split.pool) == sorted(split.train) == ["один", "три"]
 
 
 def test_mistakes_are_named(codecs, tmp_path):

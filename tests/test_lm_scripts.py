@@ -66,7 +66,7 @@ def test_fine_tuning_with_trl_and_a_chat_template(model_dir, tmp_path):
     ("preset", "only", "sizes"),
     [
         ("rus", ["bpe-8000-lr0.008-s0", "mws-8000-lr0.008-s0"], ["batch_blocks=2"]),
-        ("gpu", ["bpe-mtp-8000-lr0.001-s0"], ["batch_blocks=1", "hidden_size=64", "layers=2", "heads=2"]),
+        ("gpu", ["mws-16000-lr0.002-s0"], ["batch_blocks=1", "hidden_size=64", "layers=2", "heads=2", "passes=1"]),
     ],
 )
 def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_path):
@@ -74,10 +74,11 @@ def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_
     text = write_corpus(tmp_path, 400).read_bytes()
     (tmp_path / "text" / "rus.some.txt.gz").write_bytes(gzip.compress(text))
     (tmp_path / "text" / "rus.rublimp.txt.gz").write_bytes(gzip.compress("Этого никто не читает.\n".encode()))
-    pairs, results = tmp_path / "pairs.tsv", tmp_path / "results"
+    pairs, results, works = tmp_path / "pairs.tsv", tmp_path / "results", tmp_path / "works.json"
+    works.write_text(json.dumps({"rus.some": [[number, f"work {number} of many"] for number in range(0, 400, 40)]}))
     pairs.write_text("good_sentence\tbad_sentence\nДом.\tДомь.\n", encoding="utf-8")
     arguments = ["--preset", preset, "--data", tmp_path, "--work", tmp_path / "work", "--results", results]
-    arguments += ["--pairs", pairs, "--set", "train_bytes=2500", "held_out_bytes=500", *sizes]
+    arguments += ["--works", works, "--pairs", pairs, "--set", "train_bytes=2500", "held_out_bytes=500", *sizes]
     output = script("compare_lm.py", *arguments, "--only", *only)
     assert all(name in output for name in only)
     document = json.loads((results / f"lm_{preset}.json").read_text(encoding="utf-8"))
@@ -93,7 +94,10 @@ def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_
         assert "mws,8000" in (results / "lm_rus.csv").read_text(encoding="utf-8")
         assert (results / "lm.png").stat().st_size > 1000
     else:
-        assert rows["bpe"]["bytes_per_step"] > 0
+        assert 0 < runs[0]["evaluation"]["development"] != runs[0]["evaluation"]["bits_per_byte"]
+        listed = json.loads((results / "lm_gpu.works.json").read_text(encoding="utf-8"))
+        names = {part: {name for name, _ in found} for part, found in listed.items()}
+        assert names["held_out"] and names["development"] and not names["held_out"] & names["development"]
     assert "due      " in script("compare_lm.py", *arguments, "--plan")
     shutil.rmtree(tmp_path / "work")  # another machine goes on from the records alone
     assert script("compare_lm.py", *arguments, "--only", *only) == "" and not (tmp_path / "work").exists()

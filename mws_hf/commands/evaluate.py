@@ -80,7 +80,7 @@ def evaluate(
     and gives the bits per UTF-8 byte of `--text` under it, with the difference to the first tokenizer and a 95 %
     bootstrap interval over lines. Each line is a document; its end is predicted and counted. The order (2 to 5) is
     chosen on a tenth of TRAIN. Neither the tokenizers nor TRAIN should have seen the text. This is a screening measure:
-    it takes seconds and no seeds, but it overrates Unigram, and its context is a number of tokens, not of bytes.
+    it takes seconds and no seeds, but it does not rank Unigram as neural models do; its context is counted in tokens.
 
     For example:
 

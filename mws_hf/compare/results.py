@@ -195,7 +195,7 @@ def markdown(comparison: Comparison) -> str:
         parts += ["## Held-out running text", "Tokens per word:", _text_by_size(comparison, "fertility", min)]
         parts += ["Bytes per token:", _text_by_size(comparison, "bytes_per_token", max)]
         if comparison.has_bits:
-            about = "n-gram bits per byte, for screening (they overrate Unigram):"
+            about = "n-gram bits per byte, for screening (they do not rank Unigram as neural models do):"
             parts += [about + _not_restored(comparison), _text_by_size(comparison, "bits_per_byte", min, ".4f")]
     return "\n\n".join(parts) + "\n"
 

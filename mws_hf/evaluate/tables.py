@@ -174,7 +174,7 @@ def _about_bits(bits: Mapping[str, NgramBits]) -> str:
     about = (
         f"n-gram bits/byte: modified Kneser-Ney over tokens, trained on {first.train_bytes} bytes; {len(first.nats)} "
         f"lines held out, the end of each counted; order chosen on a tenth of the training text: {orders}. "
-        "For screening: it overrates Unigram, and its context is counted in tokens."
+        "For screening: it does not rank Unigram as neural models do, and its context is counted in tokens."
     )
     if first.repeated:
         about += f" {first.repeated} training lines are held out as well and were left out."

@@ -60,7 +60,9 @@ class RunConfig:
         tokenizer: a directory with tokenizer.json.
         text: files with a document a line.
         train_bytes: raw bytes to train on; None: all that are not held out.
-        held_out_bytes: raw bytes held out (see `mws_hf.lm.data`).
+        held_out_bytes: raw bytes held out of `text` (see `mws_hf.lm.data`), unless `held_out` names files.
+        held_out: files with a document a line, such as whole works; none of their documents is trained on.
+        passes: how often the text is read, each time in another order.
         context_bytes: raw bytes of a block.
         batch_blocks: blocks an optimiser step takes.
         hidden_size: width of the model.
@@ -83,6 +85,8 @@ class RunConfig:
     text: tuple[str, ...]
     train_bytes: int | None = None
     held_out_bytes: int = 500_000
+    held_out: tuple[str, ...] = ()
+    passes: int = 1
     context_bytes: int = 640
     batch_blocks: int = 16
     hidden_size: int = 160
@@ -105,7 +109,16 @@ class RunConfig:
             raise MwSError(f"precision={self.precision!r}; give 'fp32' or 'bf16'")
         if self.hidden_size % (2 * self.heads):
             raise MwSError(f"hidden_size={self.hidden_size} must be an even multiple of heads={self.heads}")
-        for name in ("context_bytes", "batch_blocks", "hidden_size", "layers", "heads", "held_out_bytes", "log_every"):
+        for name in (
+            "context_bytes",
+            "batch_blocks",
+            "passes",
+            "hidden_size",
+            "layers",
+            "heads",
+            "held_out_bytes",
+            "log_every",
+        ):
             if getattr(self, name) < 1:
                 raise MwSError(f"{name}={getattr(self, name)}: must be at least 1")
 
@@ -121,9 +134,10 @@ class RunConfig:
             raise MwSError(f"run config: unknown key {', '.join(unknown)}; known are {', '.join(sorted(known))}")
         if missing := sorted({"tokenizer", "text"} - set(values)):
             raise MwSError(f"run config: {' and '.join(missing)} must be given")
-        text, multi = values["text"], values.get("multi_token")
-        text = (text,) if isinstance(text, str) else tuple(text)
-        return cls(**{**values, "text": text, "multi_token": MultiToken(**multi) if isinstance(multi, dict) else multi})
+        multi = values.get("multi_token")
+        files = {name: values.get(name, ()) for name in ("text", "held_out")}
+        files = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in files.items()}
+        return cls(**{**values, **files, "multi_token": MultiToken(**multi) if isinstance(multi, dict) else multi})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunConfig:

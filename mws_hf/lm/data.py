@@ -20,6 +20,7 @@ from torch.utils.data import Dataset
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from mws_hf.lm.codec import Codec, Ids
+from mws_hf.lm.config import RunConfig
 
 IGNORED = -100
 """The label that transformers leaves out of the loss."""
@@ -53,6 +54,21 @@ def read_documents(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     return documents
 
 
+def read_split(config: RunConfig) -> Split:
+    """Read the text of a run and split it: by whole files where the run names some to hold out, else by documents.
+
+    Raises:
+        MwSError: a file cannot be read, or the corpus is smaller than what is asked for.
+    """
+    documents = read_documents(config.text)
+    if not config.held_out:
+        return split_documents(documents, config.train_bytes, config.held_out_bytes)
+    held_out = list(dict.fromkeys(read_documents(config.held_out)))
+    unseen = set(held_out)
+    pool = shuffled((each for each in dict.fromkeys(documents) if each not in unseen), 0)
+    return Split(_first(pool, config.train_bytes), held_out, pool)
+
+
 def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_bytes: int) -> Split:
     """Take distinct documents in the order of their digests: first those held out, then those to train on.
 
@@ -68,10 +84,15 @@ def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_
     ordered = shuffled(dict.fromkeys(documents), 0)
     n_held_out = _reaching(ordered, held_out_bytes)
     pool = ordered[n_held_out:]
+    return Split(_first(pool, train_bytes), ordered[:n_held_out], pool)
+
+
+def _first(pool: list[str], train_bytes: int | None) -> list[str]:
+    """The first documents of so many bytes; None: all."""
     n_train = len(pool) if train_bytes is None else _reaching(pool, train_bytes)
     if n_train == 0:
         raise MwSError("the corpus has no documents left to train on; give more text or hold out less")
-    return Split(pool[:n_train], ordered[:n_held_out], pool)
+    return pool[:n_train]
 
 
 def shuffled(documents: Iterable[str], seed: int) -> list[str]:

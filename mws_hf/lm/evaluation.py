@@ -18,7 +18,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.minimal_pairs import Floats, Pair, margins_of
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import RunConfig
-from mws_hf.lm.data import read_documents, split_documents
+from mws_hf.lm.data import read_split
 from mws_hf.lm.decoding import acceptance, generate, held_out_acceptance
 from mws_hf.lm.model import MultiTokenModel
 from mws_hf.lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms
@@ -78,7 +78,7 @@ def evaluate_run(
     config = RunConfig.load(Path(run_dir) / CONFIG_FILE)
     saved, codec = open_run(run_dir)
     model = _next_token_part(saved)
-    split = split_documents(read_documents(config.text), config.train_bytes, config.held_out_bytes)
+    split = read_split(config)
     texts = split.held_out if documents is None else list(documents)
     scores = bits_per_byte(model, codec, texts, config.context_bytes, batch_size=batch_size)
     groups = group_of_forms(word_forms(texts), word_forms(split.train), russian_lemmas() if russian else None)

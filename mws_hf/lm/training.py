@@ -22,13 +22,15 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken, RunConfig
-from mws_hf.lm.data import Blocks, Collator, pack, read_documents, shuffled, split_documents
+from mws_hf.lm.data import Blocks, Collator, pack, read_split, shuffled
 from mws_hf.lm.model import Cost, MultiTokenModel, build_model
 
 CHECKPOINTS = "checkpoints"
 CONFIG_FILE = "run.json"
 REPORT_FILE = "training.json"
 MODEL = "model"
+_PASS = 1_000_003
+"""Added to the seed of the order of documents for each further pass; more than anybody has seeds."""
 _log = logging.getLogger(__name__)
 
 
@@ -127,8 +129,8 @@ def pretrain(
 
 def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
     """The blocks a run trains on: its documents in the order of its seed, encoded and packed."""
-    split = split_documents(read_documents(config.text), config.train_bytes, config.held_out_bytes)
-    return pack(codec, shuffled(split.train, config.seed), config.context_bytes)
+    train, orders = read_split(config).train, (config.seed + _PASS * number for number in range(config.passes))
+    return pack(codec, [each for order in orders for each in shuffled(train, order)], config.context_bytes)
 
 
 def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:

@@ -11,17 +11,23 @@ from typing import Any, TypeAlias
 
 from compare_lm_plan import MB, PRESETS
 from compare_lm_report import curve_rows
+from systems import UNIGRAM
 
 from mws_hf.compare.plots import save
 
 Row: TypeAlias = dict[str, Any]
 
-LANGUAGES = {"rus": "Russian", "hun": "Hungarian"}
+LANGUAGES = {"rus": "Russian", "hun": "Hungarian", "deu": "German"}
 STYLES = {
     "mws": ("MwS, default", "#d55e00"),
     "mws-morphs": ("MwS, morphs alone", "#e6a000"),
     "mws-c75-price0": ("MwS, no price", "#aa4499"),
-    "unigram": ("Unigram", "#0072b2"),
+    "mws-shuffled": ("MwS, shuffled evidence", "#999999"),
+    "mws-no-evidence": ("MwS, no evidence", "#bbbbbb"),
+    "mws-price0": ("MwS, no price", "#cc79a7"),
+    "mws-counts": ("MwS, morphs by counts", "#882255"),
+    UNIGRAM: ("SentencePiece Unigram", "#0072b2"),
+    "unigram": ("Unigram", "#88bbdd"),
     "bpe-byte": ("BPE over bytes", "#117733"),
     "bpe": ("BPE", "#555555"),
 }
@@ -37,13 +43,14 @@ def write_picture(results: Path) -> None:
         document = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"rows": []}
         curve = curve_rows(document["rows"], preset.vocabulary)
         if any(row["main"] for row in curve):
-            shown.append((f"Preset {name}: {LANGUAGES[preset.language]}", curve, document["sweep"]))
+            title = f"Preset {name}: {LANGUAGES[preset.language]}"
+            shown.append((title, curve, document["sweep"], preset.references[0]))
     if shown:
         draw(shown, results / "lm.png")
 
 
-def draw(shown: list[tuple[str, list[Row], dict[str, dict[str, float]]]], path: Path) -> None:
-    """Write the picture of names, rows and sweeps as lm_*.json holds them."""
+def draw(shown: list[tuple[str, list[Row], dict[str, dict[str, float]], str]], path: Path) -> None:
+    """Write the picture of names, rows, sweeps as lm_*.json holds them, and the systems compared with."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -52,25 +59,25 @@ def draw(shown: list[tuple[str, list[Row], dict[str, dict[str, float]]]], path: 
     figure, axes = pyplot.subplots(
         len(shown), 3, figsize=(12, 2.9 * len(shown)), squeeze=False, gridspec_kw={"width_ratios": [1.25, 1, 1]}
     )
-    for (seeds, rates, texts), (language, rows, sweep) in zip(axes, shown, strict=True):
-        _draw_seeds(seeds, language, [row for row in rows if row["main"]])
+    for (seeds, rates, texts), (language, rows, sweep, base) in zip(axes, shown, strict=True):
+        _draw_seeds(seeds, language, [row for row in rows if row["main"]], base)
         tried = {system: {float(rate): bits for rate, bits in found.items()} for system, found in sweep.items()}
         _draw_lines(rates, tried, "peak learning rate (first seed)", "bits per byte", "{:g}")
-        _draw_curve(texts, rows)
+        _draw_curve(texts, rows, base)
     figure.tight_layout()
     save(figure, path)
     pyplot.close(figure)
 
 
-def _draw_seeds(axis: Any, language: str, rows: list[Row]) -> None:
-    """One line a system, best at the top, one dot a seed; how far it is from BPE stands above their mean."""
+def _draw_seeds(axis: Any, language: str, rows: list[Row], base: str) -> None:
+    """One line a system, best at the top, one dot a seed; how far it is from `base` stands above their mean."""
     rows = sorted(rows, key=lambda row: -row["bits_per_byte"])
     for height, row in enumerate(rows):
         colour, mean = STYLES[row["system"]][1], row["bits_per_byte"]
         axis.plot(row["by_seed"], [height] * row["seeds"], "o", color=colour, alpha=0.75, markersize=6)
         axis.plot(mean, height, "|", color=colour, markersize=16, markeredgewidth=1.5)
-        if "bpe" in row["differences"]:
-            text = f"{100 * row['differences']['bpe']['relative']:+.1f} %"
+        if base in row["differences"]:
+            text = f"{100 * row['differences'][base]['relative']:+.1f} %"
             axis.annotate(text, (mean, height), (0, 10), textcoords="offset points", ha="center", fontsize=7)
     axis.set_title(f"{language}, {rows[0]['train_bytes'] / MB:.0f} MB", fontsize=9)
     axis.set_yticks(range(len(rows)), [STYLES[row["system"]][0] for row in rows], fontsize=8)
@@ -92,13 +99,13 @@ def _draw_lines(axis: Any, found: dict[str, dict[float, float]], x: str, y: str,
     axis.grid(alpha=0.3)
 
 
-def _draw_curve(axis: Any, rows: list[Row]) -> None:
-    """Differences to BPE by amount of text, where BPE was trained on as much at its own rate."""
-    amounts = {row["train_bytes"] for row in rows if row["system"] == "bpe"}
+def _draw_curve(axis: Any, rows: list[Row], base: str) -> None:
+    """Differences to `base` by amount of text, where it was trained on as much at its own rate."""
+    amounts = {row["train_bytes"] for row in rows if row["system"] == base}
     curve: dict[str, dict[float, float]] = {}
     for row in sorted(rows, key=lambda row: row["train_bytes"]):
-        if "bpe" in row["differences"] and row["train_bytes"] in amounts:
-            percent = 100 * row["differences"]["bpe"]["relative"]
+        if base in row["differences"] and row["train_bytes"] in amounts:
+            percent = 100 * row["differences"][base]["relative"]
             curve.setdefault(row["system"], {})[row["train_bytes"] / MB] = percent
-    _draw_lines(axis, curve, "MB of text", "per cent from BPE", "{:.0f}")
-    axis.axhline(0, color=STYLES["bpe"][1], linewidth=0.8)
+    _draw_lines(axis, curve, "MB of text", f"per cent from {STYLES[base][0]}", "{:.0f}")
+    axis.axhline(0, color=STYLES[base][1], linewidth=0.8)

@@ -75,7 +75,7 @@ def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_
     (tmp_path / "text" / "rus.some.txt.gz").write_bytes(gzip.compress(text))
     (tmp_path / "text" / "rus.rublimp.txt.gz").write_bytes(gzip.compress("Этого никто не читает.\n".encode()))
     pairs, results, works = tmp_path / "pairs.tsv", tmp_path / "results", tmp_path / "works.json"
-    works.write_text(json.dumps({"rus.some": [[number, f"work {number} of many"] for number in range(0, 400, 40)]}))
+    works.write_text(json.dumps({"rus.some": [[number, f"work {number} of many"] for number in range(0, 400, 10)]}))
     pairs.write_text("good_sentence\tbad_sentence\nДом.\tДомь.\n", encoding="utf-8")
     arguments = ["--preset", preset, "--data", tmp_path, "--work", tmp_path / "work", "--results", results]
     arguments += ["--works", works, "--pairs", pairs, "--set", "train_bytes=2500", "held_out_bytes=500", *sizes]

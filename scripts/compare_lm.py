@@ -172,8 +172,8 @@ def main() -> None:
         show_plan(preset, records)
         return
     work = options.work / (f"{preset.language}-works" if preset.works else preset.language)
-    text = texts_of(options.data, preset, work, options.results / f"lm_{options.preset}.works.json", options.works)
     while time.monotonic() - started < 60 * options.minutes and (run := due(preset, records, options.only)):
+        text = texts_of(options.data, preset, work, options.results / f"lm_{options.preset}.works.json", options.works)
         execute(run, preset, text, work, records, options.threads, options.pairs)
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)
         write_report(options.preset, preset, records, options.results)

@@ -14,7 +14,8 @@ from mws_hf.corpus.counts_file import fingerprint
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.word_list import count_mapping
 from mws_hf.errors import MwSError
-from mws_hf.extend import extend
+from mws_hf.extend.extension import extend, whole_words
+from mws_hf.extend.report import facts
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence import labels as label_module
 from mws_hf.learn.evidence.settings import check_granularity
@@ -178,3 +179,13 @@ def test_many_labels_are_fitted_in_bounded_memory(monkeypatch):
     trainer = MwSTrainer(n_merges=20, labels=pairs, show_progress=False, composition=0)
     fit = trainer.learn(counts).label_fit
     assert (fit.given, fit.used) == (12, 6)
+
+
+def test_whole_words_that_are_retired_are_told_of(caplog):
+    """English words that the texts given do not use went without a word."""
+    words = {word: 20 for line in russian() for word in line.split()}
+    with caplog.at_level(logging.WARNING):
+        extension = extend(gpt2_like(), words, 20, replace=russian())
+    retired = whole_words(extension.base, extension.retired.tokens)
+    assert retired and f"{len(retired)} of 20 tokens retired are whole words" in caplog.text
+    assert repr(retired[-1]) in caplog.text and facts(extension, {})["retired_words"] == retired

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from tokenizers import Tokenizer
-
 from mws_hf.atomic import staged
 from mws_hf.backend import alphabet_of, pattern_of, tables_of, without_limits
 from mws_hf.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
@@ -30,6 +28,7 @@ from mws_hf.portable import (
 )
 from mws_hf.sample_texts import sample_texts
 from mws_hf.special import special_roles
+from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
 
 REPLACING_TYPES = {

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from tokenizers import Tokenizer
-
 from mws_hf.atomic import atomic_path
 from mws_hf.backend import is_byte_level, tables_of
 from mws_hf.byte_alphabet import bytes_of, readable
 from mws_hf.errors import MwSError
 from mws_hf.merging import merge_steps, ranked, symbols_of
 from mws_hf.special import BYTE_TOKENS
+from mws_hf.stock import Tokenizer
 
 _BYTES = frozenset(BYTE_TOKENS)
 

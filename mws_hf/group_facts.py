@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from mws_hf.corpus.blocks import arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
@@ -17,6 +16,7 @@ from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.mixtures import AT_ONCE
 from mws_hf.learn.words import CodePoints
+from mws_hf.stock import Tokenizer
 
 
 def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, dict[str, float]]:

@@ -12,14 +12,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tokenizers import Tokenizer
-from tokenizers.pre_tokenizers import Metaspace, PreTokenizer, Sequence
+from mws_hf.stock import Tokenizer, pre_tokenizers
 
-_SPACE_FIRST = Metaspace(replacement=" ", prepend_scheme="always", split=False)
+_SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
 _STATE = json.loads(_SPACE_FIRST.__getstate__())
 
 
-def has_leading_space(splitter: PreTokenizer | None) -> bool:
+def has_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> bool:
     """Whether a pre-tokenizer puts a space first.
 
     >>> from tokenizers.pre_tokenizers import Digits
@@ -30,7 +29,7 @@ def has_leading_space(splitter: PreTokenizer | None) -> bool:
     return bool(state.get("type") == "Sequence" and state["pretokenizers"][:1] == [_STATE])
 
 
-def with_leading_space(splitter: PreTokenizer | None) -> PreTokenizer:
+def with_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> pre_tokenizers.PreTokenizer:
     """The pre-tokenizer, with a space put first.
 
     >>> from tokenizers.pre_tokenizers import Digits
@@ -39,7 +38,7 @@ def with_leading_space(splitter: PreTokenizer | None) -> PreTokenizer:
     """
     if splitter is not None and has_leading_space(splitter):
         return splitter
-    return Sequence([_SPACE_FIRST, *_parts(splitter)])
+    return pre_tokenizers.Sequence([_SPACE_FIRST, *_parts(splitter)])
 
 
 def without_leading_space(splitter: Any) -> Any:
@@ -47,13 +46,13 @@ def without_leading_space(splitter: Any) -> Any:
     if not has_leading_space(splitter):
         return splitter
     rest = _parts(splitter)[1:]
-    return Sequence(rest) if len(rest) > 1 else next(iter(rest), None)
+    return pre_tokenizers.Sequence(rest) if len(rest) > 1 else next(iter(rest), None)
 
 
-def _parts(splitter: PreTokenizer | None) -> list[PreTokenizer]:
+def _parts(splitter: pre_tokenizers.PreTokenizer | None) -> list[pre_tokenizers.PreTokenizer]:
     if splitter is None:
         return []
-    if not isinstance(splitter, Sequence):
+    if not isinstance(splitter, pre_tokenizers.Sequence):
         return [splitter]
     return [splitter[place] for place in range(len(json.loads(splitter.__getstate__())["pretokenizers"]))]
 

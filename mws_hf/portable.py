@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate, without_limits
 from mws_hf.byte_alphabet import check_added_tokens
 from mws_hf.errors import MwSError
 from mws_hf.hub import absent_from_hub, refuse_unreachable
+from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
 from mws_hf.training_record import write_record
 

@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from mws_hf.errors import MissingTokenizerError, MwSError, brief, first_line, library_failure
 from mws_hf.hub import tokenizer_place
+from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_spec import check_spec
 
 TOKENIZER_FILE = "tokenizer.json"

@@ -18,13 +18,13 @@ from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabe
 from mws_hf.learn.vocabulary import LearnedVocabulary, learn
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, special_roles
+from mws_hf.stock import IS_ONE
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.labels import Labels
     from mws_hf.learn.contextual import Evidence
+    from mws_hf.stock import Tokenizer
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 
 _NOT_FOR_LEARNING = ("show_progress", "pattern", "normalization", "digits")
@@ -246,8 +246,15 @@ class MwSTrainer:
 
     def tokenizer(self, learned: LearnedVocabulary) -> MwSTokenizerFast:
         """The tokenizer of what `learn` found."""
-        from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
-
+        try:
+            from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
+        except ImportError as error:
+            if not IS_ONE:
+                raise
+            raise MwSError(
+                "MwSTokenizerFast is a class of transformers, which needs tokenizers 0.x: pip install 'tokenizers<1'; "
+                "`mws train` does without (in Python: MwSTrainer.learn, .backend and mws_hf.portable.save_backend)"
+            ) from error
         backend, roles = self.backend(learned)
         tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
         tokenizer.training_settings = self.record_of(learned)

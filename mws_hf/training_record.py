@@ -10,10 +10,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from mws_hf.atomic import write_text
 from mws_hf.backend import tables_of
+from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import load_json, read_tokenizer
 
 FILE = "mws_training.json"

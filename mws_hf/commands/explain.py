@@ -19,12 +19,11 @@ from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.explain import Traced
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.settings import CriterionSettings, VocabularySettings
+    from mws_hf.stock import Tokenizer
 
 From = Annotated[
     list[str] | None,

@@ -111,25 +111,20 @@ def _to_notebook(directory: Path, output: Path) -> None:
 def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
     from mws_hf.export.byte_level import to_byte_level_backend
     from mws_hf.export.exactness import compare
+    from mws_hf.portable import save_backend
     from mws_hf.sample_texts import sample_texts
-    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+    from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
 
-    refuse_overwriting(tokenizer_files(output), directory, [directory / "tokenizer.json"], sample)
-    old = MwSTokenizerFast.from_pretrained(str(directory))
-    new = to_byte_level_backend(old.backend_tokenizer, pattern)
-    found = compare(old.backend_tokenizer, sample_texts(sample), lambda text: new.encode(text).ids, new.decode)
+    refuse_overwriting(tokenizer_files(output), directory, [directory / TOKENIZER_FILE], sample)
+    old = read_tokenizer(directory / TOKENIZER_FILE)
+    new = to_byte_level_backend(old, pattern)
+    found = compare(old, sample_texts(sample), lambda text: new.encode(text).ids, new.decode)
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
     typer.echo(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", err=True)
-    tokenizer = MwSTokenizerFast(tokenizer_object=new, **_settings(old))
-    tokenizer.chat_template = old.chat_template
-    tokenizer.save_pretrained(str(output))
-    typer.echo(f"{output}: {counted(len(tokenizer), 'token')}, byte-level")
-
-
-def _settings(tokenizer: Any) -> dict[str, Any]:
-    """What of a tokenizer's settings is not in tokenizer.json: special roles, sides, the longest text."""
-    names = ("model_max_length", "padding_side", "truncation_side", "clean_up_tokenization_spaces", "model_input_names")
-    return {**tokenizer.special_tokens_map, **{name: getattr(tokenizer, name) for name in names}}
+    template = directory / "chat_template.jinja"
+    told = {"chat_template": template.read_text(encoding="utf-8")} if template.is_file() else {}
+    save_backend(output, new, load_settings(directory / CONFIG_FILE) | told)
+    typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 
 
 def _to_client(directory: Path, output: Path, form: Format, sample: Path | None, name: str) -> None:

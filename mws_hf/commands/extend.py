@@ -212,9 +212,8 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
 
 
 def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], asked: _Asked) -> dict[str, Any]:
-    from tokenizers import Tokenizer
-
     from mws_hf.extend.report import measure_change
+    from mws_hf.stock import Tokenizer
 
     before = Tokenizer.from_str(json.dumps(original.spec))
     texts |= {n: list(islice((d for d in documents([n], asked.reading) if d.strip()), MOST)) for n in asked.also}

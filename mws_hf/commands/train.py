@@ -22,10 +22,9 @@ from mws_hf.commands.sources import Reading, Sources
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.evidence.labels import LabelFit
+    from mws_hf.stock import Tokenizer
     from mws_hf.trainer import MwSTrainer
 
 _logger = logging.getLogger(__name__)

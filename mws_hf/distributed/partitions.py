@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
@@ -35,6 +34,7 @@ from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import finish
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, compiled
+from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import load_backend
 
 PARTITION_CAP = 256 << 20

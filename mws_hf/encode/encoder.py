@@ -11,7 +11,6 @@ import queue
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from mws_hf.backend import without_limits
 from mws_hf.corpus.blocks import Block, joined
@@ -20,6 +19,7 @@ from mws_hf.encode.corpus import Encoded
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
+from mws_hf.stock import Tokenizer
 
 
 def _without_limits(backend: Tokenizer) -> Tokenizer:

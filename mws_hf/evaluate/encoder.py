@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tokenizers import Tokenizer, models
-
-from mws_hf.backend import without_limits
+from mws_hf.backend import is_byte_level, without_limits
+from mws_hf.byte_alphabet import BYTE_OF
 from mws_hf.errors import MwSError
 from mws_hf.special import byte_of
+from mws_hf.stock import IS_ONE, Tokenizer, models
 from mws_hf.tokenizer_file import open_tokenizer
 
 Span: TypeAlias = tuple[int, int]
@@ -86,8 +86,17 @@ def _from_backend(original: Tokenizer) -> Encoder:
         encoded: list[Encoded] = []
         for start in range(0, len(texts), _BATCH):
             batch = backend.encode_batch(list(texts[start : start + _BATCH]), add_special_tokens=False)
-            encoded.extend(Encoded(item.ids, item.tokens, item.offsets) for item in batch)
+            encoded.extend(
+                Encoded(item.ids, item.tokens, laid(text, item.tokens) if IS_ONE else item.offsets)
+                for text, item in zip(texts[start : start + _BATCH], batch, strict=True)
+            )
         return encoded
+
+    def laid(text: str, tokens: list[str]) -> list[Span] | None:
+        """The spans that `tokenizers` 1.0 does not tell."""
+        return align(text, [token_bytes(token, bytes_) for token in tokens])
+
+    bytes_ = BYTE_OF if is_byte_level(backend) else None
 
     def decode(ids: Sequence[Sequence[int]]) -> list[str]:
         return backend.decode_batch(list(ids), skip_special_tokens=False)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-
 from mws_hf.backend import alphabet_of, check_ids, pattern_of, tables_of
 from mws_hf.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, check_added_tokens, to_byte_level
 from mws_hf.errors import MwSError
 from mws_hf.pattern import literal_pattern
 from mws_hf.special import BYTE_TOKENS
+from mws_hf.stock import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 
 def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tokenizers import AddedToken, Tokenizer
-
 from mws_hf.backend import alphabet_of, is_byte_level, pattern_of, tables_of
 from mws_hf.errors import MwSError
 from mws_hf.leading_space import has_leading_space
+from mws_hf.stock import AddedToken, Tokenizer
 
 
 class ByteTables(NamedTuple):

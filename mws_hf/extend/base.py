@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tokenizers import Tokenizer, models
-
 from mws_hf.byte_alphabet import BYTE_CHARACTERS, bytes_of, to_byte_level
 from mws_hf.errors import MwSError
 from mws_hf.special import BYTE_TOKENS
+from mws_hf.stock import Tokenizer, models
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
@@ -25,6 +23,7 @@ from mws_hf.extend.protection import protect
 from mws_hf.extend.trim import Trimming
 from mws_hf.learn.arguments import check_whole
 from mws_hf.special import BYTE_TOKENS
+from mws_hf.stock import Tokenizer
 
 _BATCH = 1000
 

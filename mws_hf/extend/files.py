@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.id_map import IDS_FILE, IdMap, dump_ids, renumbered_config
 from mws_hf.hub import tokenizer_place
+from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, open_file
 
 RETIRED_FILE, TRIM_FILE = RECORDS = ("retired.json", "trim.json")

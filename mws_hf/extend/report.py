@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from mws_hf.evaluate.running_text import WORD, score_text
 from mws_hf.extend.extension import Extension, whole_words
 from mws_hf.extend.trim import Trimming
 from mws_hf.pattern import compiled
+from mws_hf.stock import Tokenizer
 
 
 @dataclass(frozen=True)

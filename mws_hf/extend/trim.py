@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from mws_hf.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.errors import MwSError
@@ -30,6 +29,7 @@ from mws_hf.extend.files import fetch, open_base, write_directory
 from mws_hf.extend.id_map import renumbered
 from mws_hf.learn.arguments import check_whole
 from mws_hf.special import BYTE_TOKENS
+from mws_hf.stock import Tokenizer
 
 Longs = npt.NDArray[np.int64]
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]

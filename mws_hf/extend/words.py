@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.extend.base import Base
@@ -17,6 +16,7 @@ from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import Forms, collect_forms
 from mws_hf.learn.words import CodePoints, SymbolCorpus
+from mws_hf.stock import Tokenizer
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import regex
 import tokenizers
-from tokenizers import Regex, pre_tokenizers
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import cache_directory, njit
+from mws_hf.kernels.scanner_one import is_one, known_classes
 from mws_hf.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, Digits, digits_of, with_digits
 
 GPT4_KIND, WORD_KIND, O200K_KIND = range(3)
@@ -126,6 +126,10 @@ def _points(text: str) -> npt.NDArray[np.uint32]:
 
 def _matches(name: str, text: str) -> str:
     """The characters of `text` that `tokenizers` finds to match a one-character expression."""
+    if is_one():
+        return known_classes(name, text)
+    from tokenizers import Regex, pre_tokenizers
+
     pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str(text)
     return "".join(piece for piece, _ in pieces)
 

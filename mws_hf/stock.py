@@ -1,0 +1,39 @@
+"""The `tokenizers` of Hugging Face, whichever version is installed; the rest of the package takes its names from here.
+
+Up to 0.x these are its own. 1.0 kept encoding and decoding alone: there `stock_one` builds and reads tokenizer.json.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import tokenizers
+
+IS_ONE = not hasattr(tokenizers, "models")
+"""Whether it is `tokenizers` 1.0 or later."""
+
+if TYPE_CHECKING or not IS_ONE:
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+else:
+    from mws_hf.stock_one import (
+        AddedToken,
+        Regex,
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+    )
+
+__all__ = [
+    "IS_ONE",
+    "AddedToken",
+    "Regex",
+    "Tokenizer",
+    "decoders",
+    "models",
+    "normalizers",
+    "pre_tokenizers",
+    "processors",
+]

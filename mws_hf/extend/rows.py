@@ -5,10 +5,9 @@ Tokens are matched by the map in ids.json where there is one, else by their stri
 
 from __future__ import annotations
 
-from tokenizers import Tokenizer
-
 from mws_hf.errors import MwSError
 from mws_hf.extend.id_map import IDS_FILE, IdMap
+from mws_hf.stock import Tokenizer
 
 _LARGEST_MULTIPLE = 256
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from mws_hf.backend import without_limits
 from mws_hf.byte_alphabet import BYTE_OF
 from mws_hf.special import byte_of
+from mws_hf.stock import Tokenizer
 
 
 class Spelling:

@@ -24,8 +24,9 @@ import tokenizers
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import cache_directory, njit
-from mws_hf.kernels.scanner_one import is_one, known_classes
+from mws_hf.kernels.scanner_one import known_classes
 from mws_hf.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, Digits, digits_of, with_digits
+from mws_hf.stock import IS_ONE
 
 GPT4_KIND, WORD_KIND, O200K_KIND = range(3)
 N_KINDS = 3
@@ -126,7 +127,7 @@ def _points(text: str) -> npt.NDArray[np.uint32]:
 
 def _matches(name: str, text: str) -> str:
     """The characters of `text` that `tokenizers` finds to match a one-character expression."""
-    if is_one():
+    if IS_ONE:
         return known_classes(name, text)
     from tokenizers import Regex, pre_tokenizers
 

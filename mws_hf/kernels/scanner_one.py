@@ -11,16 +11,9 @@ import json
 from functools import cache
 from typing import Any
 
-import tokenizers
-
 from mws_hf.errors import MwSError
 from mws_hf.pattern import LLAMA3_PATTERN, O200K_PATTERN
 from mws_hf.stock_one import engine_of
-
-
-def is_one() -> bool:
-    """Whether `tokenizers` 1.0 or later is installed."""
-    return not hasattr(tokenizers, "models")
 
 
 def known_classes(name: str, text: str) -> str:

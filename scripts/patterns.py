@@ -169,7 +169,7 @@ def report(rows: list[dict[str, Any]], megabytes: int, made_up: list[list[str]],
         + [f"{row[size][which]:.3f}" for which in ("tokens_with", "tokens_without")]
         for row in rows
         for size in map(str, SIZES)
-        if row[size]["apostrophes"] > 0.001
+        if row[size].get("apostrophes", 0) > 0.001
     ]
     tables = [
         f"# Split patterns\n\n`scripts/patterns.py --megabytes {megabytes}` says how; t/word: tokens a word. Bits per "

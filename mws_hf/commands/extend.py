@@ -16,7 +16,7 @@ import typer
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
 from mws_hf.commands.outputs import files_in, refuse_overwriting
-from mws_hf.commands.sources import Reading, check_texts
+from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.commands.trim import WRITTEN, documents
 from mws_hf.errors import MwSError
 
@@ -48,6 +48,16 @@ Protect = Annotated[
     typer.Option(
         help="Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty held "
         "out to measure how other such text fares; repeat for more [default: none]."
+    ),
+]
+Tokens = Annotated[
+    Path | None,
+    typer.Option(help="Strings that must become entries, one a line, among those added [default: none]."),
+]
+KeepApart = Annotated[
+    Path | None,
+    typer.Option(
+        help="A line of one character: no new merge joins it with another; of two: none joins these [default: none]."
     ),
 ]
 TrimTo = Annotated[
@@ -88,6 +98,8 @@ def extend(
     min_saving: MinSaving = 2,
     replace: Replace = False,
     protect: Protect = None,
+    tokens: Tokens = None,
+    keep_apart: KeepApart = None,
     trim_to: TrimTo = None,
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
@@ -112,15 +124,16 @@ def extend(
     asked = _Asked(base, corpus, also or [], protect or [], Reading(column, encoding, errors), workers, quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
-    refuse_overwriting(files_in(output, WRITTEN), base, corpus, also, protect)
+    refuse_overwriting(files_in(output, WRITTEN), base, corpus, also, protect, tokens, keep_apart)
     check_output(output, folder=True)
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
     settings = {
         "composition": composition, "crossing_penalty": crossing_penalty,
         "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving,
     }  # fmt: skip
+    lists = tokens, keep_apart
     with output_lock(output):
-        result, left_behind = _extended(asked, output, more, left, replace, settings)
+        result, left_behind = _extended(asked, output, more, left, replace, lists, settings)
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     if as_json:
@@ -132,14 +145,24 @@ def extend(
 
 
 def _extended(
-    asked: _Asked, output: Path, add: int, trim_to: int | None, replace: bool, settings: dict[str, Any]
+    asked: _Asked,
+    output: Path,
+    add: int,
+    trim_to: int | None,
+    replace: bool,
+    lists: tuple[Path | None, Path | None],
+    settings: dict[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, trim, learn, write; what is to be reported, and the files that were left behind."""
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.files import RETIRED_FILE, open_base
+    from mws_hf.extend.must_have import check_strings
     from mws_hf.extend.report import facts
+    from mws_hf.learn.apart import Apart
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is told before anything is counted
+    settings["tokens"] = entries_in(lists[0], lambda entry: check_strings(original, [entry]), asked.reading)
+    settings["keep_apart"] = entries_in(lists[1], lambda entry: Apart.of([entry]), asked.reading)
     trimmed = None
     if trim_to is not None:
         trimmed = _trimmed(original, asked, trim_to)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -239,22 +239,33 @@ def check_texts(names: list[str], reading: Reading, command: str) -> None:
     check_files(files, reading)
 
 
-def entries_in(file: Path, reading: Reading = PLAIN) -> list[tuple[int, str]]:
-    """The lines of a file that are not empty, without their line ends, each with its number from 1.
+def entries_in(file: Path | None, check: Callable[[str], object], reading: Reading = PLAIN) -> list[str]:
+    """The lines of a file that are not empty, without their line ends; spaces at either end belong to an entry.
 
-    Spaces at either end belong to an entry.
+    Args:
+        file: None for an option that was not given: no entries.
+        check: is called with each entry, and raises MwSError for what is none.
+        reading: encoding, and what to do about errors in it.
 
     Raises:
-        MwSError: the file is missing, unreadable, or has no such line.
+        MwSError: the file is missing, unreadable, or has no such line; `check` refuses one, by file and line.
     """
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.readers import read_lines
 
+    if file is None:
+        return []
     if file.is_dir():
         raise MwSError(f"{file}: a folder; give a file with one entry a line")
     expand_paths(file)
-    lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(read_lines(file, reading), start=1))
-    found = [(number, line) for number, line in lines if line]
+    found = []
+    for number, line in enumerate(read_lines(file, reading), start=1):
+        if entry := line.rstrip("\r\n"):
+            try:
+                check(entry)
+            except MwSError as error:
+                raise MwSError(f"{file}:{number}: {error}") from error
+            found.append(entry)
     if not found:
         raise MwSError(f"{file}: is empty; give one entry a line")
     return found

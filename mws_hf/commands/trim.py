@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,11 +63,12 @@ def trim(
     check_output(output, folder=True)
     check_texts(text, reading, "mws trim")
     from mws_hf.extend.files import TRIM_FILE, open_base
+    from mws_hf.extend.trim import entry_of
     from mws_hf.extend.trim import trim as run
     from mws_hf.extend.trim_report import measure_use, trim_facts, trim_told
 
     opened = open_base(base)
-    named = [] if keep is None else _named(opened, keep, reading)
+    named = entries_in(keep, partial(entry_of, opened), reading)
     with output_lock(output):
         before = measure_files(opened, text, reading)
         uses = sum(use.uses for use in before.values())
@@ -94,19 +96,6 @@ def measure_files(base: Base, texts: list[str], reading: Reading) -> dict[str, A
     from mws_hf.extend.trim_report import measure_use
 
     return {name: measure_use(base, documents([name], reading)) for name in expand_paths(texts)}
-
-
-def _named(base: Base, file: Path, reading: Reading) -> list[str]:
-    """The entries in a file, each of which the base has; MwSError by line where it has not."""
-    from mws_hf.extend.trim import entry_of
-
-    found = []
-    for number, text in entries_in(file, reading):
-        try:
-            found.append(entry_of(base, text))
-        except MwSError as error:
-            raise MwSError(f"{file}:{number}: {error}") from error
-    return found
 
 
 def _write_card(output: Path, base: str, texts: list[str], found: dict[str, Any]) -> None:

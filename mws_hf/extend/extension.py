@@ -19,6 +19,7 @@ from mws_hf.extend.base import Base
 from mws_hf.extend.files import fetch, open_base, write_directory
 from mws_hf.extend.id_map import IdMap, composed
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
+from mws_hf.extend.must_have import check_strings, with_strings
 from mws_hf.extend.protection import protect
 from mws_hf.extend.trim import Trimming
 from mws_hf.learn.arguments import check_whole
@@ -76,10 +77,7 @@ class Extension:
 
     def first(self, n_tokens: int) -> Extension:
         """The extension by only the first of the new tokens, for curves of length."""
-        symbols = self.learned.symbols[:n_tokens]
-        merges = self.learned.merges[: n_tokens - len(symbols)]
-        learned = LearnedTokens(symbols, merges, self.learned.found, self.learned.n_types)
-        return append_tokens(self.base, learned, self.retired)
+        return append_tokens(self.base, self.learned.first(n_tokens), self.retired)
 
     def save(
         self,
@@ -111,6 +109,7 @@ def extend(
     *,
     replace: Iterable[str] | None = None,
     protected: Iterable[str] = (),
+    tokens: Iterable[str] = (),
     show_progress: bool = False,
     **settings: Any,
 ) -> Extension:
@@ -127,11 +126,14 @@ def extend(
         replace: texts whose tokens must stay; ids of other tokens are given to new ones. None retires nothing.
         protected: texts that must be cut as before, such as the base's own language; merges that would fire in them are
             not learnt. Of other texts that is not promised.
+        tokens: strings that must be entries, among the `n_tokens`; where they are words by themselves they are one
+            token. A space before a word belongs to its entry.
         show_progress: bars on stderr when it is a terminal.
         **settings: of `learner.ExtensionSettings`.
 
     Raises:
-        MwSError: no such tokenizer, a damaged one, or one of another kind; no words; a setting out of range.
+        MwSError: no such tokenizer, a damaged one, or one of another kind; no words; a setting out of range; a string
+            that cannot become an entry.
 
     >>> from mws_hf.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]
@@ -144,8 +146,9 @@ def extend(
     check_whole("n_tokens", n_tokens, 1)
     counts = as_word_counts(counts)
     base = open_base(tokenizer)
-    chosen, guard = ExtensionSettings(**settings), protect(base, protected)
+    chosen, strings, guard = ExtensionSettings(**settings), check_strings(base, tokens), protect(base, protected)
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress=show_progress)
+    learned = with_strings(base, learned, strings, n_tokens) if strings else learned
     if len(learned.tokens) < n_tokens:
         _logger.warning("the corpus gives %d of %d tokens; more text gives more", len(learned.tokens), n_tokens)
     if replace is None:

@@ -12,7 +12,8 @@ Ties: smaller id of the base, then of the new tokens in the order they were foun
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.protection import UNPROTECTED, Protection
 from mws_hf.extend.words import CutWords, collect_base_forms, cut_words, symbol_sizes
+from mws_hf.learn.apart import Apart
 from mws_hf.learn.arguments import check_number, check_whole
 from mws_hf.learn.contextual import FORM_UNIT, UNIT, Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
@@ -51,6 +53,7 @@ class ExtensionSettings:
         min_saving: occurrences in the corpus that a new token must save when it is made.
         max_token_length: longest new token in symbols of the base (bytes or characters); None: no limit.
         evidence: constants of the boundary evidence.
+        keep_apart: characters that no new merge joins with others, and pairs of characters that none joins.
 
     Raises:
         MwSError: a value is out of range.
@@ -62,6 +65,7 @@ class ExtensionSettings:
     min_saving: int = 2
     max_token_length: int | None = None
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
+    keep_apart: Iterable[str] = ()
 
     def __post_init__(self) -> None:
         check_number("hidden_boundary_price", self.hidden_boundary_price)
@@ -71,6 +75,8 @@ class ExtensionSettings:
         check_whole("max_token_length", self.max_token_length, 1)
         if self.composition > 1:
             raise MwSError(f"composition={self.composition}: give a share from 0 to 1")
+        object.__setattr__(self, "keep_apart", tuple(self.keep_apart))
+        Apart.of(self.keep_apart)
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,11 @@ class LearnedTokens:
     def tokens(self) -> list[str]:
         """The new tokens, in the order of their ids."""
         return [*self.symbols, *(left + right for left, right in self.merges)]
+
+    def first(self, n_tokens: int) -> LearnedTokens:
+        """Only the first of the new tokens."""
+        symbols = self.symbols[:n_tokens]
+        return replace(self, symbols=symbols, merges=self.merges[: n_tokens - len(symbols)])
 
 
 def learn_tokens(
@@ -163,6 +174,7 @@ class Learner:
         self.limits: dict[str, Any] = {
             "struck": protection.struck(cut.segmentation.tokens), "forbidden": protection.words,
         }  # fmt: skip
+        self.apart = cut.last[Apart.of(settings.keep_apart).behind(cut.words.points)]
         self.merges: list[tuple[str, str]] = []
 
     def characters(self, n_merges: int) -> int:
@@ -208,15 +220,17 @@ class Learner:
         return found
 
     def _closed(self, values: Longs) -> Longs:
-        """The values, 0 within and around each character that is in pieces: no pair that touches one is worth a merge.
+        """The values, 0 where characters are kept apart, and within and around each character that is in pieces.
 
-        Whether a pair does can be seen from its two tokens alone, so that all its occurrences are 0.
+        No pair that touches one of these is worth a merge. Whether a pair does can be seen from its two tokens alone,
+        so that all its occurrences are 0.
         """
         broken = self.cut.broken()
         around = self.cut.last[broken]
         for k in range(int(self.cut.sizes.max(initial=1)) + 1):
             within = self.cut.sizes[broken] >= k
             values[around[within] - k] = 0
+        values[self.apart] = 0
         return values
 
     def _learn(self, title: str, values: Longs, n_merges: int, **limits: Any) -> int:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ from mws_hf.extend.base import Base
 from mws_hf.extend.files import fetch, open_base, write_directory
 from mws_hf.extend.id_map import renumbered
 from mws_hf.learn.arguments import check_whole
+from mws_hf.merging import merge_steps, ranked
 from mws_hf.special import BYTE_TOKENS
 from mws_hf.stock import Tokenizer
 
@@ -159,28 +160,17 @@ def count_uses(base: Base, texts: Iterable[str]) -> Longs:
 
 def last_merges(base: Base) -> dict[str, tuple[str, str]]:
     """The two parts that the base makes each entry of; entries that no merge ever makes are not in it."""
-    ranks = {pair: rank for rank, pair in enumerate(base.merges)}
+    table = ranked(base.merges)
     makers: dict[str, list[tuple[str, str]]] = {}
-    for left, right in ranks:
+    for left, right in table:
         makers.setdefault(left + right, []).append((left, right))
     found = {}
     for token, pairs in makers.items():
-        pair = pairs[0] if len(pairs) == 1 else _last_merge(token, ranks)
-        if pair is not None:
-            found[token] = pair
+        if len(pairs) == 1:
+            found[token] = pairs[0]
+        elif steps := list(merge_steps(symbols := list(token), table)):
+            found |= {token: base.merges[steps[-1][0]]} if symbols == [token] else {}
     return found
-
-
-def _last_merge(token: str, ranks: Mapping[tuple[str, str], int]) -> tuple[str, str] | None:
-    """What BPE merges last when it is given the symbols of a token; None where it does not come to the token."""
-    pieces, last = list(token), None
-    while len(pieces) > 1:
-        rank, at = min((ranks.get(pair, len(ranks)), place) for place, pair in enumerate(pairwise(pieces)))
-        if rank == len(ranks):
-            return None
-        last = (pieces[at], pieces[at + 1])
-        pieces[at : at + 2] = ["".join(last)]
-    return last
 
 
 def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:

@@ -30,13 +30,13 @@ def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
     forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
     pieces: dict[str, int] = {}
     for form, count in zip(forms.words.strings(), forms.counts.tolist(), strict=True):
-        for text in _pre_tokens(base, pipeline, form):
+        for text in pre_tokens(base, pipeline, form):
             pieces[text] = pieces.get(text, 0) + count
     numbers = np.fromiter(pieces.values(), np.int64, len(pieces))
     return collect_forms(CodePoints.of(list(pieces)), numbers)
 
 
-def _pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
+def pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
     """What the model is given of a text, piece by piece, as people read it."""
     normalized = text if pipeline.normalizer is None else pipeline.normalizer.normalize_str(text)
     if pipeline.pre_tokenizer is None:

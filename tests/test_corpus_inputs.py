@@ -325,8 +325,11 @@ def test_training_takes_pandas():
     frame = pandas.DataFrame({"text": [*TEXTS, None, float("nan")], "n": 1})
     for source, options in [(frame["text"], {}), (frame, {"column": "text"}), (frame["text"].dropna().array, {})]:
         assert trained(source, **options) == trained(iter(TEXTS))
-    with pytest.raises(MwSError, match="columns here: text, n"):
-        trained(frame)
+    assert trained(frame) == trained(iter(TEXTS))
+    with pytest.raises(MwSError, match="no column 'body'; columns here: text, n"):
+        trained(frame, column="body")
+    with pytest.raises(MwSError, match="a single column"):
+        trained(frame["text"], column="text")
 
 
 def test_training_takes_all_four_kinds_of_datasets():

@@ -164,16 +164,17 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
     """
     if isinstance(source, (str, bytes, os.PathLike)):
         raise MwSError("expected an iterable of texts, got one string; wrap it in a list, or count files by name")
-    if isinstance(source, (pa.Array, pa.ChunkedArray)) and column is None:
+    arrow = isinstance(source, (pa.Array, pa.ChunkedArray))
+    if column is not None and (arrow or hasattr(source, "dtype")):
+        raise MwSError(f"{type(source).__name__} is a single column; leave column={column!r} out")
+    if arrow:
         yield from _arrow_documents(source)
     elif isinstance(source, Mapping):  # a DatasetDict is a dict of splits
         yield from iterate_documents(only_split(source), column)
     elif hasattr(source, "columns"):  # a DataFrame, an Arrow table: iterating over it gives columns
         yield from iterate_documents(source[_column_of(source, column)])
-    elif hasattr(source, "column_names") or (column is not None and not hasattr(source, "dtype")):
+    elif hasattr(source, "column_names") or column is not None:
         yield from _guarded(_dataset_documents(source, column))
-    elif column is not None:
-        raise MwSError(f"{type(source).__name__} is a single column; leave column={column!r} out")
     else:
         yield from _guarded(_flat_documents(source))
 

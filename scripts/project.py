@@ -96,7 +96,7 @@ def test() -> None:
     run(BIN / "ruff", "check", ".")
     run(BIN / "ruff", "format", "--check", ".")
     run(BIN / "mypy")
-    run(BIN / "python", "-m", "pytest", "-n", "2", "--dist", "loadfile")
+    run(BIN / "python", "-m", "pytest", "-n", "2", "--dist", "worksteal")
     package()
 
 

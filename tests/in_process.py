@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
+import os
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 from unittest import mock
 
@@ -20,16 +23,35 @@ class Done(NamedTuple):
     stderr: str
 
 
-def mws(*arguments: object) -> Done:
-    """Run `mws` with these arguments."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
+def mws(*arguments: object, stdin: str = "", cwd: str | os.PathLike[str] | None = None) -> Done:
+    """Run `mws` with these arguments; warnings are on standard error, as where nobody else has set up logging."""
+    texts = [io.TextIOWrapper(io.BytesIO(given), encoding="utf-8") for given in (stdin.encode(), b"", b"")]
+    told = logging.StreamHandler(texts[2])
+    told.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    told.setLevel(logging.WARNING)
+    code = 0
     with (
         mock.patch.object(sys, "argv", ["mws", *map(str, arguments)]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "stdin", texts[0]),
+        contextlib.redirect_stdout(texts[1]),
+        contextlib.redirect_stderr(texts[2]),
+        contextlib.chdir(cwd or os.curdir),
+        _added(told),
     ):
         try:
             run(app, "mws")
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    return Done(code, out.getvalue(), err.getvalue())
+    for text in texts[1:]:
+        text.flush()
+    return Done(code, *(text.buffer.getvalue().decode() for text in texts[1:]))
+
+
+@contextlib.contextmanager
+def _added(handler: logging.Handler) -> Iterator[None]:
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)

@@ -14,7 +14,8 @@ from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.portable import save_backend
-from tests.test_cli import TEXT, mws
+from tests.in_process import mws
+from tests.test_cli import TEXT
 
 NAN = float("nan")
 CLASSIC = ("len_norm_factor", "log_base", "max_merge_len", "max_len_delta", "stop_threshold")

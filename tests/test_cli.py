@@ -20,16 +20,12 @@ from mws_hf import MwSTrainer
 from mws_hf.byte_alphabet import readable
 from mws_hf.corpus.counting import count_files
 from mws_hf.pattern import GPT4_PATTERN, NAMED_PATTERNS
+from tests.in_process import mws
 
 STEMS = ["чит", "пис", "рис", "каш", "вод", "лес", "дом", "стол", "рук", "ног", "слов", "дел", "игр", "свет", "мор"]
 ENDINGS = ["а", "у", "ой", "ы", "ам", "ами", "ах", "ать", "ал", "ала", "али", "ает", "ают", "ник", "ника", "ники"]
 PREFIXES = ["", "по", "за", "пере", "на", "про", "под"]
 TEXT = "\n".join(" ".join(p + s + e for s in STEMS) for p in PREFIXES for e in ENDINGS) + "\n"
-
-
-def mws(*arguments: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, input=stdin, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

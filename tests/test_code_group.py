@@ -19,7 +19,7 @@ from mws_hf.learn.hidden_boundaries import priced_boundaries
 from mws_hf.learn.mixtures import find_evidence
 from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
-from tests.test_cli import mws
+from tests.in_process import mws
 from tests.test_groups import ENGLISH
 
 VERBS = ("get", "set", "find", "load", "parse", "read", "write", "make")

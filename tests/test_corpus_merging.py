@@ -18,7 +18,8 @@ from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.merging import merge_files
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN
-from tests.processes import mws, one_line
+from tests.in_process import mws
+from tests.processes import one_line
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
 MAPPINGS = st.dictionaries(WORDS, st.integers(1, 4), max_size=30)

@@ -27,6 +27,7 @@ from mws_hf.extend.report import measure_change
 from mws_hf.extend.words import collect_base_forms, cut_words
 from mws_hf.special import BYTE_TOKENS
 from tests.fake_hub import running_hub
+from tests.in_process import mws
 from tests.small_bases import (
     BASES,
     ENDINGS,
@@ -42,7 +43,6 @@ from tests.small_bases import (
     turkish,
 )
 from tests.small_tokenizers import ADVERSARIAL
-from tests.test_cli import mws
 
 KINDS = list(BASES)
 

@@ -26,7 +26,8 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.mixtures import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.pattern import DEFAULT_PATTERN
-from tests.test_cli import TEXT, mws
+from tests.in_process import mws
+from tests.test_cli import TEXT
 
 FINNISH = "\n".join(
     " ".join(stem + ending for stem in ("talo", "kala", "katu", "sana", "vesi", "muna", "poika"))

@@ -19,7 +19,7 @@ from mws_hf.learn.settings import from_record
 from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
-from tests.test_cli import mws
+from tests.in_process import mws
 
 LANGUAGE = make_language()
 

@@ -17,7 +17,8 @@ from mws_hf.corpus.columns import read_column
 from mws_hf.corpus.counting import count_files
 from mws_hf.corpus.files import Reading
 from mws_hf.encode.bulk import read_source, source_size
-from tests.test_cli import TEXT, mws
+from tests.in_process import mws
+from tests.test_cli import TEXT
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")

@@ -13,7 +13,8 @@ from mws_hf.extend.extension import extend
 from mws_hf.model_card import model_card
 from mws_hf.pattern import LLAMA3_PATTERN, compiled
 from mws_hf.tokenizer_file import open_tokenizer
-from tests.processes import mws, one_line
+from tests.in_process import mws
+from tests.processes import one_line
 
 LETTERS = str.maketrans("0123456789", "абвгдежзик")
 TEXT = "читать читали читал писать писали писал\n" * 40

@@ -12,7 +12,8 @@ import typer
 
 from mws_hf.commands.app import COMMANDS, app
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_HIDDEN_BOUNDARY_PRICE
-from tests.test_cli import TEXT, mws
+from tests.in_process import mws
+from tests.test_cli import TEXT
 
 HEAVY = ("transformers", "numba", "numpy", "pyarrow", "tokenizers", "huggingface_hub", "rich")
 

@@ -40,9 +40,9 @@ from mws_hf.lm.checkpoint import transplant_directory
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.embeddings import transplant
 from mws_hf.lm.scoring import bits_per_byte
+from tests.in_process import mws
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
 from tests.small_language import train_steps
-from tests.test_cli import mws
 
 N_OLD, N_NEW = max(llama3_like().get_vocab().values()) + 1, 60
 SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2}

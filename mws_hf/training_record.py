@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from mws_hf.tokenizer_file import load_json, read_tokenizer
 FILE = "mws_training.json"
 KINDS = ("morph", "composition")
 """Of merges, in the order in which a tokenizer has them: found by evidence, then by frequency at a price."""
+ADDED_KINDS = ("added", *(f"added {kind}" for kind in KINDS))
+"""The same of those that `mws extend` added, behind such as join letters."""
 
 
 def write_record(directory: Path, settings: dict[str, Any], backend: Tokenizer) -> Path:
@@ -38,16 +41,43 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
     return settings
 
 
+def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:
+    """The record of an extended tokenizer: of what kinds its last merges are, which were added to those of its base.
+
+    Args:
+        backend: the extended tokenizer.
+        merges: how many were added.
+        found: how many of them are "morphs" and "compositions", the last ones; those before them join letters.
+    """
+    morphs, compositions = found.get("morphs", 0), found.get("compositions", 0)
+    numbers = (max(0, merges - morphs - compositions), morphs, compositions)
+    return {"merges": _merges_digest(backend), "added": dict(zip(ADDED_KINDS, numbers, strict=True))}
+
+
+def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
+    """Kinds of the last merges of the tokenizer in a directory, in order, and how many there are of each."""
+    settings = read_record(directory, backend)
+    if settings is not None or not (directory / FILE).is_file():
+        return merge_kinds(settings)
+    record = load_json(directory / FILE)
+    if not isinstance(record, dict) or record.get("merges") != _merges_digest(backend):
+        return []
+    return _numbers(record.get("added"), ADDED_KINDS)
+
+
 def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:
     """Kinds of a tokenizer's last merges, in order, and how many there are of each; empty where no record says.
 
     >>> merge_kinds({"merges": {"morph": 3, "composition": 2}}), merge_kinds(None)
     ([('morph', 3), ('composition', 2)], [])
     """
-    found = (settings or {}).get("merges")
+    return _numbers((settings or {}).get("merges"), KINDS)
+
+
+def _numbers(found: Any, kinds: Sequence[str]) -> list[tuple[str, int]]:
     if not isinstance(found, dict) or not all(isinstance(number, int) for number in found.values()):
         return []
-    return [(kind, found[kind]) for kind in KINDS if kind in found]
+    return [(kind, found[kind]) for kind in kinds if kind in found]
 
 
 def labelled_words(directory: Path) -> frozenset[str]:

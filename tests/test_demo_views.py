@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from mws_hf.backend import base_vocab, build_backend, tables_of
+from mws_hf.corpus.counting import count_documents
 from mws_hf.demo.app import STYLE
 from mws_hf.demo.comparison import comparison_html, differences
 from mws_hf.demo.examples import EXAMPLES, first_example
@@ -24,8 +26,10 @@ from mws_hf.demo.tokens import Opened, open_all, open_for_page, tokens_of
 from mws_hf.demo.word_view import TrainingEvidence, evidence_html, letters_of, word_html
 from mws_hf.demo.writing import direction
 from mws_hf.errors import MwSError
+from mws_hf.extend.extension import extend
 from mws_hf.trainer import MwSTrainer
 from tests.processes import one_line
+from tests.small_bases import llama3_like, russian
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
 HEBREW = "שלום עולם"
@@ -234,8 +238,22 @@ def test_merges_are_marked_as_morphs_and_compositions(tmp_path):
     page = word_html([opened], "писатель", None)
     shown = re.findall(r'merge (\d+) <b class="mws-(\w+)">(\w+)</b>', page)
     assert shown and all(kinds[int(rank)] == kind == word for rank, kind, word in shown)
-    titles = re.findall(r"merge (\d+), a (\w+)", " ".join(Reader(text_html([opened], " писатель")).titles))
+    titles = re.findall(r"merge (\d+), (\w+)", " ".join(Reader(text_html([opened], " писатель")).titles))
     assert titles and all(kinds[int(rank)] == kind for rank, kind in titles)
+
+
+def test_what_an_extension_added_is_marked(tmp_path):
+    base = llama3_like()
+    counts = count_documents(russian())
+    extension = extend(base, counts, 60)
+    extension.save(tmp_path / "extended")
+    opened = open_for_page(tmp_path / "extended")
+    kinds = Counter(opened.kind(rank) for rank in range(len(opened.merges)))
+    found = extension.learned.found
+    assert kinds[""] == len(Opened("base", base).merges)
+    assert (kinds["added morph"], kinds["added composition"]) == (found["morphs"], found["compositions"])
+    assert found["morphs"] and found["compositions"]
+    assert re.search(r'<b class="mws-morph">added morph</b>', word_html([opened], "перечитали", None))
 
 
 def test_the_picture_names_the_bars_and_the_strips(opened):

@@ -133,6 +133,35 @@ def test_every_token_is_there_with_its_uses_and_its_merge(folder):
     assert 0 < sum(entry["right"] for entry in entries.values()) <= sum(entry["edges"] for entry in entries.values())
 
 
+def test_parity_is_by_words_or_for_translations_by_tokens(folder, tmp_path):
+    lines = ["перечитали записали", "читатель писал"]
+    (tmp_path / "a.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("\n".join(f"{line} {line}" for line in lines) + "\n", encoding="utf-8")
+    (tmp_path / "c.txt").write_text("три\nстроки\nздесь\n", encoding="utf-8")
+
+    def cell(second, *more):
+        texts = ("--text", tmp_path / "a.txt", "--text", tmp_path / second, *more)
+        arguments = ["report", folder / "mws", *texts, "-o", tmp_path / "r.html"]
+        done = CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws")
+        assert done.exit_code == 0, done.exception
+        rows = Page((tmp_path / "r.html").read_text(encoding="utf-8")).rows
+        return next(float(row[1]) for row in rows if row[0].startswith("parity"))
+
+    assert cell("b.txt") == pytest.approx(1, abs=0.1) and cell("b.txt", "--parallel") == pytest.approx(2, abs=0.2)
+    refused = mws(
+        "report",
+        folder / "mws",
+        "--text",
+        tmp_path / "a.txt",
+        "--text",
+        tmp_path / "c.txt",
+        "--parallel",
+        "-o",
+        tmp_path / "r.html",
+    )
+    assert one_line(refused) and "a.txt 2, c.txt 3 lines" in refused.stderr
+
+
 def _lines(path):
     return [line for line in path.read_text(encoding="utf-8").splitlines() if line]
 

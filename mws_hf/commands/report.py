@@ -27,6 +27,9 @@ def report(
         ),
     ] = None,
     bits: BitsText = None,
+    parallel: Annotated[
+        bool, typer.Option("--parallel", help="The texts are translations of each other, line by line.")
+    ] = False,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Tokenizers side by side",
 ) -> None:
     """Write a page that shows tokenizers side by side: one HTML file under 1 MB, which asks no network.
@@ -58,6 +61,6 @@ def report(
 
     opened = [open_for_page(place, name) for name, place in places.items()]
     lines = {name: lines_of(file) for name, file in files.items()}
-    page = report_page(opened, places, gold or [], lines, bits, title)
+    page = report_page(opened, places, gold or [], lines, bits, title, parallel)
     write_text(output, page)
     typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {len(opened)} tokenizers")

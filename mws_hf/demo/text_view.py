@@ -114,13 +114,13 @@ def made_by(token: Token, opened: Opened) -> str:
     >>> merges = [("о", "н")]
     >>> toy = Opened("toy", build_backend(base_vocab((), "он", merges), merges), [("morph", 1)])
     >>> made_by(Token(7, 0, 2, "он", False, 0), toy), made_by(Token(5, 0, 1, "н", False, None), toy)
-    ('merge 0, a morph', 'made by no merge')
+    ('merge 0, morph', 'made by no merge')
     """
     if token.rank is None:
         added = opened.backend.get_added_tokens_decoder()
         return "an added token" if token.number in added else "made by no merge"
     kind = opened.kind(token.rank)
-    return f"merge {token.rank}, a {kind}" if kind else f"merge {token.rank}"
+    return f"merge {token.rank}, {kind}" if kind else f"merge {token.rank}"
 
 
 def _about_words(tokens: Sequence[Token], text: str) -> list[str]:

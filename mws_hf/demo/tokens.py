@@ -17,7 +17,7 @@ from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.hub import named_sources
 from mws_hf.special import byte_of
 from mws_hf.tokenizer_file import load_backend, open_tokenizer
-from mws_hf.training_record import merge_kinds, read_record
+from mws_hf.training_record import kinds_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Opened:
     Attributes:
         name: shown on the page.
         backend: the tokenizer.
-        kinds: of its last merges, and how many there are of each, as `training_record.merge_kinds` tells.
+        kinds: of its last merges, and how many there are of each, as `training_record.kinds_of` tells.
     """
 
     name: str
@@ -122,7 +122,7 @@ def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Op
         MwSError: no tokenizer there, a damaged one, or one without a `tokenizers` backend.
     """
     backend, _ = load_backend(open_tokenizer(source, by_class=True))
-    kinds = merge_kinds(read_record(Path(source), backend)) if Path(source).is_dir() else []
+    kinds = kinds_of(Path(source), backend) if Path(source).is_dir() else []
     plain = without_limits(backend)
     # offsets that a byte-level post-processor trims would take the spaces off their tokens
     plain.post_processor = empty_template()

@@ -177,7 +177,7 @@ def _item(number: int, step: Step, kind: str, part: Callable[[str], str]) -> str
 
 def _kind(kind: str) -> str:
     """A mark for a merge of a kind that is known."""
-    return f' <b class="mws-{kind}">{kind}</b>' if kind else ""
+    return f' <b class="mws-{kind.split()[-1]}">{kind}</b>' if kind else ""
 
 
 def _shown(text: str) -> str:

@@ -25,6 +25,8 @@ from mws_hf.extend.trim import Trimming
 from mws_hf.learn.arguments import check_whole
 from mws_hf.special import BYTE_TOKENS
 from mws_hf.stock import Tokenizer
+from mws_hf.training_record import FILE as RECORD
+from mws_hf.training_record import added_record
 
 _BATCH = 1000
 
@@ -86,7 +88,7 @@ class Extension:
         trimmed: Trimming | None = None,
         records: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Write a tokenizer directory with ids.json, atomically.
+        """Write a tokenizer directory with ids.json and the kinds of the new merges, atomically.
 
         Args:
             directory: where to write.
@@ -99,7 +101,8 @@ class Extension:
         """
         folder = None if source is None else fetch(source)
         ids = self.old_ids if trimmed is None else composed(trimmed.ids, self.old_ids)
-        return write_directory(Path(directory), folder, self.spec, ids, records)
+        added = added_record(self.tokenizer, len(self.learned.merges), self.learned.found)
+        return write_directory(Path(directory), folder, self.spec, ids, {**(records or {}), RECORD: added})
 
 
 def extend(

@@ -54,18 +54,17 @@ def by_text(tokenizers: Sequence[Opened], texts: Mapping[str, Sequence[str]]) ->
     }
 
 
-def parity(scores: Mapping[str, Mapping[str, TextScores]], texts: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """How uneven each tokenizer treats the texts: the most tokens for a text over the fewest.
+def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
+    """How unevenly each tokenizer treats the texts: the longest text over the shortest, 1 being even.
 
-    Texts that are translations of each other (as many lines) are compared by tokens; others by tokens per word, which
-    also tells how long the words of a language are. Empty for a single text.
+    Texts that are translations of each other (`parallel`) are compared by their tokens; others by tokens per word,
+    which also tells how long the words of a language are. Empty for a single text.
     """
-    if len(texts) < 2:
+    if len(scores) < 2:
         return {}
-    parallel = len({len(lines) for lines in texts.values()}) == 1
     found = {}
     for name in next(iter(scores.values())):
-        of_text = [each[name].tokens if parallel else each[name].fertility for each in scores.values()]
+        of_text = [float(each[name].tokens) if parallel else each[name].fertility for each in scores.values()]
         known = [value for value in of_text if not math.isnan(value)]
         if len(known) > 1:
             found[name] = max(known) / min(known)

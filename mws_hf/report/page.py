@@ -40,6 +40,7 @@ def report_page(
     texts: Mapping[str, Sequence[str]],
     bits: Path | None = None,
     title: str = "Tokenizers side by side",
+    parallel: bool = False,
 ) -> str:
     """The HTML of a report.
 
@@ -50,12 +51,17 @@ def report_page(
         texts: name -> lines; one text a language, for example.
         bits: text to train n-gram models on; None measures no bits.
         title: of the page.
+        parallel: whether the texts are translations of each other, line by line.
 
     Raises:
-        MwSError: there is neither gold nor text, or a file cannot be read.
+        MwSError: parallel texts have different numbers of lines, there is neither gold nor text, or a file cannot be
+            read.
     """
     if not tokenizers:
         raise MwSError("nothing to report on: give at least one tokenizer")
+    if parallel and len({len(text) for text in texts.values()}) > 1:
+        sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
+        raise MwSError(f"the texts are not parallel: {sizes} lines; give translations, line by line")
     lines = [line for text in texts.values() for line in text]
     report = evaluate(places, golds, lines or None, bits=bits, baselines=False)
     scores = by_text(tokenizers, texts) if len(texts) > 1 else {}
@@ -74,7 +80,7 @@ def report_page(
         version=mws_hf.__version__,
         names=[opened.name for opened in tokenizers],
         colours=[COLOURS[at % len(COLOURS)] for at in range(len(tokenizers))],
-        columns=columns(report, [opened.name for opened in tokenizers], parity(scores, texts)),
+        columns=columns(report, [opened.name for opened in tokenizers], parity(scores, parallel), parallel),
         sources=_sources(report, texts, bits),
         pictures=pictures(report, scores),
         by_text={
@@ -94,7 +100,9 @@ def report_page(
     )
 
 
-def columns(report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float]) -> list[Column]:
+def columns(
+    report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float], parallel: bool
+) -> list[Column]:
     """The measures of the first table, each with what it means; only those that were measured."""
     found = []
     for gold in report.golds:
@@ -109,7 +117,8 @@ def columns(report: EvaluationReport, names: Sequence[str], uneven: Mapping[str,
         about = "under an n-gram model of the tokens; fewer is better; below it against the first, with 95 % interval"
         found.append(Column("n-gram bits per byte", about, cells))
     if uneven:
-        about = "how uneven the texts are treated: the longest over the shortest; 1 would be even"
+        by = "tokens" if parallel else "tokens per word"
+        about = f"how unevenly the texts are treated: the most {by} of a text over the fewest; 1 would be even"
         found.append(Column("parity", about, [(f"{uneven[n]:.2f}" if n in uneven else "-", "") for n in names]))
     return found
 

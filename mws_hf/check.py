@@ -131,12 +131,16 @@ def _clients(backend: Tokenizer) -> list[ClientFact]:
         return []
     vocab, merges = tables_of(backend)
     made = [vocab[left + right] for left, right in merges]
-    return client_facts(
+    facts = client_facts(
         *shape,
         keeps_bom="\ufeff" in vocab,
         in_rank_order=made == sorted(made),
         normalized=backend.normalizer is not None,
     )
+    if not has_leading_space(backend.pre_tokenizer):
+        return facts
+    unread = ClientFact(TOKENIZERS_ONE, "refuses", "reads no Metaspace, which add_prefix_space is")
+    return [unread if fact.client == TOKENIZERS_ONE else fact for fact in facts]
 
 
 def _lossless(backend: Tokenizer) -> Iterator[Finding]:

@@ -75,6 +75,10 @@ SGLANG_NEEDS = (
 
 CLIENTS = (
     Client("tokenizers", "clients", ("tokenizers",), "tokenizers"),
+    *(
+        Client(f"tokenizers {version}", f"tokenizers-{version}", (f"tokenizers=={version}",), "tokenizers")
+        for version in ("0.21.4", "0.22.2", "1.0.0rc3")
+    ),
     Client("tokenizers, DecodeStream", "clients", ("tokenizers",), "decode_stream"),
     *(
         Client(f"transformers {version}", f"transformers-{version}", (requirement, "jinja2"), "transformers")

@@ -202,6 +202,9 @@ def test_what_tokenizers_1_cannot_run_is_told_of_ours_and_of_others(tmp_path):
         small_fast(pattern, alphabet="bytes").save_pretrained(tmp_path)
         told = {fact.client: fact.verdict for fact in check(tmp_path).clients}
         assert told["tokenizers 1.0"] == verdict
+    small_fast("o200k", alphabet="bytes", add_prefix_space=True).save_pretrained(tmp_path / "spaced")
+    (told,) = [fact for fact in check(tmp_path / "spaced").clients if fact.client == "tokenizers 1.0"]
+    assert told.verdict == "refuses" and "add_prefix_space" in told.remark
     backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Split(Regex(r"\p{N}{1,3}"), "isolated"), pre_tokenizers.ByteLevel(False)]

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from mws_hf.client_facts import TOKENIZERS_ONE, refusing
+from mws_hf.client_facts import TOKENIZERS_ONE, refusing, runs_in_one
 from mws_hf.corpus.apostrophes import cut_at_apostrophes
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.errors import MwSError
 from mws_hf.pattern import WORD_PATTERN, named
+from mws_hf.stock import IS_ONE
 
 TOLD_FROM = 0.002
 """Share of the words with a cut inner apostrophe from which it is told."""
+
+
+def refuse_unrunnable(pattern: str) -> None:
+    """Stop a training whose tokenizer the installed `tokenizers` could not run.
+
+    Raises:
+        MwSError: it is 1.0, and does not know the split pattern.
+    """
+    if IS_ONE and not runs_in_one(pattern):
+        raise MwSError(
+            f"{TOKENIZERS_ONE} is installed here and cannot run this split pattern: give --pattern o200k or llama3 "
+            "(which splits as GPT-4's does), or pip install 'tokenizers<1'"
+        )
 
 
 def pattern_notices(counts: WordCounts) -> list[str]:

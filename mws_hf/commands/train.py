@@ -212,11 +212,12 @@ def _train_and_save(
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     from mws_hf.commands.first_run import compile_ahead
-    from mws_hf.commands.pattern_notices import pattern_notices
+    from mws_hf.commands.pattern_notices import pattern_notices, refuse_unrunnable
     from mws_hf.model_card import model_card, write_model_card
     from mws_hf.portable import save_backend
 
     started = time.perf_counter()
+    refuse_unrunnable(trainer.split_pattern)
     compile_ahead()
     counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)
     for line in pattern_notices(counts.union):

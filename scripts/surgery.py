@@ -1,12 +1,13 @@
 """What surgery on pretrained tokenizers costs and brings, on stand-ins of public size (`surgery_bases`).
 
-    python scripts/surgery.py --data ../shared/data --work out/surgery [--parts length decoder]
+    python scripts/surgery.py --data ../shared/data --work out/surgery [--parts length decoder protect]
 
 length: trim to 60 % of the entries by the learnt text of the languages that are kept, add 16,000 Russian tokens, and
 count tokens of held-out lines. decoder: a model of 4.9 million weights (four layers of 72 under 64,000 rows of tied
 embeddings), trained on English novels with the English stand-in; bits per byte of held-out English and Russian before
-and right after surgery on it. Writes scripts/results/surgery.json and surgery.md; what a run does not measure again
-stays.
+and right after surgery on it. protect: 8,000 Turkish tokens for the English stand-in, with and without a sample of
+English and Python code that no new merge may change. Writes scripts/results/surgery.json and surgery.md; what a run
+does not measure again stays.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,36 @@ def decoder(data: Path, work: Path) -> list[dict[str, Any]]:
     return rows
 
 
-PARTS: dict[str, Callable[[Path, Path], list[dict[str, Any]]]] = {"length": length, "decoder": decoder}
+def protect(data: Path, work: Path) -> list[dict[str, Any]]:
+    """Old texts that are cut otherwise after 8,000 Turkish tokens."""
+    directory = bases(data, work)["English, byte-level"]
+    before = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    counts = count_documents(learnt(data, "tur", SIZES["tur"]))
+    sample = [*islice(learnt(data, "eng", SIZES["eng"]), 20_000), *islice(learnt(data, "code", CODE), 100)]
+    lines = {
+        "sample": sample[::8],
+        "English and code": [*held_out(data, "eng", SIZES["eng"], 2000), *held_out(data, "code", CODE, 40)],
+        "tur": held_out(data, "tur", SIZES["tur"]),
+    }
+    first = {name: before.encode_batch_fast(texts) for name, texts in lines.items()}
+    rows = []
+    for protected in ([], sample):
+        larger = extend(directory, counts, 8000, protected=protected)
+        second = {name: larger.tokenizer.encode_batch_fast(texts) for name, texts in lines.items()}
+        row: dict[str, Any] = {"protected": f"{len(protected):,} lines"}
+        for name in ("sample", "English and code"):
+            changed = sum(a.ids != b.ids for a, b in zip(first[name], second[name], strict=True))
+            row[f"{name}: texts cut otherwise"] = f"{changed:,} of {len(lines[name]):,}"
+        lengths = [sum(len(item.ids) for item in cut["tur"]) for cut in (first, second)]
+        row["Turkish tokens"] = f"{lengths[1] / lengths[0] - 1:+.1%}"
+        rows.append(row)
+        print(row, flush=True)
+    return rows
+
+
+PARTS: dict[str, Callable[[Path, Path], list[dict[str, Any]]]] = {
+    "length": length, "decoder": decoder, "protect": protect,
+}  # fmt: skip
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ pickle.dump(t.get_mergeable_ranks(), open(out, "wb"))""",
     "ffbpe (its own pattern)": """
 import ffbpe
 with open(text, encoding="utf-8") as lines:
-    ffbpe.train_bpe(lines, vocab_size=size).save(out)""",
+    ffbpe.train_bpe(lines, vocab_size=size).save_files(out + ".json", out + ".txt")""",
     "gigatoken train_bpe (GPT-2's pattern)": """
 import gigatoken, pickle
 pickle.dump(gigatoken.train_bpe(gigatoken.TextFileSource([text]), size, []), open(out, "wb"))""",

@@ -13,6 +13,10 @@ __version__ = "0.2.0"
 _HOME = {
     "BlockDataset": "mws_hf.encode.blocks",
     "EncodedCorpus": "mws_hf.encode.corpus",
+    "GroupedCounts": "mws_hf.corpus.groups",
+    "count_documents": "mws_hf.corpus.counting",
+    "count_files": "mws_hf.corpus.counting",
+    "import_notebook": "mws_hf.notebook",
     "encode_corpus": "mws_hf.encode.bulk",
     "trim": "mws_hf.extend.trim",
     "MwSError": "mws_hf.errors",
@@ -27,20 +31,32 @@ _HOME = {
 __all__ = [
     "BlockDataset",
     "EncodedCorpus",
+    "GroupedCounts",
     "MwSError",
     "MwSTokenizer",
     "MwSTokenizerFast",
     "MwSTrainer",
     "WordCounts",
     "__version__",
+    "count_documents",
+    "count_files",
     "encode_corpus",
+    "evaluate",
+    "extend",
+    "import_notebook",
     "pretrained",
     "pretrained_folder",
     "trim",
 ]
 
 
+_ROOMS = ("evaluate", "extend")
+"""Packages that are called like the function of their name in them: `mws_hf.evaluate(...)`, `mws_hf.extend(...)`."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"mws_hf.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'mws_hf' has no attribute {name!r}; public names: {', '.join(__all__)}")
     return getattr(importlib.import_module(_HOME[name]), name)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any, Protocol
 
 from mws_hf.atomic import atomic_path
 from mws_hf.backend import is_byte_level, tables_of
@@ -43,6 +44,82 @@ class Traced:
     tokens: tuple[str, ...]
     steps: tuple[Step, ...]
     pieces: tuple[str, ...]
+
+
+class Held:
+    """Something that is left behind when its holder is copied or pickled, such as arrays that only saving needs."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def __reduce__(self) -> tuple[type[Held], tuple[()]]:
+        return Held, ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a word is cut as it is.
+
+    Attributes:
+        parts: the pre-tokens of the word, usually one, with the merges that fired in each.
+        boundaries: for each part, the probability of a morph boundary after each of its characters; None where no
+            evidence is kept, and for what is no word.
+        seen: for each part, whether it is among the words that the tokenizer was learnt from; None where that is not
+            known.
+    """
+
+    parts: tuple[Traced, ...]
+    boundaries: tuple[list[float] | None, ...]
+    seen: tuple[bool | None, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}"
+            for part in self.parts
+            for step in part.steps
+        ]
+        for part, values, seen in zip(self.parts, self.boundaries, self.seen, strict=True):
+            if values is not None:
+                lines.append(evidence_lines(*without_space(part, values)))
+                lines += ["(not among the training words: told from its letters)"] if seen is False else []
+        return "\n".join(lines)
+
+
+class WordEvidence(Protocol):
+    """What tells the evidence of a pre-token, such as `mws_hf.learn.any_word.AnyWord`."""
+
+    def word(self, pretoken: str) -> list[float] | None:
+        """Probability of a boundary after each character; None where it is no word."""
+
+    def knows(self, pretoken: str) -> bool:
+        """Whether it is among the training words."""
+
+
+def explain_word(backend: Tokenizer, word: str, evidence: WordEvidence | None = None) -> Explanation:
+    """Replay a word's merges as behind a space, and tell the evidence under its letters where some is given.
+
+    Raises:
+        MwSError: the model is no BPE, or does more than merge.
+
+    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> merges = [("о", "н"), (" ", "он")]
+    >>> print(explain_word(build_backend(base_vocab((), " но", merges), merges), "он"))
+          0  'о' + 'н'  ->   ·он
+          1  ' ' + 'он'  ->   он
+    """
+    parts = tuple(Tracer(backend)(" " + word))
+    if evidence is None:
+        return Explanation(parts, (None,) * len(parts), (None,) * len(parts))
+    values = tuple(evidence.word(part.text) for part in parts)
+    seen = [None if v is None else evidence.knows(part.text) for part, v in zip(parts, values, strict=True)]
+    return Explanation(parts, values, tuple(seen))
+
+
+def without_space(traced: Traced, values: list[float]) -> tuple[str, list[float], list[str]]:
+    """Letters, evidence and pieces of a pre-token, less its leading space."""
+    lead = len(traced.text) - len(traced.text.removeprefix(" "))
+    first, *others = traced.pieces
+    return traced.text[lead:], values[lead:], [piece for piece in (first[lead:], *others) if piece]
 
 
 class Tracer:

@@ -16,11 +16,12 @@ from typing import Any
 from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate, without_limits
 from mws_hf.byte_alphabet import check_added_tokens
-from mws_hf.errors import MwSError
-from mws_hf.hub import absent_from_hub, refuse_unreachable
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.explain import Explanation, Held, explain_word
+from mws_hf.hub import absent_from_hub, refuse_unreachable, tokenizer_folder
 from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
-from mws_hf.training_record import write_record
+from mws_hf.training_record import EVIDENCE_FILE, write_record
 
 STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"
@@ -95,6 +96,7 @@ def save_backend(
     backend: Tokenizer,
     roles: Mapping[str, Any],
     settings: dict[str, Any] | None = None,
+    more: Mapping[str, bytes] | None = None,
 ) -> None:
     """Write the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers, or change nothing.
 
@@ -103,6 +105,7 @@ def save_backend(
         backend: from `MwSTrainer.backend`.
         roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
         settings: of the training (`MwSTrainer.record`); None leaves no record.
+        more: further files by name.
 
     Raises:
         MwSError: the directory cannot be written, or another run is writing it.
@@ -114,6 +117,8 @@ def save_backend(
         (stage / f"{STOCK_MODULE}.py").write_text(STOCK_SOURCE, encoding="utf-8")
         if settings is not None:
             write_record(stage, settings, backend)
+        for name, content in (more or {}).items():
+            (stage / name).write_bytes(content)
 
 
 def _without_past_calls(file: Path, backend: Tokenizer | None) -> None:
@@ -143,10 +148,57 @@ def surrogate_error(inputs: Any) -> MwSError | None:
     return None
 
 
+_UNREAD = Held()
+
+
+def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
+    """The evidence of a tokenizer that was just learnt, or that its directory keeps; None where there is none."""
+    learnt = getattr(tokenizer, "training_evidence", None)
+    if learnt is not None and learnt.value is not None:
+        from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
+
+        return AnyWord(learnt.value)
+    try:
+        folder = tokenizer_folder(tokenizer.name_or_path or "")
+    except MissingTokenizerError:
+        return None
+    if not (folder / EVIDENCE_FILE).is_file():
+        return None
+    from mws_hf.learn.any_word import read_evidence
+
+    return read_evidence(folder, backend)
+
+
 class PortableMixin:
     """Portable, atomic `save_pretrained` and `from_pretrained` with clear errors, for both tokenizer classes."""
 
     is_byte_level: bool
+    _evidence: Held = _UNREAD
+
+    def segment(self, text: str) -> list[str]:
+        """Cut words into the pieces that the tokenizer makes of them inside a sentence, as text.
+
+        For example, ``tokenizer.segment("читательницами")`` may give ``["чита", "тельн", "иц", "ами"]``. Of several
+        words, which white space parts, the pieces follow one another.
+        """
+        from mws_hf.evaluate.segment import segment_words
+
+        return [piece for word in segment_words(self, text.split()) for piece in word]
+
+    def explain(self, word: str) -> Explanation:
+        """Tell why a word is cut as it is; print the result to read it.
+
+        It holds the merges that fired and, where the directory keeps it (`mws train` and `save_pretrained` after a
+        training do), the evidence of a morph boundary after each letter, of words of the training and of any other.
+
+        Raises:
+            MwSError: the word holds an added token, or the evidence that is kept is damaged.
+        """
+        own: Any = self
+        backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own.to_backend()
+        if self._evidence is _UNREAD:
+            self._evidence = Held(_evidence_of(own, backend))
+        return explain_word(backend, word, self._evidence.value)
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         """Refuse tokens that no client would decode to themselves; transformers adds every token by this method."""

@@ -12,6 +12,7 @@ from mws_hf.byte_alphabet import Alphabet, check_added_tokens
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
+from mws_hf.explain import Held
 from mws_hf.learn.arguments import check_flag
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings, to_record
@@ -258,6 +259,7 @@ class MwSTrainer:
         backend, roles = self.backend(learned)
         tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
         tokenizer.training_settings = self.record_of(learned)
+        tokenizer.training_evidence = Held(learned.evidence)
         return tokenizer
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:

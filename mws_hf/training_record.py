@@ -17,6 +17,8 @@ from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import load_json, read_tokenizer
 
 FILE = "mws_training.json"
+EVIDENCE_FILE = "mws_evidence.parquet"
+"""Boundary evidence of the training words, which `mws_hf.learn.any_word` writes and reads."""
 KINDS = ("morph", "composition")
 """Of merges, in the order in which a tokenizer has them: found by evidence, then by frequency at a price."""
 ADDED_KINDS = ("added", *(f"added {kind}" for kind in KINDS))
@@ -25,7 +27,7 @@ ADDED_KINDS = ("added", *(f"added {kind}" for kind in KINDS))
 
 def write_record(directory: Path, settings: dict[str, Any], backend: Tokenizer) -> Path:
     """Write the record of a tokenizer; returns its path."""
-    record = {"merges": _merges_digest(backend), "settings": settings}
+    record = {"merges": merges_digest(backend), "settings": settings}
     write_text(directory / FILE, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     return directory / FILE
 
@@ -36,7 +38,7 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
         return None
     record = load_json(directory / FILE)
     settings = record.get("settings") if isinstance(record, dict) else None
-    if not isinstance(settings, dict) or record.get("merges") != _merges_digest(backend):
+    if not isinstance(settings, dict) or record.get("merges") != merges_digest(backend):
         return None
     return settings
 
@@ -92,5 +94,6 @@ def labelled_words(directory: Path) -> frozenset[str]:
     return frozenset(word.casefold() for each in (lists if by_group else [labels]) for word in each)
 
 
-def _merges_digest(backend: Tokenizer) -> str:
+def merges_digest(backend: Tokenizer) -> str:
+    """Name the merges of a tokenizer by their hash."""
     return hashlib.sha256(json.dumps(tables_of(backend)[1]).encode()).hexdigest()

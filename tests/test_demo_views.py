@@ -211,7 +211,10 @@ class Known:
     """Evidence of one word, as `mws_hf.learn.contextual.Evidence` answers."""
 
     def word(self, pretoken):
-        return [0.0, 0.25, 0.97, 0.0] if pretoken == " кот" else None
+        return [0.0, 0.25, 0.97, 0.0] if pretoken == " кот" else [0.0] * len(pretoken) if pretoken == " дом" else None
+
+    def knows(self, pretoken):
+        return pretoken == " кот"
 
 
 KNOWN = TrainingEvidence(Known(), r"\s?\S+", None, "a list")
@@ -223,7 +226,7 @@ def test_a_word_shows_its_evidence_and_merges(opened):
     assert "after: к 25 %, о 97 %" in html.unescape(page)
     listed = word_html([opened["mws"]], "читать", None)
     assert re.findall(r"merge (\d+)", listed) == ["0", "1", "2", "3", "14"]
-    assert "--from counts.parquet" in listed and "not among the training words" in word_html([LETTERS], "дом", KNOWN)
+    assert "--from counts.parquet" in listed and "not among a list" in word_html([LETTERS], "дом", KNOWN)
 
 
 def test_merges_are_marked_as_morphs_and_compositions(tmp_path):

@@ -74,18 +74,30 @@ def demo(
 
     load_gradio()  # before anything is counted
     tokenizers = [open_for_page(place, name) for name, place in places.items()]
-    blocks = page(tokenizers, None if sources.is_empty else evidence_of([*places.values()], tokenizers, sources))
+    blocks = page(tokenizers, evidence_of([*places.values()], tokenizers, sources))
     typer.echo(serve(blocks, port, host, open_browser=open_browser))
     wait(blocks)
 
 
-def evidence_of(places: list[Path], tokenizers: list[Opened], sources: Sources) -> TrainingEvidence:
-    """Evidence of the training words, with the settings of the first tokenizer that keeps a record of its training."""
+def evidence_of(places: list[Path], tokenizers: list[Opened], sources: Sources) -> TrainingEvidence | None:
+    """Evidence of the training words given, by the settings of the first tokenizer that keeps a record of its training.
+
+    Without training words it is the evidence that the first tokenizer keeps which has any, or None.
+    """
+    from mws_hf.backend import pattern_of
     from mws_hf.demo.word_view import TrainingEvidence
     from mws_hf.training_record import read_record
 
-    pairs = [(place, opened.backend) for place, opened in zip(places, tokenizers, strict=True) if place.is_dir()]
-    models = (Model(backend, read_record(place, backend)) for place, backend in pairs)
-    known = next((model for model in models if model.record is not None), Model())
+    named = [(place, opened) for place, opened in zip(places, tokenizers, strict=True) if place.is_dir()]
+    models = {opened.name: Model(opened.backend, read_record(place, opened.backend), place) for place, opened in named}
+    if sources.is_empty:
+        for name, model in models.items():
+            if model.backend is not None and model.kept is not None:
+                return TrainingEvidence(model.kept, pattern_of(model.backend), model.normalization, f"words of {name}")
+        return None
+    from mws_hf.learn.any_word import AnyWord
+
+    known = next((model for model in models.values() if model.record is not None), Model())
     counts = known.gather(sources)
-    return TrainingEvidence(known.evidence(counts), counts.pattern, counts.normalization, sources.describe())
+    evidence = AnyWord(known.evidence(counts))
+    return TrainingEvidence(evidence, counts.pattern, counts.normalization, sources.describe())

@@ -21,6 +21,7 @@ from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.explain import Traced
+    from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.settings import CriterionSettings, VocabularySettings
     from mws_hf.stock import Tokenizer
@@ -104,7 +105,7 @@ def _check(words: list[str] | None, model: str | None, plot: Path | None, source
     if model is None and sources.is_empty:
         raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
     if plot is not None:
-        _check_plot(plot, sources)
+        _check_plot(plot)
     if not sources.is_empty:
         sources.check(None, None)
 
@@ -119,6 +120,18 @@ class Model:
 
     backend: Tokenizer | None = None
     record: dict[str, Any] | None = None
+    folder: Path | None = None
+
+    @cached_property
+    def kept(self) -> AnyWord | None:
+        """The evidence that lies beside the tokenizer; None where there is none, as beside older ones."""
+        from mws_hf.training_record import EVIDENCE_FILE
+
+        if self.backend is None or self.folder is None or not (self.folder / EVIDENCE_FILE).is_file():
+            return None
+        from mws_hf.learn.any_word import read_evidence
+
+        return read_evidence(self.folder, self.backend)
 
     @cached_property
     def settings(self) -> tuple[CriterionSettings, VocabularySettings]:
@@ -164,26 +177,31 @@ class Model:
 
 
 def _open(model: str) -> Model:
-    from mws_hf.hub import tokenizer_place
+    from mws_hf.hub import tokenizer_folder, tokenizer_place
     from mws_hf.tokenizer_file import load_backend
     from mws_hf.training_record import read_record
 
     place = tokenizer_place(model)
     backend, _ = load_backend(place)
-    return Model(backend, read_record(place, backend))
+    return Model(backend, read_record(place, backend), tokenizer_folder(model))
 
 
 def _explain_words(words: list[str], known: Model, sources: Sources, plot: Path | None, as_json: bool) -> None:
-    from mws_hf.explain import Traced, Tracer, evidence_lines, plot_evidence
+    from mws_hf.explain import Traced, Tracer, evidence_lines, plot_evidence, without_space
+
+    if not sources.is_empty:
+        from mws_hf.learn.any_word import AnyWord
 
     counts = None if sources.is_empty else known.gather(sources)
-    evidence = None if counts is None else known.evidence(counts)
+    evidence = known.kept if counts is None else AnyWord(known.evidence(counts))
+    if evidence is None:
+        _tell_of_no_evidence(known, plot)
     tracer = None if known.backend is None else Tracer(known.backend)
     drawn: list[tuple[str, list[float], list[str]]] = []
     for word in words:
         traced = tracer(" " + word) if tracer else [Traced(p, (p,), (), (p,)) for p in _split(" " + word, counts)]
         found = [None if evidence is None else evidence.word(each.text) for each in traced]
-        shown = [_without_space(each, values) for each, values in zip(traced, found, strict=True) if values is not None]
+        shown = [without_space(each, values) for each, values in zip(traced, found, strict=True) if values is not None]
         drawn += shown
         if as_json:
             typer.echo(json.dumps(_result(word, traced, found, known, evidence is not None), ensure_ascii=False))
@@ -192,14 +210,26 @@ def _explain_words(words: list[str], known: Model, sources: Sources, plot: Path 
             typer.echo(f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}")
         for letters, values, pieces in shown:
             typer.echo(evidence_lines(letters, values, pieces))
-        for each in (each for each, values in zip(traced, found, strict=True) if evidence and values is None):
-            typer.echo(
-                f"{each.text.strip()}: not among the training types, so there is no evidence of its own", err=True
-            )
+        for each, told in zip(traced, found, strict=True):
+            if evidence and told is None:
+                typer.echo(f"{each.text.strip()}: no word, so there is no evidence of morphs", err=True)
+            elif evidence and not evidence.knows(each.text):
+                typer.echo(f"{each.text.strip()}: not among the training words, told from its letters", err=True)
     if plot is not None:
         if not drawn:
-            raise MwSError("nothing to plot: none of the words is among the training types (give --from or --lexicon)")
+            raise MwSError("nothing to plot: none of the arguments is a word")
         plot_evidence(plot, [w for w, _, _ in drawn], [b for _, b, _ in drawn], [t for _, _, t in drawn])
+
+
+def _tell_of_no_evidence(known: Model, plot: Path | None) -> None:
+    """Say that merges alone can be shown; raise MwSError where a plot of the evidence was asked for."""
+    why = "a record of another criterion or of compositions alone has none"
+    if known.record is None or known.settings[0].__class__.__name__ == "ContextualSettings":
+        why = "older ones keep none"
+    said = f"no evidence is kept beside the tokenizer ({why}); give its training words with --from or --lexicon"
+    if plot is not None:
+        raise MwSError(said)
+    typer.echo(said, err=True)
 
 
 def _split(text: str, counts: GroupedCounts | None) -> list[str]:
@@ -210,13 +240,6 @@ def _split(text: str, counts: GroupedCounts | None) -> list[str]:
         return [text]
     normalizer = NORMALIZERS[counts.normalization]() if counts.normalization else None
     return split(normalizer.normalize_str(text) if normalizer else text, counts.pattern)
-
-
-def _without_space(traced: Traced, values: list[float]) -> tuple[str, list[float], list[str]]:
-    """Letters, evidence and pieces of a pre-token, less its leading space."""
-    lead = len(traced.text) - len(traced.text.removeprefix(" "))
-    first, *others = traced.pieces
-    return traced.text[lead:], values[lead:], [piece for piece in (first[lead:], *others) if piece]
 
 
 def _result(
@@ -257,16 +280,14 @@ def _classic_rows(
     return [row.to_dict() for row in found]
 
 
-def _check_plot(plot: Path, sources: Sources) -> None:
+def _check_plot(plot: Path) -> None:
     """Refuse, before anything is counted, a plot that cannot be drawn.
 
     Raises:
-        MwSError: it has another ending, nothing to draw, no matplotlib or no place to be written.
+        MwSError: it has another ending, no matplotlib or no place to be written.
     """
     if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise MwSError(f"--plot {plot}: a plot is written as .png, .svg or .pdf; give the file one of these endings")
-    if sources.is_empty:
-        raise MwSError("--plot draws the evidence of training words: give them with --from or --lexicon")
     if importlib.util.find_spec("matplotlib") is None:
         raise MwSError("plotting needs matplotlib: pip install 'mws-hf[plot]'")
     check_output(plot, folder=False)

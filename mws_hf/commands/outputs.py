@@ -45,10 +45,19 @@ def files_in(directory: Path, names: Iterable[str]) -> list[Path]:
 def tokenizer_files(directory: Path) -> list[Path]:
     """The directory itself and those of its files that saving a tokenizer there writes or removes."""
     from mws_hf.portable import STALE_FILES, STOCK_MODULE
-    from mws_hf.training_record import FILE
+    from mws_hf.training_record import EVIDENCE_FILE, FILE
 
     return files_in(
-        directory, ("tokenizer.json", "tokenizer_config.json", f"{STOCK_MODULE}.py", "README.md", FILE, *STALE_FILES)
+        directory,
+        (
+            "tokenizer.json",
+            "tokenizer_config.json",
+            f"{STOCK_MODULE}.py",
+            "README.md",
+            FILE,
+            EVIDENCE_FILE,
+            *STALE_FILES,
+        ),
     )
 
 

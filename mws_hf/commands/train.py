@@ -213,8 +213,10 @@ def _train_and_save(
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     from mws_hf.commands.first_run import compile_ahead
     from mws_hf.commands.pattern_notices import pattern_notices, refuse_unrunnable
+    from mws_hf.learn.any_word import evidence_bytes
     from mws_hf.model_card import model_card, write_model_card
     from mws_hf.portable import save_backend
+    from mws_hf.training_record import EVIDENCE_FILE
 
     started = time.perf_counter()
     refuse_unrunnable(trainer.split_pattern)
@@ -229,7 +231,8 @@ def _train_and_save(
     learned = trainer.learn(counts)
     backend, roles = trainer.backend(learned)
     facts = trainer.facts(backend, counts)
-    save_backend(output, backend, roles, trainer.record_of(learned) | facts)
+    evidence = {} if learned.evidence is None else {EVIDENCE_FILE: evidence_bytes(learned.evidence, backend)}
+    save_backend(output, backend, roles, trainer.record_of(learned) | facts, evidence)
     card = model_card(
         output.resolve().name,
         backend.get_vocab_size(),

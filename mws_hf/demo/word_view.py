@@ -18,7 +18,7 @@ from mws_hf.explain import Step, Tracer
 from mws_hf.pattern import split
 
 if TYPE_CHECKING:
-    from mws_hf.learn.contextual import Evidence
+    from mws_hf.explain import WordEvidence
 
 LONGEST = 60
 """Characters of a word that are shown."""
@@ -26,19 +26,23 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class TrainingEvidence:
-    """Boundary evidence of training words, how these were split from text, and where they are from."""
+    """Boundary evidence, how its training words were split from text, and where they are from."""
 
-    evidence: Evidence
+    evidence: WordEvidence
     pattern: str
     normalization: str | None
     source: str
 
     def values(self, text: str) -> list[float | None]:
-        """Probability of a boundary after each character; None in pre-tokens that are not among the training words."""
+        """Probability of a boundary after each character; None in pre-tokens that are no words."""
         found: list[float | None] = []
         for part in split(text, self.pattern):
             found += self.evidence.word(part) or [None] * len(part)
         return found
+
+    def has_all(self, text: str) -> bool:
+        """Whether all words of a text are among the training words."""
+        return all(self.evidence.knows(p) for p in split(text, self.pattern) if self.evidence.word(p) is not None)
 
 
 @dataclass(frozen=True)
@@ -66,14 +70,20 @@ def word_html(tokenizers: Sequence[Opened], word: str, known: TrainingEvidence |
     cuts = [word_cuts(opened, word) for opened in tokenizers]
     steps = "".join(merges_html(opened, word) for opened in tokenizers)
     picture = evidence_html(letters_of(word, values), cuts, [opened.name for opened in tokenizers])
-    return f'<div class="mws">{said}{picture}{_about(values, known)}<div class="mws-cards">{steps}</div></div>'
+    about = _about(values, known, word)
+    return f'<div class="mws">{said}{picture}{about}<div class="mws-cards">{steps}</div></div>'
 
 
-def _about(values: Sequence[float | None], known: TrainingEvidence | None) -> str:
+def _about(values: Sequence[float | None], known: TrainingEvidence | None, word: str) -> str:
     if known is None:
         return note("No evidence to show: start the page with --from counts.parquet or --lexicon ru to see it.")
     if all(value is None for value in values):
-        return note(f"This word is not among the training words ({known.source}): it has no evidence of its own.")
+        return note("This is no word, so there is no evidence of morphs.")
+    if not known.has_all(" " + word):
+        return note(
+            "Bars: probability of a morph boundary after the letter, in percent. The word is not among "
+            f"{known.source}: its letters tell."
+        )
     return note(f"Bars: probability of a morph boundary after the letter, in percent, from {known.source}.")
 
 

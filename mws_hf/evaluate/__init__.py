@@ -7,6 +7,10 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
 from mws_hf.corpus.segmentations import Gold, GoldWord, read_gold
 from mws_hf.evaluate.boundaries import BoundaryScores, score
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
@@ -30,3 +34,13 @@ __all__ = [
     "score_text",
     "segment_words",
 ]
+
+
+class _Callable(ModuleType):
+    """So that `mws_hf.evaluate(...)` is `mws_hf.evaluate.evaluate(...)`."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> EvaluationReport:
+        return evaluate(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

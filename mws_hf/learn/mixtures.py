@@ -135,7 +135,8 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
     prices = np.sqrt(means * (len(means) / max(_sum(means), 1e-9)))
     code = any(part.evidence.in_code is not None for part in groups)
     labels = {name: fit for part in groups for name, fit in part.evidence.labels.items()}
-    return Evidence(types, probabilities, settings, weights, labels, in_code if code else None, prices)
+    times = np.rint(together * 1e9).astype(np.int64)  # comparable, for the groups' texts are of any length
+    return Evidence(types, probabilities, settings, weights, labels, in_code if code else None, prices, times)
 
 
 def _sum(values: Doubles) -> float:

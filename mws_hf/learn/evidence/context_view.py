@@ -41,6 +41,24 @@ def context_log_odds(
     Returns:
         float32, one a symbol; 0 at word ends.
     """
+    weights = fit_contexts(corpus, contexts, targets, settings)
+    out = np.zeros(len(corpus.symbols))
+
+    def work(starts: npt.NDArray[np.int64]) -> None:
+        score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, *weights, out)
+
+    list(pool.map(work, word_ranges(corpus, n_threads)))
+    return out.astype(np.float32)
+
+
+def fit_contexts(
+    corpus: SymbolCorpus, contexts: Contexts, targets: Floats, settings: EvidenceSettings
+) -> tuple[Doubles, Doubles]:
+    """Fit the regression to the words that have targets; arguments as `context_log_odds`.
+
+    Returns:
+        The weights of the raw numbers that describe a position, and of their squares.
+    """
     positions = np.nonzero(inner_positions(corpus)[: len(targets)])[0]
     size = min(settings.fit_sample, len(positions))
     sample = positions[np.arange(size) * len(positions) // max(size, 1)]
@@ -50,15 +68,16 @@ def context_log_odds(
     mean, scale = standardise(rows, n)
     np.square(rows[:, :n], out=rows[:, n : 2 * n])
     weights = fit_logistic(rows, targets[sample].astype(np.float64), settings.ridge)
-    del rows
-    linear, square = raw_coefficients(weights, mean, scale)
-    out = np.zeros(len(corpus.symbols))
+    return raw_coefficients(weights, mean, scale)
 
-    def work(starts: npt.NDArray[np.int64]) -> None:
-        score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
 
-    list(pool.map(work, word_ranges(corpus, n_threads)))
-    return out.astype(np.float32)
+def score_contexts(
+    contexts: Contexts, first: int, starts: npt.NDArray[np.int64], weights: tuple[Doubles, Doubles], n_symbols: int
+) -> Doubles:
+    """Log-odds of a cut after each symbol of the words from number `first` on, which begin at `starts`; 0 elsewhere."""
+    out = np.zeros(n_symbols)
+    score(contexts, first, starts, *weights, out)
+    return out
 
 
 def standardise(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:

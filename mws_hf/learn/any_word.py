@@ -1,0 +1,177 @@
+"""Boundary evidence of any word, among the training types or not, and its file beside a tokenizer. It learns no merges.
+
+The types and their final evidence are kept. Of a word that is not among them the context view tells: its regression is
+fitted to what was found for the types, whichever views found it, and reads the contexts of the new word among theirs.
+"""
+
+from __future__ import annotations
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tokenizers import Tokenizer
+
+from mws_hf.errors import MwSError, brief
+from mws_hf.kernels.arithmetic import sigmoid
+from mws_hf.learn.contextual import Evidence
+from mws_hf.learn.evidence.context_view import fit_contexts, score_contexts
+from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
+from mws_hf.learn.evidence.forms import find_words, fold, split_graphemes
+from mws_hf.learn.evidence.positions import inner_positions
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.words import CodePoints, SymbolCorpus, joined
+from mws_hf.training_record import EVIDENCE_FILE, merges_digest
+
+Doubles = npt.NDArray[np.float64]
+
+MOST = 200_000
+"""Types that are kept and compared with: more add size and time, and nothing to words that are not among them."""
+_SETTINGS = EvidenceSettings(fit_sample=20_000)
+_FORMAT = "1"
+
+
+class AnyWord:
+    """Evidence that answers for any word.
+
+    >>> words = [a + b for a in ("ev", "kitap", "masa", "okul") for b in ("", "lar", "da", "lardan")]
+    >>> from mws_hf.learn.evidence.mixture import boundary_probabilities
+    >>> types = CodePoints.of(words)
+    >>> known = AnyWord(Evidence(types, boundary_probabilities(SymbolCorpus.from_words(words))))
+    >>> known.knows(" masada"), known.knows(" masalarda"), known.word("...")
+    (True, False, None)
+    >>> found = known.word(" masalarda")
+    >>> len(found), found[0], found[-1]
+    (10, 0.0, 0.0)
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._weights: tuple[Doubles, Doubles] | None = None
+        self._guessed: dict[str, Evidence] = {}
+
+    def knows(self, pretoken: str) -> bool:
+        """Tell whether a pre-token is a word among the training types."""
+        return self._evidence.word(pretoken) is not None
+
+    def word(self, pretoken: str) -> list[float] | None:
+        """Probability of a boundary after each character of a pre-token; None of what is no word.
+
+        A leading space belongs to the word (0), any other leading character does not (1).
+        """
+        found = self._evidence.word(pretoken)
+        places = find_words([pretoken])
+        if found is not None or not places.is_word[0]:
+            return found
+        letters = fold(pretoken[places.begins[0] :])
+        if letters not in self._guessed:
+            in_code = None if self._evidence.in_code is None else np.ones(1)
+            self._guessed[letters] = Evidence(CodePoints.of([letters]), self._guess(letters), in_code=in_code)
+        return self._guessed[letters].word(pretoken)
+
+    def _guess(self, letters: str) -> Doubles:
+        """What the context view says of a word that is not among the types."""
+        listed = _most_frequent(self._evidence)
+        types = joined(listed.code_points, CodePoints.of([letters]))
+        graphemes = split_graphemes(types)
+        corpus, last = graphemes.corpus, graphemes.last
+        n = len(listed.probabilities)
+        targets = listed.probabilities[last[:n]].astype(np.float32)
+        found = np.zeros(len(last) - n)
+        if not len(targets) or not inner_positions(corpus)[: len(targets)].any():
+            return found
+        with ThreadPoolExecutor(2) as pool:
+            tries = list(pool.map(lambda backwards: trie_view(corpus, backwards), (False, True)))
+            contexts = collect_contexts(corpus, _SETTINGS.orders, tries, pool)
+            if self._weights is None:
+                self._weights = fit_contexts(corpus, contexts, targets, _SETTINGS)
+            found[last[n:]] = _of_last_word(corpus, contexts, self._weights)
+        return found
+
+
+def _of_last_word(corpus: SymbolCorpus, contexts: Contexts, weights: tuple[Doubles, Doubles]) -> Doubles:
+    """Probabilities of a cut after each symbol of the last word; 0 after its last one."""
+    log_odds = score_contexts(contexts, len(corpus) - 1, corpus.starts[-2:], weights, len(corpus.symbols))
+    found = sigmoid(log_odds[corpus.starts[-2] :].astype(np.float64))
+    found[-1] = 0.0
+    return found
+
+
+def _most_frequent(evidence: Evidence) -> Evidence:
+    """The evidence of at most `MOST` types, the most frequent ones where their counts are known."""
+    if len(evidence.code_points) <= MOST:
+        return evidence
+    times = evidence.times
+    rows = np.arange(MOST) if times is None else np.sort(np.argsort(-times, kind="stable")[:MOST])
+    sizes = np.diff(evidence.starts)
+    kept = np.zeros(len(sizes), bool)
+    kept[rows] = True
+    return replace(
+        evidence,
+        code_points=evidence.code_points.take(rows),
+        probabilities=evidence.probabilities[np.repeat(kept, sizes)],
+        in_code=None if evidence.in_code is None else evidence.in_code[rows],
+        times=None if times is None else times[rows],
+        weights=None,
+        prices=None,
+    )
+
+
+def evidence_bytes(evidence: Evidence, backend: Tokenizer) -> bytes:
+    """Write evidence as a Parquet file: a row a type, with a byte in per cent for each place inside it.
+
+    Args:
+        evidence: of which the `MOST` most frequent types are kept.
+        backend: whose merges were learnt from it; the file serves no other.
+    """
+    kept = _most_frequent(evidence)
+    types, starts = kept.types, kept.starts.tolist()
+    percent = np.rint(kept.probabilities * 100).astype(np.uint8).tobytes()
+    order = sorted(range(len(types)), key=types.__getitem__)  # neighbours share letters, which packs well
+    columns: dict[str, Any] = {
+        "type": pa.array([types[i] for i in order], pa.string()),
+        "percent": pa.array([percent[starts[i] : starts[i + 1] - 1] for i in order], pa.binary()),
+    }
+    if kept.in_code is not None:
+        columns["in_code"] = pa.array(np.rint(kept.in_code[order] * 100).astype(np.uint8))
+    table = pa.table(columns).replace_schema_metadata(
+        {"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges_digest(backend)}
+    )
+    out = io.BytesIO()
+    encodings = {"type": "DELTA_BYTE_ARRAY", "percent": "DELTA_LENGTH_BYTE_ARRAY"}
+    pq.write_table(table, out, compression="zstd", use_dictionary=False, column_encoding=encodings)
+    return out.getvalue()
+
+
+def read_evidence(directory: Path, backend: Tokenizer) -> AnyWord | None:
+    """Read the evidence that lies beside a tokenizer; None where none, or that of other merges, is there.
+
+    Raises:
+        MwSError: the file is damaged.
+    """
+    path = directory / EVIDENCE_FILE
+    if not path.is_file():
+        return None
+    try:
+        table = pq.read_table(path)
+        metadata = table.schema.metadata or {}
+        if metadata.get(b"mws_hf.merges", b"").decode() != merges_digest(backend):
+            return None
+        types = CodePoints.of(table["type"].to_pylist())
+        percent = np.frombuffer(b"".join(table["percent"].to_pylist()), np.uint8)
+        inner = np.ones(len(types.points), bool)
+        inner[types.starts[1:] - 1] = False
+        probabilities = np.zeros(len(inner))
+        probabilities[inner] = percent / 100
+        in_code = table["in_code"].to_numpy() / 100 if "in_code" in table.column_names else None
+        if percent.max(initial=0) > 100:
+            raise ValueError("more than 100 per cent")
+    except Exception as error:  # pyarrow's own, by kind of damage
+        raise MwSError(f"{path}: damaged ({brief(error)}); train again, or delete it") from error
+    return AnyWord(Evidence(types, probabilities, in_code=in_code))

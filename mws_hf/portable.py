@@ -19,6 +19,7 @@ from mws_hf.byte_alphabet import check_added_tokens
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.explain import Explanation, Held, explain_word
 from mws_hf.hub import absent_from_hub, refuse_unreachable, tokenizer_folder
+from mws_hf.own_card import card_of, has_card_by_hand, keep_card, push_card
 from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
 from mws_hf.training_record import EVIDENCE_FILE, write_record
@@ -245,11 +246,33 @@ class PortableMixin:
                     raise MwSError(f"{directory}: cannot be written ({error}); name another directory") from error
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
+        if not filename_prefix:
+            keep_card(self, directory)
         if push_to_hub:
-            kwargs.setdefault("repo_id", directory.name)
+            repository, token = str(kwargs.setdefault("repo_id", directory.name)), kwargs.get("token")
+            by_hand = has_card_by_hand(repository, token)
             with tempfile.TemporaryDirectory() as scratch:
                 parent.save_pretrained(scratch, push_to_hub=True, **options, **kwargs)
+            push_card(self, repository, token, by_hand)
         return written
+
+    def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
+        """Upload as in transformers; one that was just learnt gets its own card, unless there is one by hand."""
+        parent: Any = super()
+        repository, token = str(args[0] if args else kwargs["repo_id"]), kwargs.get("token")
+        by_hand = has_card_by_hand(repository, token)
+        done = parent.push_to_hub(*args, **kwargs)
+        push_card(self, getattr(getattr(done, "repo_url", None), "repo_id", repository), token, by_hand)
+        return done
+
+    def create_model_card(self, name: str | None = None, **told: Any) -> str:
+        """Write the text of a model card; `save_pretrained` and `push_to_hub` keep one after a training.
+
+        Args:
+            name: what the tokenizer is loaded by, such as ``user/repo``; by default where it was loaded from.
+            **told: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.own_card.card_of`.
+        """
+        return card_of(self, name or getattr(self, "name_or_path", "") or "tokenizer", **told)
 
     def _save_pretrained(
         self,

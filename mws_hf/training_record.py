@@ -53,7 +53,7 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
     """
     morphs, compositions = found.get("morphs", 0), found.get("compositions", 0)
     numbers = (max(0, merges - morphs - compositions), morphs, compositions)
-    return {"merges": _merges_digest(backend), "added": dict(zip(ADDED_KINDS, numbers, strict=True))}
+    return {"merges": merges_digest(backend), "added": dict(zip(ADDED_KINDS, numbers, strict=True))}
 
 
 def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
@@ -62,7 +62,7 @@ def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
     if settings is not None or not (directory / FILE).is_file():
         return merge_kinds(settings)
     record = load_json(directory / FILE)
-    if not isinstance(record, dict) or record.get("merges") != _merges_digest(backend):
+    if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
         return []
     return _numbers(record.get("added"), ADDED_KINDS)
 

@@ -8,6 +8,7 @@ from transformers import AutoTokenizer
 from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.trainer import MwSTrainer
 from tests.small_tokenizers import small_fast, small_slow
 
 TEXT = "перечитать 漢<|user|>"
@@ -35,6 +36,9 @@ def main(folder):
             assert loaded.eos_token == "<|endoftext|>"
             assert (loaded.chat_template is None) is (name == "user/slow")
     assert Tokenizer.from_pretrained("user/pushed").encode(TEXT).ids == tokenizer.encode(TEXT)
+    trained = MwSTrainer(n_merges=5, show_progress=False).train_from_iterator([TEXT, TEXT])
+    trained.push_to_hub("user/trained")
+    trained.push_to_hub("user/trained")
     again = MwSTokenizerFast.from_pretrained("user/pushed")
     again.push_to_hub("user/again")
     assert AutoTokenizer.from_pretrained("user/again", trust_remote_code=True).encode(TEXT) == tokenizer.encode(TEXT)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels.arithmetic import sigmoid
@@ -27,6 +26,7 @@ from mws_hf.learn.evidence.forms import find_words, fold, split_graphemes
 from mws_hf.learn.evidence.positions import inner_positions
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, joined
+from mws_hf.stock import Tokenizer
 from mws_hf.training_record import EVIDENCE_FILE, merges_digest
 
 Doubles = npt.NDArray[np.float64]

@@ -33,7 +33,7 @@ def boundary_probabilities(words: Sequence[str], settings: EvidenceSettings) -> 
 def reranked(words: Sequence[str], mixed: np.ndarray, settings: EvidenceSettings) -> np.ndarray:
     """The values of the mixture in the order that it, paradigms and affixes have together."""
     size = settings.rerank_below - settings.rerank_fully
-    weight = min(1.0, max(0.0, (settings.rerank_below - len(words)) / size))
+    weight = min(1.0, len(words) / settings.short_list, max(0.0, (settings.rerank_below - len(words)) / size))
     if not weight:
         return mixed
     worth = reference.paradigm_worth(words, 2, 8, 150)

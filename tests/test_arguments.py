@@ -79,7 +79,7 @@ def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, va
     [("classic", "contextual", name) for name in CONTEXTUAL] + [("contextual", "classic", name) for name in CLASSIC],
 )
 def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion: Any, other: Any, argument: str):
-    value = 0.5 if argument == "granularity" else 2
+    value = 0.2 if argument == "granularity" else 2
     assert MwSTrainer(**{argument: value}, criterion=other)
     with pytest.raises(MwSError, match=f"{argument}={value} .*{other}"):
         MwSTrainer(**{argument: value}, criterion=criterion)
@@ -151,11 +151,11 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["train", "CORPUS", "--output", "/proc/nowhere"], "/proc"),
         (["train", "CORPUS", "--workers", "0", "--output", "OUT"], "--workers"),
         (["train", "CORPUS", "--workers", "-1", "--output", "OUT"], "--workers"),
-        (["train", "CORPUS", "--max-token-length", "0", "--output", "OUT"], "max_token_length"),
-        (["train", "CORPUS", "--hidden-boundary-price", "nan", "--output", "OUT"], "hidden_boundary_price"),
+        (["train", "CORPUS", "--max-token-length", "0", "--output", "OUT"], "--max-token-length 0"),
+        (["train", "CORPUS", "--hidden-boundary-price", "nan", "--output", "OUT"], "--hidden-boundary-price nan"),
         (
             ["train", "CORPUS", "--criterion", "classic", "--hidden-boundary-price", ".3", "--output", "OUT"],
-            "hidden_boundary_price=0.3",
+            "--hidden-boundary-price 0.3 belongs to",
         ),
         (["train", "absent.txt", "--lexicon", "ru", "--output", "OUT"], "absent.txt"),
         (["train", "CORPUS", "--lexicon", "xx", "--output", "OUT"], "'xx'"),

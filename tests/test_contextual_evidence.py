@@ -88,6 +88,7 @@ def test_settings_out_of_range_say_which(argument, value):
             em_steps=1,
             affix_steps=1,
             affix_weight=0.5,
+            short_list=10,
             rerank_fully=10,
             rerank_below=60,
         ),

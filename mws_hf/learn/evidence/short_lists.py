@@ -27,12 +27,15 @@ Doubles = npt.NDArray[np.float64]
 def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:
     """Share of their full weight that the two views have in a list of so many types.
 
-    >>> settings = EvidenceSettings(rerank_below=60_000, rerank_fully=20_000)
-    >>> [short_list_weight(n, settings) for n in (100, 20_000, 40_000, 60_000, 400_000)]
-    [1.0, 1.0, 0.5, 0.0, 0.0]
+    Below `short_list` types the share falls with their number: both views count how often stems and endings come
+    back, and a list of some hundred words shows that too seldom.
+
+    >>> settings = EvidenceSettings(short_list=8_000, rerank_below=60_000, rerank_fully=20_000)
+    >>> [short_list_weight(n, settings) for n in (100, 4_000, 8_000, 20_000, 40_000, 60_000, 400_000)]
+    [0.0125, 0.5, 1.0, 1.0, 0.5, 0.0, 0.0]
     """
     below, fully = settings.rerank_below, settings.rerank_fully
-    return min(1.0, max(0.0, (below - n_types) / (below - fully)))
+    return min(1.0, n_types / settings.short_list, max(0.0, (below - n_types) / (below - fully)))
 
 
 def rerank(

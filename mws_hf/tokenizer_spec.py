@@ -37,7 +37,7 @@ def check_spec(spec: Any) -> dict[str, Any]:
     mws_hf.errors.MwSError: tokens 'a' and 'b' share id 0; give each token its own
     """
     if not isinstance(spec, dict) or not isinstance(spec.get("model"), dict):
-        raise MwSError("no JSON object with a model")
+        raise MwSError("not a tokenizer.json: it holds no JSON object with a model")
     _check_vocabulary(spec["model"])
     _check_added(spec.get("added_tokens") or [])
     _check_limits(spec.get("truncation"), spec.get("padding"))

@@ -169,7 +169,7 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["evaluate", "FOLDER", "--text", "CORPUS", "--isolated", "both"], "both"),
         (["evaluate", "FOLDER"], "--gold"),
         (["explain", "слово", "--from", "CORPUS", "--plot", "x.xyz"], ".png, .svg or .pdf"),
-        (["explain", "слово", "--model", "FOLDER", "--plot", "x.png"], "--from"),
+        (["explain", "слово", "--model", "FOLDER", "--plot", "x.png"], "holds no tokenizer.json"),
         (["explain", "слово", "--model", "absent"], "absent"),
     ],
 )

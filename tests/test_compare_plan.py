@@ -18,7 +18,8 @@ def test_systems():
 def test_defaults_cover_every_criterion_of_both_sides():
     names = {spec.name for spec in parse_systems(DEFAULT_SYSTEMS)}
     assert set(MWS_SYSTEMS) <= names
-    assert set(BASELINES) - names == {"bpe-low-line", "morfessor-frequent", "morph-bpe"}  # variants of others
+    variants = {"bpe-low-line", "morfessor-frequent", "morph-bpe", "sentencepiece-unigram-identity"}
+    assert set(BASELINES) - names == variants
 
 
 def test_missing_libraries_leave_the_defaults_with_a_warning(monkeypatch, caplog):

@@ -18,6 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from mws_hf import MwSError
 from mws_hf.byte_alphabet import bytes_of
 from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base
 from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend
@@ -140,8 +141,7 @@ def test_stock_bpe_carries_the_merges_out_as_they_were_learnt(kind):
 
 
 def test_the_same_words_give_the_same_tokens_in_any_order():
-    words = dict(counts().items())
-    backwards = dict(reversed(words.items()))
+    backwards = WordCounts.from_mapping(dict(reversed(list(counts().items()))), pattern=counts().pattern)
     assert extend(llama3_like(), backwards, 60).spec == extended("llama3").spec
 
 

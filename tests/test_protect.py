@@ -9,9 +9,11 @@ import pytest
 from tokenizers import Tokenizer
 
 from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.extend.extension import extend
 from mws_hf.extend.files import open_base
 from mws_hf.extend.protection import protect
+from mws_hf.pattern import LLAMA3_PATTERN
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, SPECIAL, llama3_like, russian, save, turkish
 
@@ -47,7 +49,8 @@ def test_a_whole_word_of_the_sample_does_not_become_a_token_by_another_way():
     words = {" домик": 50, " домики": 30, "домик": 9, " том": 40, " омик": 90, " дом": 2}
     sample = (" дом",)
     assert " дом" in [open_base(llama3_like()).read(word) for word in protect(open_base(llama3_like()), sample).words]
-    larger = extend(llama3_like(), words, 20, protected=sample, min_saving=1)
+    counts = WordCounts.from_mapping(words, pattern=LLAMA3_PATTERN)
+    larger = extend(llama3_like(), counts, 20, protected=sample, min_saving=1)
     assert larger.tokenizer.encode(" дом").ids == llama3_like().encode(" дом").ids
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mws_hf import WordCounts
-from mws_hf.pattern import DEFAULT_PATTERN, split
+from mws_hf.pattern import DEFAULT_PATTERN, WORD_PATTERN, split
 from tests.agglutinative import make_language
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
@@ -123,7 +123,7 @@ def test_made_up_words_are_spelled_by_their_morphs_and_are_one_pretoken(parts):
     for name, each in made_up.made_up_lists().items():
         assert len(each.gold) >= 400 and {"".join(morphs) for morphs in each.gold.values()} == set(each.gold)
         for word, morphs in each.gold.items():
-            assert "".join(morphs) == word and split(" " + word) == [" " + word]
+            assert "".join(morphs) == word and split(" " + word, WORD_PATTERN) == [" " + word]
             assert not any(unicodedata.combining(morph[0]) for morph in morphs), name
-        assert all(split(" " + word) == [" " + word] for word in each.training)
+        assert all(split(" " + word, WORD_PATTERN) == [" " + word] for word in each.training)
         assert 0.5 < len(set(each.training) & set(each.gold)) / len(each.gold) < 0.7

@@ -25,7 +25,7 @@ for criterion in ("contextual", "classic"):
     tokenizer = trainer.train_from_counts(WordCounts.from_mapping(counts, pattern=WORD_PATTERN))
     tokenizer.save_pretrained(f"{out}/{criterion}")
 groups = {f"g{k}": dict(list(counts.items())[k:][:: k + 1]) for k in range(3)}
-trainer = MwSTrainer(vocab_size=3000, show_progress=False, weights={"g1": 3})
+trainer = MwSTrainer(vocab_size=3000, pattern=WORD_PATTERN, show_progress=False, weights={"g1": 3})
 groups = {name: WordCounts.from_mapping(each, pattern=WORD_PATTERN) for name, each in groups.items()}
 trainer.train_from_counts(groups).save_pretrained(f"{out}/mixture")
 """

@@ -222,7 +222,7 @@ def _train_and_save(
     refuse_unrunnable(trainer.split_pattern)
     compile_ahead()
     counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)
-    for line in pattern_notices(counts.union):
+    for line in pattern_notices(counts.union, chosen=pattern is not None or counts.pattern != trainer.split_pattern):
         _logger.warning("%s", line)
     words = counts.union.counts
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:

@@ -181,13 +181,12 @@ def _totals(settings: Mapping[str, str], named: bool) -> dict[str, int]:
 
 def _check_rows(table: pa.Table, path: str, first: int) -> None:
     """Raise MwSError for a row without a word or a count; `first`: the number of the first."""
-    for what, bad in (
-        ("its word is missing or empty", pc.not_equal(pc.binary_length(table["word"]), 0)),
-        ("its count is missing or below 1", pc.greater_equal(table["count"], 1)),
+    for what, column in (
+        ("its word is missing or empty", pc.binary_length(table["word"])),
+        ("its count is missing or below 1", table["count"]),
     ):
-        good = pc.fill_null(bad, False)
-        if pc.all(good).as_py() is False:
-            row = first + pc.index(good, False).as_py()
+        if column.null_count or (len(column) and pc.min_max(column)["min"].as_py() < 1):
+            row = first + next(i for i, value in enumerate(column.to_pylist()) if value is None or value < 1)
             raise MwSError(f"{path}: row {row}: {what}; the file was altered, count again")
 
 

@@ -16,6 +16,7 @@ from mws_hf.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.extend.weights import embedding_rows
 from mws_hf.leading_space import has_leading_space, settle_leading_space
+from mws_hf.model_card import told_rare
 from mws_hf.pattern import named
 from mws_hf.pattern_faults import not_in_one, saved_as_string
 from mws_hf.portable import (
@@ -30,6 +31,7 @@ from mws_hf.sample_texts import sample_texts
 from mws_hf.special import special_roles
 from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+from mws_hf.training_record import read_record
 
 REPLACING_TYPES = {
     *("qwen2", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "hyperclovax_vision_v2", "siglip2"),
@@ -96,7 +98,8 @@ def check(directory: Path) -> Report:
         *_beside_weights(backend, model, embedding_rows(directory)),
     ]
     findings.sort(key=lambda finding: finding.level)
-    return Report(_facts(backend, settings) | _rows(backend, model), findings, _clients(backend))
+    facts = _facts(backend, settings) | _rows(backend, model) | _use(directory, backend)
+    return Report(facts, findings, _clients(backend))
 
 
 def _facts(backend: Tokenizer, settings: dict[str, Any]) -> dict[str, Any]:
@@ -113,6 +116,14 @@ def _facts(backend: Tokenizer, settings: dict[str, Any]) -> dict[str, Any]:
         "4.51 to 5.x" if name in _KNOWN_EVERYWHERE else "5.x" if name in NEUTRAL_CLASSES else "unknown"
     )
     return facts
+
+
+def _use(directory: Path, backend: Tokenizer) -> dict[str, str]:
+    """Which share of the merges the training text hardly uses, where the record of the training says so."""
+    rare = (read_record(directory, backend) or {}).get("rare_entries")
+    if not isinstance(rare, dict) or not all(isinstance(rare.get(name), float) for name in ("unused", "under_5")):
+        return {}
+    return {"hardly_used": told_rare(rare)}
 
 
 def _shape(backend: Tokenizer) -> tuple[Any, str] | None:

@@ -1,13 +1,18 @@
-"""What a tokenizer does to each group it was trained on: length and share of the vocabulary. Nothing is learnt here."""
+"""What a tokenizer does to the text it was trained on: entries hardly used, and of each group length and share.
+
+Nothing is learnt here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.backend import tables_of
 from mws_hf.corpus.blocks import arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
@@ -18,9 +23,12 @@ from mws_hf.learn.mixtures import AT_ONCE
 from mws_hf.learn.words import CodePoints
 from mws_hf.stock import Tokenizer
 
+RARELY = 5
+"""An entry that a text uses fewer times is rarely used there."""
 
-def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Facts of every group that a tokenizer was trained on.
+
+def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, Any]:
+    """What the record of a training holds beside its settings.
 
     Args:
         backend: the trained tokenizer.
@@ -28,34 +36,51 @@ def group_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str,
         weights: of the groups; 1 for one that is not named.
 
     Returns:
-        By group ``weight`` in training, ``types`` (distinct pre-tokens), ``words`` (running ones, of letters),
-        ``tokens_per_word`` (of those, the space before each included; 0 without words), ``bytes_per_token`` (UTF-8
-        bytes of the group's text) and ``own_vocabulary`` (share of the vocabulary that no other group's text uses).
+        ``rare_entries``: of the products of merges, as shares, those ``unused`` in the text, and those used
+        ``under_5`` times, the former included. Where groups are named also ``groups``, by name: ``weight`` in training,
+        ``types`` (distinct pre-tokens), ``words`` (running ones, of letters), ``tokens_per_word`` (of those, the space
+        before each included; 0 without words), ``bytes_per_token`` (UTF-8 bytes of the group's text) and
+        ``own_vocabulary`` (share of the vocabulary that no other group's text uses).
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
     with ThreadPoolExecutor(min(AT_ONCE, thread_count())) as pool:
         cut = list(pool.map(lambda counts: _cut(encoder, counts, size), groups.values()))
-    alone = np.sum([used for used, _ in cut], axis=0) == 1
-    return {
-        name: {
-            "weight": weights.get(name, 1.0),
-            **lengths,
-            "own_vocabulary": round(int((used & alone).sum()) / size, 4),
+    facts: dict[str, Any] = {"rare_entries": _rare_entries(backend, np.sum([uses for uses, _ in cut], axis=0))}
+    if groups.is_named:
+        alone = np.sum([uses > 0 for uses, _ in cut], axis=0) == 1
+        facts["groups"] = {
+            name: {
+                "weight": weights.get(name, 1.0),
+                **lengths,
+                "own_vocabulary": round(int(((uses > 0) & alone).sum()) / size, 4),
+            }
+            for name, (uses, lengths) in zip(groups, cut, strict=True)
         }
-        for name, (used, lengths) in zip(groups, cut, strict=True)
+    return facts
+
+
+def _rare_entries(backend: Tokenizer, uses: npt.NDArray[np.int64]) -> dict[str, float]:
+    """Shares of the merges by how often the token is used that each makes; `uses` by id."""
+    vocab, merges = tables_of(backend)
+    made = uses[[vocab[left + right] for left, right in merges]]
+    total = max(1, len(made))
+    return {
+        "unused": round(int((made == 0).sum()) / total, 4),
+        f"under_{RARELY}": round(int((made < RARELY).sum()) / total, 4),
     }
 
 
-def _cut(encoder: BlockEncoder, counts: WordCounts, size: int) -> tuple[npt.NDArray[np.bool_], dict[str, float]]:
-    """Which entries of the vocabulary a group uses, and what its text alone tells."""
+def _cut(encoder: BlockEncoder, counts: WordCounts, size: int) -> tuple[npt.NDArray[np.int64], dict[str, float]]:
+    """How often a group uses each entry of the vocabulary, and what its text alone tells."""
     encoded = encoder.encode(padded(arrow_block(counts.strings)))
-    used = np.zeros(size, bool)
-    used[encoded.ids] = True
-    tokens = np.diff(encoded.ends, prepend=0) * counts.counts
+    lengths = np.diff(encoded.ends, prepend=0)
+    uses = np.zeros(size, np.int64)
+    np.add.at(uses, encoded.ids, np.repeat(counts.counts, lengths))
+    tokens = lengths * counts.counts
     is_word = find_words(CodePoints.of_counts(counts)).is_word
     words = int(counts.counts[is_word].sum())
     n_bytes = int((np.diff(counts.utf8()[1]) * counts.counts).sum())
-    return used, {
+    return uses, {
         "types": len(counts),
         "words": words,
         "tokens_per_word": round(int(tokens[is_word].sum()) / max(1, words), 4),

@@ -49,7 +49,7 @@ tokenizer = AutoTokenizer.from_pretrained("{name}")
 | {letters} | {alphabet:,} |
 | morph merges | {morphs:,} |
 | compositions of frequent neighbours | {compositions:,} |
-{label_row}| command | `{command}` |
+{label_row}{rare_row}| command | `{command}` |
 {groups}{examples}
 `decode(encode(x)) == x` holds for every Unicode string{caveat}.
 """
@@ -67,11 +67,12 @@ def model_card(
     normalization: str | None = None,
     byte_level: bool = False,
     groups: Mapping[str, Mapping[str, float]] | None = None,
+    rare_entries: Mapping[str, float] | None = None,
 ) -> str:
     """The card's text: what `report` says of the training, the source and the command in words, (word, morphs) to show.
 
-    A normalization makes the round trip hold for normalized text only; `groups` are the fields of
-    `group_facts.group_facts` by group, of a mixture.
+    A normalization makes the round trip hold for normalized text only; `rare_entries`, and of a mixture `groups`, are
+    those of `group_facts.training_facts`.
     """
     rows = "".join(f"| {_cell(word)} | {_cell('·'.join(morphs))} |\n" for word, morphs in examples)
     fits = report.label_fits
@@ -81,6 +82,7 @@ def model_card(
     return _TEMPLATE.format(
         labels=f"with {sum(fit.used for fit in fits.values()):,} words cut by hand" if fits else "without labels",
         label_row=row,
+        rare_row=f"| merges hardly used by its training text | {told_rare(rare_entries)} |\n" if rare_entries else "",
         name=name,
         follow="follow morphemes" if report.n_morphs else "join frequent neighbours",
         kind="byte-level" if byte_level else "byte-fallback",
@@ -97,6 +99,15 @@ def model_card(
         examples=f"\n| word | tokens |\n|---|---|\n{rows}" if rows else "",
         caveat=f" in {normalization.upper()}" if normalization else "",
     )
+
+
+def told_rare(rare_entries: Mapping[str, float]) -> str:
+    """The shares of `group_facts.training_facts` in words.
+
+    >>> told_rare({"unused": 0.012, "under_5": 0.04})
+    '4.0 % fewer than 5 times, 1.2 % never'
+    """
+    return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")
 
 
 def _cell(text: str) -> str:

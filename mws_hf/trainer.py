@@ -53,7 +53,8 @@ class MwSTrainer:
             a letter and a letter with its marks, is excepted.
         min_count: least count of a pre-token; rarer ones are left out of the training words.
         special_tokens: get ids 0, 1, ...; customary names take their role (``<|endoftext|>``: eos, ``[PAD]``: pad).
-        initial_alphabet: characters to include whether seen or not.
+        initial_alphabet: characters to include whether seen or not: a string of them, or a list of characters and
+            names of alphabets, such as ``["latin-1", "punctuation", "€"]``; see `alphabets.NAMED_ALPHABETS`.
         limit_alphabet: keep only this many most frequent characters besides `initial_alphabet`; others become bytes.
         max_token_length: longest token in characters, a leading space included.
         show_progress: progress bars on stderr when it is a terminal.
@@ -293,16 +294,14 @@ class MwSTrainer:
         return str(self.pattern)
 
     def facts(self, backend: Tokenizer, counts: WordCounts | Mapping[str, WordCounts]) -> dict[str, Any]:
-        """What the record of a mixture holds beside the settings: ``{"groups": {name: facts}}``, or nothing.
+        """What the record of a training holds beside the settings; see `group_facts.training_facts`.
 
-        See `group_facts.group_facts`: types, tokens per word, bytes per token and own share of the vocabulary.
+        The share of entries that the text hardly uses, and of a mixture types, tokens per word, bytes per token and
+        share of the vocabulary by group.
         """
-        groups = GroupedCounts.of(counts)
-        if not groups.is_named:
-            return {}
-        from mws_hf.group_facts import group_facts  # only now, for it imports the encoder and the other learner
+        from mws_hf.group_facts import training_facts  # only now, for it imports the encoder and the other learner
 
-        return {"groups": group_facts(backend, groups, self.vocabulary.weights)}
+        return training_facts(backend, GroupedCounts.of(counts), self.vocabulary.weights)
 
     @property
     def record(self) -> dict[str, Any]:

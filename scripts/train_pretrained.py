@@ -29,6 +29,7 @@ from pretrained_index import CARDS, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
 
 from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf.alphabets import EVERYDAY
 from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import lexicon_counts, lexicon_words
@@ -79,6 +80,12 @@ class Config:
         """That of the vocabulary."""
         return "cc-by-sa-4.0" if self.share_alike else "cc-by-4.0"
 
+
+LETTERS = {
+    **{"ru": "russian", "uk": "ukrainian", "fi": "finnish", "tr": "turkish"},
+    **{"hu": "hungarian", "cs": "czech", "de": "german", "en": "english"},
+}
+"""The named alphabet of each language, which its tokenizer knows beside `EVERYDAY`."""
 
 LANGUAGES = ("ru", "uk", "fi", "tr", "hu", "cs", "de", "en")
 CONFIGS = (
@@ -147,7 +154,8 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> str:
     """Train and save; returns what the card says of the training."""
     counts = GroupedCounts.of({name: part.counts for name, part in parts.items()})
     given = counts if len(parts) > 1 else counts.union
-    trainer = MwSTrainer(vocab_size=config.size, show_progress=False, **config.options)
+    alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
+    trainer = MwSTrainer(vocab_size=config.size, initial_alphabet=alphabet, show_progress=False, **config.options)
     learned = trainer.learn(given)
     backend, roles = trainer.backend(learned)
     facts = trainer.facts(backend, given)
@@ -162,6 +170,7 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> str:
         command=f"python scripts/train_pretrained.py --only {config.name}",
         byte_level=True,
         groups=facts.get("groups", {}),
+        rare_entries=facts["rare_entries"],
     )
     return kept_head(card, config.name)
 

@@ -202,7 +202,8 @@ def test_what_is_saved_without_transformers_is_what_transformers_saves(special: 
     learned = trainer.learn(counts)
     backend, roles = trainer.backend(learned)
     evidence = {EVIDENCE_FILE: evidence_bytes(learned.evidence, backend)}
-    save_backend(tmp_path / "ours", backend, roles, trainer.record_of(learned), evidence)
+    record = trainer.record_of(learned) | trainer.facts(backend, counts)
+    save_backend(tmp_path / "ours", backend, roles, record, evidence)
     trainer.train_from_counts(counts).save_pretrained(tmp_path / "theirs")
     ours, theirs = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("ours", "theirs"))
     assert b"# theirs" in theirs.pop("README.md")

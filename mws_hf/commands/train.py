@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mws_hf.alphabets import NAMED_ALPHABETS
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.byte_alphabet import DEFAULT_ALPHABET, readable
 from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, refuse_overwriting, tokenizer_files
 from mws_hf.commands.sources import Reading, Sources
+from mws_hf.errors import MwSError
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -90,6 +92,14 @@ SpecialTokens = Annotated[
 LimitAlphabet = Annotated[
     int | None, typer.Option(help="Keep this many characters; others become bytes [default: all].")
 ]
+InitialAlphabet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES|FILE",
+        help="Characters to know whether the text has them or not: a file that holds them, or names with commas "
+        f"between: {', '.join(NAMED_ALPHABETS)} [default: none].",
+    ),
+]
 LongestToken = Annotated[int | None, typer.Option(help="Longest token in characters [default: no limit].")]
 Weights = Annotated[
     list[str] | None,
@@ -103,7 +113,7 @@ PANELS = {
     ),
     "How it learns": (
         *("n_merges", "byte_level", "criterion", "hidden_boundary_price", "running_text", "weight", "min_count"),
-        *("min_frequency", "limit_alphabet", "max_token_length", "normalization", "digits"),
+        *("min_frequency", "initial_alphabet", "limit_alphabet", "max_token_length", "normalization", "digits"),
     ),
     "Input": (*("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers"),),
     "Output": ("quiet", "as_json", "help"),
@@ -129,6 +139,7 @@ def train(
     min_count: MinCount = 1,
     min_frequency: MinFrequency = 0,
     special_token: SpecialTokens = None,
+    initial_alphabet: InitialAlphabet = None,
     limit_alphabet: LimitAlphabet = None,
     max_token_length: LongestToken = None,
     normalization: options.Normalization = None,
@@ -187,16 +198,14 @@ def train(
         vocab_size=options.parse_optional_size(vocab_size, "--vocab-size"),
         n_merges=options.parse_optional_size(n_merges, "--n-merges"), min_frequency=min_frequency, min_count=min_count,
         alphabet=None if byte_level is None else "bytes" if byte_level else "characters",
-        special_tokens=special_token or DEFAULT_SPECIAL_TOKENS, limit_alphabet=limit_alphabet,
-        max_token_length=max_token_length, types=not running_text, show_progress=not quiet,
-        pattern=pattern, digits=digits, normalization=normalization,  # type: ignore[arg-type]
+        special_tokens=special_token or DEFAULT_SPECIAL_TOKENS, initial_alphabet=_alphabet(initial_alphabet),
+        limit_alphabet=limit_alphabet, max_token_length=max_token_length, types=not running_text,
+        show_progress=not quiet, pattern=pattern, digits=digits, normalization=normalization,  # type: ignore[arg-type]
         composition=options.parse_composition(composition), hidden_boundary_price=hidden_boundary_price,
         granularity=granularity, weights=options.parse_weights(weight), labels=options.parse_labels(labels),
     )  # fmt: skip
-    sources = Sources(
-        files or (), lexicon, word_list or (), lemmas, Reading(column, encoding, errors),
-        workers, show_progress=not quiet, group_column=group_column,
-    )  # fmt: skip
+    reading = Reading(column, encoding, errors)
+    sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, None, not quiet, group_column)
     _check_groups(trainer, sources)
     with output_lock(output):
         asked = trainer.split_pattern if digits else pattern
@@ -205,6 +214,21 @@ def train(
         if fit.f1 is not None:  # of labels that were not used there is a warning
             typer.echo(f"labels{f' of {group}' if group else ''}: {fit.describe()}", err=True)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
+
+
+def _alphabet(text: str | None) -> list[str]:
+    """The characters of a file, blanks aside, or names of alphabets."""
+    names = [] if text is None else text.split(",")
+    if text is None or all(name in NAMED_ALPHABETS for name in names):
+        return names
+    from mws_hf.evaluate.running_text import read_lines
+
+    if not Path(text).is_file():
+        unknown = next(name for name in names if name not in NAMED_ALPHABETS)
+        raise MwSError(
+            f"--initial-alphabet: {unknown!r} is neither a file nor an alphabet; known: {', '.join(NAMED_ALPHABETS)}"
+        )
+    return sorted({c for line in read_lines(text) for c in line if not c.isspace()})
 
 
 def _train_and_save(
@@ -244,6 +268,7 @@ def _train_and_save(
         byte_level=trainer.alphabet == "bytes",
         normalization=counts.normalization,
         groups=facts.get("groups", {}),
+        rare_entries=facts["rare_entries"],
     )
     write_model_card(output, card)
     result = {

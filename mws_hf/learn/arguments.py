@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
-from mws_hf.corpus.readers import check_unicode
 from mws_hf.errors import MwSError
 
 
@@ -64,22 +62,3 @@ def check_composition(value: Any) -> None:
         raise MwSError(f"composition={value!r}; give a share from 0 to 1, or 'fill'")
     if not 0 <= float(value) <= 1:
         raise MwSError(f"composition={value} is outside 0..1; give the share of merges, or 'fill'")
-
-
-def check_alphabet(characters: Iterable[str]) -> list[str]:
-    """The characters of an initial alphabet, ascending by code point.
-
-    Raises:
-        MwSError: one of them is not a single character.
-
-    >>> check_alphabet("ba"), check_alphabet(["б", "а"])
-    (['a', 'b'], ['а', 'б'])
-    """
-    if isinstance(characters, bytes) or not isinstance(characters, Iterable):
-        raise MwSError(f"initial_alphabet: {type(characters).__name__} is no text; give single characters")
-    given = list(characters)
-    for character in given:
-        if not isinstance(character, str) or len(character) != 1:
-            raise MwSError(f"initial_alphabet: {character!r} is not one character; give single characters")
-        check_unicode(character, "initial_alphabet")
-    return sorted(set(given))

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from mws_hf.alphabets import characters_of
 from mws_hf.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.corpus.groups import check_weights
 from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
 from mws_hf.errors import MwSError
-from mws_hf.learn.arguments import check_alphabet, check_composition, check_flag, check_number, check_whole
+from mws_hf.learn.arguments import check_composition, check_flag, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
@@ -130,7 +131,7 @@ class VocabularySettings:
             check_alphabet_kind(self.alphabet)
         object.__setattr__(self, "weights", check_weights(self.weights))
         object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
-        object.__setattr__(self, "initial_alphabet", check_alphabet(self.initial_alphabet))
+        object.__setattr__(self, "initial_alphabet", characters_of(self.initial_alphabet))
 
 
 def criterion_of(settings: CriterionSettings) -> Literal["contextual", "classic"]:

@@ -22,7 +22,7 @@ FILES = (
         "chat_template.jinja",
         "additional_chat_templates/*.jinja",
         "mws_training.json",
-        "mws_evidence.parquet",
+        "mws_evidence.pq",
         "vocabulary.json",
         "merges.json",
     ),

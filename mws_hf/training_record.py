@@ -17,8 +17,11 @@ from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import load_json, read_tokenizer
 
 FILE = "mws_training.json"
-EVIDENCE_FILE = "mws_evidence.parquet"
-"""Boundary evidence of the training words, which `mws_hf.learn.any_word` writes and reads."""
+EVIDENCE_FILE = "mws_evidence.pq"
+"""Boundary evidence of the training words, a Parquet file that `mws_hf.learn.any_word` writes and reads.
+
+The Hub's client warns of names that end in .parquet within a model's repository.
+"""
 KINDS = ("morph", "composition")
 """Of merges, in the order in which a tokenizer has them: found by evidence, then by frequency at a price."""
 ADDED_KINDS = ("added", *(f"added {kind}" for kind in KINDS))

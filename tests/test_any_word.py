@@ -84,7 +84,7 @@ def test_where_no_evidence_is_kept_merges_are_shown_and_it_is_said(saved: Path, 
     drawn = ["explain", "читал", "--model", str(tmp_path), "--plot", str(tmp_path / "x.png")]
     assert "no evidence is kept" in str(CliRunner().invoke(app, drawn).exception)
     (tmp_path / EVIDENCE_FILE).write_bytes((saved / EVIDENCE_FILE).read_bytes()[:-40])
-    with pytest.raises(MwSError, match=r"mws_evidence\.parquet: damaged"):
+    with pytest.raises(MwSError, match=r"mws_evidence\.pq: damaged"):
         MwSTokenizerFast.from_pretrained(tmp_path).explain("читал")
     other = MwSTrainer(vocab_size=420, show_progress=False).train_from_iterator([TEXT])
     other.save_pretrained(str(tmp_path / "other"))

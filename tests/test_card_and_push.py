@@ -219,7 +219,13 @@ def test_push_uploads_tokenizer_and_card_and_nothing_else(trained, tmp_path):
         (trained / "README.md").unlink()
         bare = mws("push", trained, "user/open", env=around)
         assert bare.returncode == 0 and "mws card" in bare.stderr
-    files = {"tokenizer.json", "tokenizer_config.json", "stock_tokenizer.py", "mws_training.json"}
+    files = {
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "stock_tokenizer.py",
+        "mws_training.json",
+        "mws_evidence.pq",
+    }
     assert set(hub.repositories["user/open"]) == files
     assert set(hub.repositories["user/russian"]) == files | {"README.md"}
     (tmp_path / "loaded").mkdir()

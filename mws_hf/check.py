@@ -89,16 +89,17 @@ def check(directory: Path) -> Report:
     backend = read_tokenizer(directory / TOKENIZER_FILE)
     settings = load_settings(directory / CONFIG_FILE)
     model = load_settings(directory / "config.json")
+    ids = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
     findings = [
         *_lossless(backend),
         *_baked(backend),
         *_split(backend),
         *_configured(directory, settings, model),
-        *_beside_a_model(backend, settings, model),
-        *_beside_weights(backend, model, embedding_rows(directory)),
+        *_beside_a_model(ids, settings, model),
+        *_beside_weights(ids, model, embedding_rows(directory)),
     ]
     findings.sort(key=lambda finding: finding.level)
-    facts = _facts(backend, settings) | _rows(backend, model) | _use(directory, backend)
+    facts = _facts(backend, settings) | _rows(ids, model) | _use(directory, backend)
     return Report(facts, findings, _clients(backend))
 
 
@@ -226,9 +227,9 @@ def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]
             yield Finding("error", "stale-added-tokens", message)
 
 
-def _beside_a_model(backend: Tokenizer, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
-    """What a config.json in the same directory does."""
-    kind, size, rows = model.get("model_type"), _highest_id(backend) + 1, _model_rows(model)
+def _beside_a_model(size: int, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
+    """Find what a config.json in the same directory does to a tokenizer whose ids are below `size`."""
+    kind, rows = model.get("model_type"), _model_rows(model)
     if kind in REPLACING_TYPES and settings and "auto_map" not in settings:
         message = (
             f"transformers 5.10 and later replace it beside a config.json of type {kind}; mws repair prevents that"
@@ -245,27 +246,23 @@ def _beside_a_model(backend: Tokenizer, settings: dict[str, Any], model: dict[st
         yield Finding("warning", "mistral-regex", message)
 
 
-def _highest_id(backend: Tokenizer) -> int:
-    return max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
-
-
 def _model_rows(model: dict[str, Any]) -> int | None:
     """The embedding rows that a config.json tells, maybe in the part of a text model."""
     parts = [model, model["text_config"] if isinstance(model.get("text_config"), dict) else {}]
     return next((part["vocab_size"] for part in parts if isinstance(part.get("vocab_size"), int)), None)
 
 
-def _rows(backend: Tokenizer, model: dict[str, Any]) -> dict[str, str]:
-    """The fact that a model beside it has more embedding rows than there are ids."""
-    rows, ids = _model_rows(model), _highest_id(backend) + 1
+def _rows(ids: int, model: dict[str, Any]) -> dict[str, str]:
+    """Tell that a model beside it has more embedding rows than there are ids."""
+    rows = _model_rows(model)
     if rows is None or rows <= ids:
         return {}
     return {"embedding_rows": f"{rows:,}, of which the last {rows - ids:,} have no token (padding, which is fine)"}
 
 
-def _beside_weights(backend: Tokenizer, model: dict[str, Any], rows: dict[str, int]) -> Iterator[Finding]:
-    """Rows of embeddings against ids and config.json; rows behind the last id are padding, which is no fault."""
-    ids, stated = _highest_id(backend) + 1, _model_rows(model)
+def _beside_weights(ids: int, model: dict[str, Any], rows: dict[str, int]) -> Iterator[Finding]:
+    """Compare rows of embeddings with ids and config.json; rows behind the last id are padding, which is no fault."""
+    stated = _model_rows(model)
     for name, number in rows.items():
         if number < ids:
             message = f"{name} has {number:,} rows, fewer than the {ids:,} ids; mws transplant makes the others"

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mws_hf import __version__
-from mws_hf.evaluate.report import EvaluationReport
-from mws_hf.evaluate.running_text import TextScores
 from mws_hf.evaluate.tables import GoldRow, markdown_table
 from mws_hf.model_card import loaded_by
+
+if TYPE_CHECKING:
+    from mws_hf.evaluate.report import EvaluationReport
+    from mws_hf.evaluate.running_text import TextScores
 
 _TAGS = ("tokenizer", "morphology")
 _SOURCE = re.compile(r"^\| trained on \| .*$", re.MULTILINE)
@@ -220,21 +222,12 @@ def _beside(measured: Measured) -> str:
     if report.bits:
         header += ["n-gram bits per byte", f"more than {next(iter(names))} (95 %)"]
         for row in rows:
-            row += [f"{report.bits[row[0]].value:.4f}", _more(report, row[0])]
+            row += [f"{report.bits[row[0]].value:.4f}", report.more_bits(row[0])]
     about = "The same measures, on the same words and text, of other tokenizers."
     for name, entry in report.bits.items():
         if lost := int((~entry.restored).sum()):
             about += f" {name} does not give {lost} of {len(entry.nats)} lines back; bits are compared over the others."
     return f"## Beside others\n\n{about}\n\n{markdown_table(header, rows)}\n"
-
-
-def _more(report: EvaluationReport, name: str) -> str:
-    """How many more bits a tokenizer needs than the first, in per cent, with the interval."""
-    found = report.bits_differences[name]
-    if found is None:
-        return ""
-    share = 100 / next(iter(report.bits.values())).value
-    return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
 
 
 def _groups(measured: Measured) -> str:

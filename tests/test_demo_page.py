@@ -148,6 +148,19 @@ class Browser:
         self.wait(selector)[0].send_keys(Keys.CONTROL, "a")
         self.wait(selector)[0].send_keys(Keys.CONTROL, "v")
 
+    def wait_height(self, selector: str, count: int, least: int):
+        """Wait until there are as many elements, the tallest of them above `least` pixels.
+
+        The page itself measures them, for it may replace them while a text is still being pasted.
+        """
+        tallest = (
+            "const found = [...document.querySelectorAll(arguments[0])];"
+            "return found.length < arguments[1] ? 0 : Math.max(...found.map(e => e.getBoundingClientRect().height))"
+        )
+        WebDriverWait(self.driver, PATIENCE).until(
+            lambda driver: driver.execute_script(tallest, selector, count) > least, f"{selector} stayed low"
+        )
+
     def wait_text(self, selector: str, text: str):
         WebDriverWait(self.driver, PATIENCE).until(lambda _: text in self.wait(selector)[0].text, f"no {text!r}")
 
@@ -251,8 +264,8 @@ def test_every_panel_on_a_desk_and_on_a_phone(open_page, tmp_path, width, theme)
     browser.picture(tmp_path / f"text-{name}.png")
     browser.tab("Word")
     browser.paste("#mws-word textarea, #mws-word input", "перечитать")
-    bars = browser.wait("#mws-word-shown .mws-bar s", 9)
-    assert max(bar.size["height"] for bar in bars) > 40 and browser.wait("#mws-word-shown .mws-merges li")
+    browser.wait_height("#mws-word-shown .mws-bar s", 9, 40)
+    assert browser.wait("#mws-word-shown .mws-merges li")
     assert browser.overflow() <= 0
     browser.picture(tmp_path / f"word-{name}.png")
     browser.tab("Compare")

@@ -89,24 +89,24 @@ CASES: dict[str, tuple[Callable[[], dict[str, Any]], dict[str, object]]] = {
 }
 
 GOLDEN = {
-    "rus": "575651255fd07ebc82435685efc62d6444425de1616a60c9719bad844e8210a5",
+    "rus": "158be0db09d9770ece78ac3e0825a56ebecff569edddf39c182c59688e2a884a",
     "rus-morphs": "b596f8bea510843293620746f80efaea696f995bedfe7a54efeaf3afb2364ca5",
-    "rus-running": "f42c3b2a5278c67514037f58ffe5ef149ad62345ab1fff9019b08f8797a852fd",
+    "rus-running": "6156ac85ee50a6d3f9ea6443400193257d59121868a34f38ba884aebaf6a6fc5",
     "rus-classic": "ea63f1c9f88ca375b85ccfccd80999c771c2ef37a6c56efb5ab88590050dc8a5",
     "rus-classic-fill": "45a55df61808b1d374238176c94067dd69e1bd19df5750bec261bd2047ea8fdb",
-    "fin-nfd": "9afee8c8dc9370964442c7b8a2e65670c6b6d31c02ffa1755512699040d6330d",
+    "fin-nfd": "d984ccc1731592269cf83839a99b50cf8dd7c2c546588c9624143412e40f4805",
     "fin-classic": "2c7c7741ce41a41b2c51897a0ae575b8e43370bbe747cceabf666e69fc4a8224",
     "hindi": "0671d9daf500b19582bfa47a3407d8a1a2aba95314c3eb464341510ba9c56761",
     "hindi-morphs": "c479794062b441901ce166f6ab550a1b97365c5eca9570c337a6fb00ebc85403",
-    "ukrainian": "daba5b24cecca35b77d106839f37aa866ee46eb3176a13e16030bfff9060ae23",
+    "ukrainian": "d9b49e5e89577ca4b8f9d16c2154501b2952e0bd9ccfda8771a84e1bf794d574",
     "emoji": "0fd08db098f4dffc9664284e8cbcc548b8c345db8bb7a606becc53c140eccb70",
     "tiny": "6c0aed2ed76fcd03eecb93c317bcd449bcf6f64fc7b1405c12b5a492ee99e924",
     "tiny-classic": "03820cfbc5e0acc96a48817258668d8d12df5fe88915c8da47af4dedef8e5edc",
-    "rus-bytes": "cd2941dfa0efa3678f0b50060531c650f1937ac637bd759b977f5fc8a1fe840b",
+    "rus-bytes": "274bdeef1e7db4eae7d81369fbd24efc35862b178ba7d346adb8fd931dbb019b",
     "hindi-bytes": "b1213e7db4249be4560247fa7893be9d05dc87ba4eeb3d91a55550f973075f4b",
-    "mixture": "098f26b762b8c23fb06a5772bb40ff5634f4726216cac87fed28af6c66d8975b",
+    "mixture": "8c24ec66c81023f8e1b87e6ab521eab780ca40abed4ed1ea9d60618027584c31",
     "mixture-morphs": "3f507863962a286331721d4e71ebb6b719e878848fd2fc66a655159584a6f2a5",
-    "two-scripts": "ea75ac5970ff800280e9e70dcf4f203efbe943fc563d909ace361dd6f8e898cd",
+    "two-scripts": "571cc2d21ceb0fc3579a0b860d74629452e38b916d82c13339bf6b5abc93d701",
 }
 
 

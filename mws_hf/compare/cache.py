@@ -172,13 +172,23 @@ def _file_of(name: str) -> Path | None:
 
 
 def _imported(source: bytes) -> list[str]:
-    """What a module imports; ``from a.b import c`` may mean the module a.b or the module a.b.c."""
+    r"""List the modules that a module imports when it runs; those imported for types alone decide no result.
+
+    ``from a.b import c`` may mean the module a.b or the module a.b.c, so both are listed.
+
+    >>> _imported(b"from a import b\nif TYPE_CHECKING:\n    import c")
+    ['a', 'a.b']
+    """
     names: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop(0)
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if not (isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
+            waiting += ast.iter_child_nodes(node)
     return names
 
 

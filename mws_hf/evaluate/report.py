@@ -59,6 +59,14 @@ class EvaluationReport:
             bits_differences={tokenizer: None} if tokenizer in self.bits else {},
         )
 
+    def more_bits(self, tokenizer: str) -> str:
+        """Say in per cent how many more bits a tokenizer needs than the first, with the interval; "" for the first."""
+        found = self.bits_differences[tokenizer]
+        if found is None:
+            return ""
+        share = 100 / next(iter(self.bits.values())).value
+        return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         golds = {

@@ -299,11 +299,13 @@ def _prepare(
     if evidence is None or not isinstance(settings, ContextualSettings):
         plain = price_words(listed, repeated.counts, alphabet)
         return lambda: plain
+    from mws_hf.learn.capitals import with_capitals
     from mws_hf.learn.hidden_boundaries import priced_boundaries
 
+    listed, times = with_capitals(listed, repeated.counts)
     boundaries = partial(priced_boundaries, evidence, listed, evidence.types_of(listed))
     give_back()  # what the look-up took
-    return partial(price_words, listed, repeated.counts, alphabet, boundaries, settings.hidden_boundary_price)
+    return partial(price_words, listed, times, alphabet, boundaries, settings.hidden_boundary_price)
 
 
 def _compose(

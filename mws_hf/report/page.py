@@ -113,7 +113,7 @@ def columns(
     for title, about, write in _TEXT if report.text else ():
         found.append(Column(title, about, [(write(report.text[name]), "") for name in names]))
     if report.bits:
-        cells = [(f"{report.bits[name].value:.4f}", _difference(report, name)) for name in names]
+        cells = [(f"{report.bits[name].value:.4f}", report.more_bits(name)) for name in names]
         about = "under an n-gram model of the tokens; fewer is better; below it against the first, with 95 % interval"
         found.append(Column("n-gram bits per byte", about, cells))
     if uneven:
@@ -135,14 +135,6 @@ _TEXT: tuple[tuple[str, str, Any], ...] = (
 
 def _number(value: float, form: str = ".3f") -> str:
     return "-" if math.isnan(value) else format(value, form)
-
-
-def _difference(report: EvaluationReport, name: str) -> str:
-    found = report.bits_differences[name]
-    if found is None:
-        return ""
-    share = 100 / next(iter(report.bits.values())).value
-    return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
 
 
 def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from typing import Any
 
 from labels import shuffled
 from mixture import GOLD
+from systems import UNIGRAM
 
 from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.atomic import write_text
@@ -39,7 +40,7 @@ SOURCES = {
 }
 MEGABYTES = (0.1, 0.3, 1.0, 3.0, 10.0)
 LABELS = {"mws": 0, "mws, 20 labels": 20, "mws, 300 labels": 300}
-RIVALS = {"bpe-byte": False, "sentencepiece-unigram": True, "morfessor": True}
+RIVALS = {"bpe-byte": False, UNIGRAM: True, "morfessor": True}
 """Whether each learns from types."""
 
 SYSTEMS = (*LABELS, *RIVALS)

@@ -6,8 +6,8 @@ One a language and size, three mixtures, and one from the pymorphy3 lexicon (mor
 uploads: a tokenizer and its card. What is finished is skipped without `--force`, so that a broken run goes on. Texts
 and licences stand in `pretrained_sources.py`. Boundary F1 is measured where there is gold, everything else on held-out
 text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.
-Unigram is SentencePiece's (the trainer of `tokenizers` takes minutes a language), from the 100,000 most frequent
-pre-tokens; it takes most of the time, and `--rivals BPE` leaves it out for later.
+BPE is byte-level, Unigram is SentencePiece's without normalization, from the 100,000 most frequent pre-tokens; it takes
+most of the time, and `--rivals BPE` leaves it out for later.
 Writes scripts/results/pretrained.json and .md too, and mws_hf/ready_made.json, the index of `mws pretrained`. Then run
 `python scripts/docs_tables.py`.
 """
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from pretrained_index import CARDS, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
+from systems import UNIGRAM
 
 from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.alphabets import EVERYDAY
@@ -48,7 +49,7 @@ HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a m
 NGRAM_BYTES = 4 * MB
 LEXICON_EVERY = 500
 UNIGRAM_TYPES = 100_000
-RIVALS = {"BPE": ("bpe", None), "Unigram": ("sentencepiece-unigram", UNIGRAM_TYPES)}
+RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
 """Names in the cards: system of `mws_hf.baselines`, and how many of the most frequent pre-tokens it learns from."""
 RESULTS = Path("scripts/results/pretrained.json")
 KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from tqdm import tqdm
 
@@ -23,9 +22,8 @@ from mws_hf.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_
 from mws_hf.baselines.pairs import PairLearner, likelihood
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Longs, Mask
 
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
 MAX_LENGTH = 50
@@ -107,10 +105,10 @@ class _Level(NamedTuple):
         example: one place of each node.
     """
 
-    places: Integers
-    nodes: Integers
-    parent: Integers
-    example: Integers
+    places: Longs
+    nodes: Longs
+    parent: Longs
+    example: Longs
 
 
 class Substrings:
@@ -147,7 +145,7 @@ class Substrings:
             if not len(places):
                 break
 
-    def _count(self, level: _Level, active: Flags | None = None) -> Integers:
+    def _count(self, level: _Level, active: Mask | None = None) -> Longs:
         weight = self.weight[level.places]
         if active is not None:
             weight = weight * active[level.places]
@@ -169,7 +167,7 @@ class Substrings:
             for node, count in enumerate(of_level)
         }
 
-    def learn(self, threshold: int, iterations: int = 4) -> list[tuple[int, Integers, Integers]]:
+    def learn(self, threshold: int, iterations: int = 4) -> list[tuple[int, Longs, Longs]]:
         """Choose the pieces at one threshold.
 
         Returns:
@@ -186,7 +184,7 @@ class Substrings:
             for length, (keep, count) in enumerate(zip(kept, effective, strict=True), 1)
         ]
 
-    def spell(self, learnt: Sequence[tuple[int, Integers, Integers]]) -> list[str]:
+    def spell(self, learnt: Sequence[tuple[int, Longs, Longs]]) -> list[str]:
         """The strings of chosen pieces: effective count descending, then by code point."""
         counted = [
             (-int(count), self._spell(self.levels[length - 1], length, node))
@@ -195,7 +193,7 @@ class Substrings:
         ]
         return [token for _, token in sorted(counted)]
 
-    def _effective(self, counts: list[Integers], threshold: int) -> list[Integers]:
+    def _effective(self, counts: list[Longs], threshold: int) -> list[Longs]:
         """Counts less those of kept longer pieces with this prefix, longest first."""
         effective = [np.empty(0, np.int64)] * len(counts)
         taken = np.zeros(len(counts[-1]), np.int64)
@@ -207,7 +205,7 @@ class Substrings:
                 np.add.at(taken, self.levels[index].parent, given)
         return effective
 
-    def _split_points(self, kept: list[Flags]) -> Flags:
+    def _split_points(self, kept: list[Mask]) -> Mask:
         """Where pieces start when every word is cut by greedy longest match with the kept ones."""
         longest = np.ones(len(self.end), np.int64)
         for length, (level, keep) in enumerate(zip(self.levels, kept, strict=True), 1):

@@ -20,8 +20,6 @@ from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.token_table_kernels import (
     BATCH,
     MOST,
-    Bytes,
-    Ints,
     Table,
     copy_part,
     count_part,
@@ -31,6 +29,7 @@ from mws_hf.corpus.token_table_kernels import (
     part_size,
 )
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Bytes, Longs
 from mws_hf.kernels.byte_table import empty_slots, rehash
 from mws_hf.kernels.scanner import classes_of
 
@@ -81,7 +80,7 @@ class TokenTable:
     def __len__(self) -> int:
         return int(self._table.used[0])
 
-    def count_texts(self, data: Bytes, offsets: Ints, kind: int) -> None:
+    def count_texts(self, data: Bytes, offsets: Longs, kind: int) -> None:
         """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``, valid UTF-8, each on its own.
 
         Args:
@@ -93,13 +92,13 @@ class TokenTable:
         while not count_texts(data, offsets, cursor, classes, kind, self._table, self._bounds, self._ones):
             self._make_room()
 
-    def count_words(self, data: Bytes, offsets: Ints, counts: Ints) -> None:
+    def count_words(self, data: Bytes, offsets: Longs, counts: Longs) -> None:
         """Add ``counts[w]`` for each word ``data[offsets[w]:offsets[w + 1]]``."""
         cursor = np.zeros(1, np.int64)
         while not count_words(data, offsets, counts, cursor, self._table):
             self._make_room()
 
-    def entries(self) -> tuple[pa.LargeStringArray, Ints]:
+    def entries(self) -> tuple[pa.LargeStringArray, Longs]:
         """The distinct strings in order of arrival, and their counts."""
         slots, arena, ends, places = self.filled()[:4]
         n, offsets = len(ends), np.zeros(len(ends) + 1, np.int64)
@@ -149,7 +148,7 @@ def _most_entries(n_slots: int) -> int:
     return 3 * n_slots // 4
 
 
-def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Ints]:
+def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Longs]:
     """The distinct strings of all tables and the sums of their counts; the tables are changed, and no longer of use.
 
     Thread k adds to table k what the other tables hold in the k-th range of hashes. Nothing else of a table is
@@ -241,7 +240,7 @@ class Shards:
             self._files.append(Path(self._folder.name) / f"{len(self._files)}.arrow")
             return self._files[-1]
 
-    def merged(self, step_bytes: int) -> tuple[pa.LargeStringArray, Ints]:
+    def merged(self, step_bytes: int) -> tuple[pa.LargeStringArray, Longs]:
         """The sums over all shards, in memory: distinct words in no particular order, and their counts.
 
         Args:
@@ -256,7 +255,7 @@ class Shards:
         """Bytes of all files."""
         return sum(path.stat().st_size for path in self._files)
 
-    def part(self, number: int, parts: int) -> tuple[pa.LargeStringArray, Ints]:
+    def part(self, number: int, parts: int) -> tuple[pa.LargeStringArray, Longs]:
         """The sums over all shards of the words in one of so many ranges of hashes, in no particular order."""
         inner = np.array([(k << 64) // parts for k in range(number, number + 2) if 0 < k < parts], np.uint64)
         table = TokenTable()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Bits, Bytes, Longs
 from mws_hf.kernels.byte_table import (
     KEY_BYTES,
     LONG,
@@ -27,10 +27,6 @@ from mws_hf.kernels.byte_table import (
 from mws_hf.kernels.instructions import WINDOW, prefetch, store_word
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import cut
-
-Bytes = npt.NDArray[np.uint8]
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 BATCH = 256
 MOST = BATCH + WINDOW
@@ -52,12 +48,12 @@ class Table(NamedTuple):
         keys: uint64, shape (`MOST`, 4): room for the keys and hashes of a batch.
     """
 
-    slots: Words
+    slots: Bits
     arena: Bytes
-    ends: Ints
-    places: Ints
-    used: Ints
-    keys: Words
+    ends: Longs
+    places: Longs
+    used: Longs
+    keys: Bits
 
 
 @njit(inline="always")
@@ -73,7 +69,7 @@ def _put(data: Bytes, start: int, first: int, second: int, third: int, out: Byte
 
 
 @njit(inner=True)
-def _add_batch(data: Bytes, starts: Ints, amounts: Ints, n: int, size: int, table: Table) -> bool:
+def _add_batch(data: Bytes, starts: Longs, amounts: Longs, n: int, size: int, table: Table) -> bool:
     """Add `amounts[q]` to the count of the string with key ``table.keys[q]`` for q < n; False when room may not do.
 
     `data` and `starts` tell the bytes of long strings, `size` the bytes of all strings.
@@ -98,7 +94,7 @@ def _add_batch(data: Bytes, starts: Ints, amounts: Ints, n: int, size: int, tabl
 
 
 @njit(inline="always")
-def _cut_texts(data: Bytes, offsets: Ints, cursor: Ints, classes: Bytes, kind: int, bounds: Ints) -> int:
+def _cut_texts(data: Bytes, offsets: Longs, cursor: Longs, classes: Bytes, kind: int, bounds: Longs) -> int:
     """Cut a batch of pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on.
 
     Pre-token q is ``bounds[q:q + 2]``; `cursor` is moved on.
@@ -115,7 +111,7 @@ def _cut_texts(data: Bytes, offsets: Ints, cursor: Ints, classes: Bytes, kind: i
 
 @njit(nogil=True)
 def count_texts(
-    data: Bytes, offsets: Ints, cursor: Ints, classes: Bytes, kind: int, table: Table, bounds: Ints, ones: Ints
+    data: Bytes, offsets: Longs, cursor: Longs, classes: Bytes, kind: int, table: Table, bounds: Longs, ones: Longs
 ) -> bool:
     """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on."""
     while cursor[0] < len(offsets) - 1:
@@ -129,7 +125,7 @@ def count_texts(
 
 
 @njit(nogil=True)
-def count_words(data: Bytes, offsets: Ints, counts: Ints, cursor: Ints, table: Table) -> bool:
+def count_words(data: Bytes, offsets: Longs, counts: Longs, cursor: Longs, table: Table) -> bool:
     """Add the counts of the words ``data[offsets[w]:offsets[w + 1]]`` from word `cursor` on."""
     while cursor[0] < len(offsets) - 1:
         first, last = cursor[0], min(cursor[0] + BATCH, len(offsets) - 1)
@@ -148,7 +144,7 @@ def _part_of(home: int, parts: int) -> int:
 
 
 @njit(nogil=True)
-def count_part(old: Table, part: int, parts: int, cursor: Ints, table: Table, starts: Ints, amounts: Ints) -> bool:
+def count_part(old: Table, part: int, parts: int, cursor: Longs, table: Table, starts: Longs, amounts: Longs) -> bool:
     """Add the entries of another table whose hash falls to `part` of `parts`, from entry `cursor` on."""
     e, old_slots, places = cursor[0], old.slots, old.places
     while e < len(places):
@@ -182,7 +178,7 @@ def part_size(table: Table, part: int, parts: int) -> tuple[int, int]:
 
 
 @njit(nogil=True)
-def copy_part(table: Table, part: int, parts: int, data: Bytes, offsets: Ints, counts: Ints) -> None:
+def copy_part(table: Table, part: int, parts: int, data: Bytes, offsets: Longs, counts: Longs) -> None:
     """Write the strings whose hash falls to `part` of `parts` one after another, and their counts.
 
     `counts` has as many cells as there are, `offsets` one more; its first and last are given.
@@ -206,7 +202,7 @@ def copy_part(table: Table, part: int, parts: int, data: Bytes, offsets: Ints, c
 
 
 @njit(nogil=True, allocates=True)
-def hash_words(data: Bytes, offsets: Ints) -> Words:
+def hash_words(data: Bytes, offsets: Longs) -> Bits:
     """A 64-bit hash of every word, equal on every machine: uint64, shape (n_words,)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     for w in range(len(hashes)):

@@ -11,13 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.corpus.segmentations import GoldWord, Morphs
 from mws_hf.errors import MwSError
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from mws_hf.kernels.arrays import Doubles, Longs
 
 
 @dataclass(frozen=True)
@@ -41,14 +38,14 @@ class WordTable:
     """
 
     words: tuple[str, ...]
-    hits: Integers
-    predicted: Integers
-    gold: Integers
-    morph_hits: Integers
-    precision: Floats
-    recall: Floats
-    exact: Integers
-    scored: Integers
+    hits: Longs
+    predicted: Longs
+    gold: Longs
+    morph_hits: Longs
+    precision: Doubles
+    recall: Doubles
+    exact: Longs
+    scored: Longs
 
 
 @dataclass(frozen=True)
@@ -187,7 +184,7 @@ def summarize(table: WordTable) -> BoundaryScores:
     )
 
 
-def macro_scores(table: WordTable, chosen: Integers) -> tuple[float, float]:
+def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
     """Mean precision and recall over some of a table's words, those of one character skipped; 1 if none is left."""
     weight = table.scored[chosen]
     scored = int(weight.sum())

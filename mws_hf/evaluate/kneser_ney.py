@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Doubles, Longs, Mask
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Longs: TypeAlias = npt.NDArray[np.int64]
 Discounts: TypeAlias = tuple[float, float, float]
 
 FALLBACK: Discounts = (0.5, 1.0, 1.5)
@@ -44,7 +43,7 @@ class Scored(NamedTuple):
         discounts: those of each level, unigrams first.
     """
 
-    nats: Floats
+    nats: Doubles
     discounts: tuple[Discounts, ...]
 
 
@@ -62,7 +61,7 @@ class _Level(NamedTuple):
     keys: Longs
     counts: Longs
     shorter: Longs
-    at_start: npt.NDArray[np.bool_]
+    at_start: Mask
     numbers: Longs
 
 
@@ -189,8 +188,8 @@ def _continuations(level: _Level, following: _Level) -> Longs:
 
 
 def _interpolated(
-    contexts: Longs, counts: Longs, discounts: Discounts, context: Longs, found: Longs, lower: Floats
-) -> Floats:
+    contexts: Longs, counts: Longs, discounts: Discounts, context: Longs, found: Longs, lower: Doubles
+) -> Doubles:
     """Probabilities one level up: discounted counts, and what the discounts keep back shared out as `lower` says.
 
     `contexts` and `counts` are those of each n-gram of the level; `context` and `found` name the context and the n-gram

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import Floats
 from mws_hf.evaluate.ngram_bits import ORDERS, ngram_bits
+from mws_hf.kernels.arrays import Doubles
 
 _GOOD, _BAD = ("good_sentence", "source_sentence"), ("bad_sentence", "target_sentence")
 _PARADIGM = ("paradigm", "PID", "phenomenon")
@@ -87,7 +87,7 @@ def read_pairs(paths: Iterable[str | os.PathLike[str]]) -> list[Pair]:
     return pairs
 
 
-def accuracies(pairs: Sequence[Pair], margins: Floats) -> dict[str, Accuracy]:
+def accuracies(pairs: Sequence[Pair], margins: Doubles) -> dict[str, Accuracy]:
     """Accuracy of each paradigm, sorted by name, and of all pairs together; `margins` as `margins_of` gives them.
 
     >>> pairs = [Pair("a", "b", "x"), Pair("a", "c", "x"), Pair("a", "d", "y")]
@@ -104,7 +104,7 @@ def accuracies(pairs: Sequence[Pair], margins: Floats) -> dict[str, Accuracy]:
     return found
 
 
-def won(margins: Floats) -> Floats:
+def won(margins: Doubles) -> Doubles:
     """1 where the good sentence is more probable, .5 where both are equal, 0 elsewhere.
 
     >>> won(np.array([0.1, 0.0, -3.0])).tolist()
@@ -113,7 +113,7 @@ def won(margins: Floats) -> Floats:
     return (np.sign(margins) + 1) / 2
 
 
-def margins_of(pairs: Sequence[Pair], nats: Callable[[list[str]], Floats]) -> Floats:
+def margins_of(pairs: Sequence[Pair], nats: Callable[[list[str]], Doubles]) -> Doubles:
     """Log-probability of the good sentence minus that of the bad one, float64 (pairs,).
 
     `nats`: sentences to -log p of each, summed over its tokens.
@@ -122,7 +122,7 @@ def margins_of(pairs: Sequence[Pair], nats: Callable[[list[str]], Floats]) -> Fl
     return np.asarray(costs[len(pairs) :] - costs[: len(pairs)], np.float64)
 
 
-def difference(pairs: Sequence[Pair], first: Floats, second: Floats) -> tuple[float, float, float]:
+def difference(pairs: Sequence[Pair], first: Doubles, second: Doubles) -> tuple[float, float, float]:
     """Accuracy of a first system minus that of a second on the same pairs (`won` of each), and its 95 % interval.
 
     The interval is that of a mean over clusters (normal approximation): pairs of the same change go together.
@@ -139,7 +139,7 @@ def difference(pairs: Sequence[Pair], first: Floats, second: Floats) -> tuple[fl
     return middle, middle - error, middle + error
 
 
-def ngram_judge(source: Any, train: Sequence[str], pairs: Sequence[Pair], *, orders: Sequence[int] = ORDERS) -> Floats:
+def ngram_judge(source: Any, train: Sequence[str], pairs: Sequence[Pair], *, orders: Sequence[int] = ORDERS) -> Doubles:
     """`margins_of` under an n-gram model over a tokenizer's tokens, the end of the sentence included; see `ngram_bits`.
 
     Training documents that equal a sentence of a pair are left out.

@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
-from mws_hf.evaluate.kneser_ney import Discounts, Floats, Longs, score, stream_of
+from mws_hf.evaluate.kneser_ney import Discounts, score, stream_of
 from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
+from mws_hf.kernels.arrays import Doubles, Longs
 
 ORDERS = (2, 3, 4, 5)
 ASIDE = 10
@@ -46,7 +47,7 @@ class NgramBits:
         repeated: training documents left out because they are held out as well.
     """
 
-    nats: Floats
+    nats: Doubles
     n_bytes: Longs
     restored: npt.NDArray[np.bool_]
     tokens: int
@@ -180,5 +181,5 @@ def _sizes(documents: Sequence[str]) -> Longs:
     return np.array([len(document.encode()) for document in documents], np.int64)
 
 
-def _bits_per_byte(nats: Floats, n_bytes: Longs) -> float:
+def _bits_per_byte(nats: Doubles, n_bytes: Longs) -> float:
     return float(nats.sum() / (math.log(2) * n_bytes.sum()))

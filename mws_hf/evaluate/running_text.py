@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.corpus.inputs import read_documents
@@ -19,13 +18,13 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.encoder import Encoded, Encoder, Span, load_encoder
 from mws_hf.evaluate.segment import segment_words
+from mws_hf.kernels.arrays import Longs, Mask
 from mws_hf.pattern import compiled
 from mws_hf.special import byte_of
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.pattern.WORD_PATTERN`."""
 
-Places: TypeAlias = npt.NDArray[np.int64]
 _BATCH = 1000
 
 
@@ -181,7 +180,7 @@ def _add_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> None:
     tally.cut_words.update((text[start:end], cut[start + 1 : end]) for start, end in words)
 
 
-def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[Places, Places, list[str]]:
+def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[Longs, Longs, list[str]]:
     """Starts and ends of the non-empty tokens as places in the joined lines, and the token strings."""
     starts: list[int] = []
     ends: list[int] = []
@@ -197,7 +196,7 @@ def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[Places, Places, lis
     return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64), strings
 
 
-def _cuts(length: int, starts: Places, ends: Places) -> npt.NDArray[np.bool_]:
+def _cuts(length: int, starts: Longs, ends: Longs) -> Mask:
     """Where a token starts and none runs across: `mws_hf.evaluate.segment.cuts_within` for a whole text at once."""
     started = np.zeros(length + 1, dtype=np.bool_)
     started[starts] = True
@@ -205,7 +204,7 @@ def _cuts(length: int, starts: Places, ends: Places) -> npt.NDArray[np.bool_]:
     return started & (np.cumsum(crossing)[: length + 1] == 0)
 
 
-def _tokens_of_words(text: str, words: list[Span], starts: Places, ends: Places) -> int:
+def _tokens_of_words(text: str, words: list[Span], starts: Longs, ends: Longs) -> int:
     """Tokens that touch a letter of a word, or are nothing but the white space before one."""
     edges = np.array(words, dtype=np.int64).reshape(-1, 2)
     inside = np.bincount(edges[:, 0], minlength=len(text) + 2) - np.bincount(edges[:, 1], minlength=len(text) + 2)
@@ -216,7 +215,7 @@ def _tokens_of_words(text: str, words: list[Span], starts: Places, ends: Places)
     return int((touching | (space_before[starts] & (ends - starts == 1))).sum())
 
 
-def _tokens_sharing_a_character(strings: list[str], starts: Places, ends: Places) -> int:
+def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) -> int:
     """Tokens that overlap a neighbour: they hold less than a character. Byte fallbacks and bare word marks apart."""
     apart = {string for string in set(strings) if byte_of(string) is not None or not string.strip("▁Ġ")}
     real = np.array([string not in apart for string in strings], dtype=np.bool_)

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import Floats, Integers, WordTable, f1, macro_scores
+from mws_hf.evaluate.boundaries import WordTable, f1, macro_scores
+from mws_hf.kernels.arrays import Doubles, Longs
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class PairedDifference:
     documents: int
 
 
-def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int = 0) -> Floats:
+def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int = 0) -> Doubles:
     """Micro F1 of each table under the same resamples of words, drawn with replacement; float64 (tables, resamples).
 
     Rows are paired, so differences of rows are the paired bootstrap.
@@ -87,7 +88,7 @@ def interval(values: npt.ArrayLike) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) -> list[Integers]:
+def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) -> list[Longs]:
     """Index arrays of random subsets that depend on the set of words alone, so that any two runs are paired.
 
     The subsets are those of Morfessor's evaluation: `random.Random(i).sample(sorted(words), size)`. A list shorter
@@ -102,7 +103,7 @@ def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) ->
     return [np.array(random.Random(seed).sample(order, size), dtype=np.int64) for seed in range(samples)]
 
 
-def difference(first: WordTable, second: WordTable, first_f1: Floats, second_f1: Floats) -> Difference:
+def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1: Doubles) -> Difference:
     """How much a first segmentation beats a second of the same gold words, from their rows of `bootstrap_f1`."""
     low, high = interval(first_f1 - second_f1)
     subsets = stable_samples(first.words)
@@ -137,8 +138,8 @@ def wilcoxon(differences: Sequence[float]) -> float:
 
 
 def paired_bootstrap(
-    first: Sequence[Floats],
-    second: Sequence[Floats],
+    first: Sequence[Doubles],
+    second: Sequence[Doubles],
     n_bytes: npt.NDArray[np.int64],
     *,
     represented: npt.NDArray[np.bool_] | None = None,
@@ -181,7 +182,7 @@ def paired_bootstrap(
     return PairedDifference(means[0] - means[1], low, high, (means[0] - means[1]) / means[1], int(kept.sum()))
 
 
-def _drawn(size: int, resamples: int, seed: int) -> Iterator[Floats]:
+def _drawn(size: int, resamples: int, seed: int) -> Iterator[Doubles]:
     """How often each of `size` items is drawn, with replacement, in each resample; float64 (size,)."""
     generator = np.random.Generator(np.random.PCG64(seed))
     for _ in range(resamples):

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.protection import UNPROTECTED, Protection
 from mws_hf.extend.words import CutWords, collect_base_forms, cut_words, symbol_sizes
+from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.apart import Apart
 from mws_hf.learn.arguments import check_number, check_whole
 from mws_hf.learn.contextual import FORM_UNIT, UNIT, Evidence, collect_evidence
@@ -31,8 +31,6 @@ from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import LearnedMerges, count_points
-
-Longs = npt.NDArray[np.int64]
 
 DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Where no composition is worth its price, the price falls by these factors."""

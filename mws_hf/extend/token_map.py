@@ -10,7 +10,6 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
@@ -18,10 +17,9 @@ from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.extend.rows import kept_rows
 from mws_hf.extend.spelling import Spelling
+from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.stock import Tokenizer
 
-Longs = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int32]
 _SIDES = ("new_in_old", "old_in_new")
 
 

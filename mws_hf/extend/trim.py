@@ -20,19 +20,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.files import fetch, open_base, write_directory
 from mws_hf.extend.id_map import renumbered
+from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.arguments import check_whole
 from mws_hf.merging import merge_steps, ranked
 from mws_hf.special import BYTE_TOKENS
 from mws_hf.stock import Tokenizer
 
-Longs = npt.NDArray[np.int64]
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
 """Why an entry stays (the first five; "unused" ones do where there is room) or goes (the last two)."""
 

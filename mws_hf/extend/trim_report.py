@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.extend.base import Base
 from mws_hf.extend.trim import Trimming, count_uses
-
-Longs = npt.NDArray[np.int64]
+from mws_hf.kernels.arrays import Longs
 
 
 @dataclass(frozen=True)

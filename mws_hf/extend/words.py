@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.extend.base import Base
+from mws_hf.kernels.arrays import Array, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.engine.segmentation import Segmentation
@@ -18,9 +17,6 @@ from mws_hf.learn.evidence.forms import Forms, collect_forms
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from mws_hf.stock import Tokenizer
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 _BATCH = 1 << 16
 
 
@@ -84,7 +80,7 @@ class CutWords:
             broken |= (self.sizes > k) & ends[self.last - k]
         return broken
 
-    def per_character(self, of_words: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def per_character(self, of_words: Array) -> Array:
         """A value of each word, repeated for each of its characters."""
         return np.repeat(of_words, np.diff(self.words.starts))
 
@@ -155,7 +151,7 @@ def _relevant_tokens(known: dict[int, str], used: set[str]) -> list[str]:
     return [token for _, token in sorted(known.items()) if token in used or symbols.issuperset(token)]
 
 
-def _sums(values: npt.NDArray[Any], starts: Longs) -> Longs:
+def _sums(values: Array, starts: Longs) -> Longs:
     """The sum of each word's values."""
     return np.diff(np.concatenate([[0], np.cumsum(values, dtype=np.int64)])[starts])
 

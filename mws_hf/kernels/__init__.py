@@ -1,5 +1,6 @@
 """What all compiled loops share: compilation itself, the scanner of text, and the only hash tables and heap there are.
 
-`jit` compiles; `instructions` are processor instructions; `utf8`, `scanner` and `windows` read text; `int_table` and
-`byte_table` are the hash tables, `heap` the priority queue. Nothing here knows of merges, counts or files.
+`jit` compiles; `instructions` are processor instructions; `arrays` names the types of arrays; `utf8`, `scanner` and
+`windows` read text; `int_table` and `byte_table` are the hash tables, `heap` the priority queue. Nothing here knows of
+merges, counts or files.
 """

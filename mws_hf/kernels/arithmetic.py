@@ -9,14 +9,11 @@ The polynomials are those of Sun's fdlibm (e_log.c, e_exp.c): errors below 1 uni
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Array, Doubles, Floats
 from mws_hf.kernels.jit import njit
-
-Doubles = npt.NDArray[np.float64]
 
 _LN2_HIGH, _LN2_LOW, _PER_LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.44269504088896338700
 # as bits of a double: 1, the root of 1/2, and the mask of a fraction
@@ -93,13 +90,13 @@ def _fill(function: int, values: Doubles, out: Doubles) -> None:
 
 
 @njit(nogil=True)
-def _fill_log_odds(p: npt.NDArray[np.float32], least: float, out: npt.NDArray[np.float32]) -> None:
+def _fill_log_odds(p: Floats, least: float, out: Floats) -> None:
     for k in range(len(p)):
         q = min(max(np.float64(p[k]), least), 1.0 - least)
         out[k] = np.float32(log(q / (1.0 - q)))
 
 
-def _filled(function: np.int64, values: npt.NDArray[Any]) -> Doubles:
+def _filled(function: np.int64, values: Array) -> Doubles:
     out = np.empty(len(values))
     _fill(function, np.ascontiguousarray(values, np.float64), out)
     return out
@@ -127,7 +124,7 @@ def _fill_moments(rows: Doubles, mean: Doubles, deviation: Doubles) -> None:
         deviation[c] = math.sqrt(deviation[c] / n)
 
 
-def logs(values: npt.NDArray[Any]) -> Doubles:
+def logs(values: Array) -> Doubles:
     """Natural logarithms of a flat array.
 
     >>> logs(np.array([1, 0])).tolist()
@@ -136,7 +133,7 @@ def logs(values: npt.NDArray[Any]) -> Doubles:
     return _filled(_LOG, values)
 
 
-def log2s(values: npt.NDArray[Any]) -> Doubles:
+def log2s(values: Array) -> Doubles:
     """Logarithms to base 2 of a flat array of counts.
 
     >>> log2s(np.array([1, 2, 8])).tolist()
@@ -145,7 +142,7 @@ def log2s(values: npt.NDArray[Any]) -> Doubles:
     return _filled(_LOG2, values)
 
 
-def exps(values: npt.NDArray[Any]) -> Doubles:
+def exps(values: Array) -> Doubles:
     """Exponentials of a flat array.
 
     >>> exps(np.array([0.0])).tolist()
@@ -154,7 +151,7 @@ def exps(values: npt.NDArray[Any]) -> Doubles:
     return _filled(_EXP, values)
 
 
-def log_odds(p: npt.NDArray[np.float32], least: float = 1e-3) -> npt.NDArray[np.float32]:
+def log_odds(p: Floats, least: float = 1e-3) -> Floats:
     """log(p / (1 - p)) of a flat array, with p kept `least` away from 0 and 1.
 
     >>> log_odds(np.array([0.5], np.float32)).tolist()

@@ -14,15 +14,13 @@ How many entries there are is handed over and returned; the caller sees to it th
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.jit import njit
-
-Heap = npt.NDArray[np.int64]
 
 
 @njit
-def push(heap: Heap, size: int, first: int, second: int) -> int:
+def push(heap: Longs, size: int, first: int, second: int) -> int:
     """Add an entry; returns the new size."""
     at = size
     while at > 0:
@@ -36,7 +34,7 @@ def push(heap: Heap, size: int, first: int, second: int) -> int:
 
 
 @njit
-def pop(heap: Heap, size: int) -> int:
+def pop(heap: Longs, size: int) -> int:
     """Remove the smallest entry; returns the new size."""
     heap[0, 0], heap[0, 1] = heap[size - 1, 0], heap[size - 1, 1]
     sift_down(heap, size - 1)
@@ -44,7 +42,7 @@ def pop(heap: Heap, size: int) -> int:
 
 
 @njit
-def sift_down(heap: Heap, size: int) -> None:
+def sift_down(heap: Longs, size: int) -> None:
     """Bring ``heap[0]``, which may be too large for its place, down to where it belongs."""
     first, second, at = heap[0, 0], heap[0, 1], np.int64(0)
     while 2 * at + 1 < size:

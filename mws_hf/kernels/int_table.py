@@ -15,23 +15,20 @@ with `move_entries`. The hash decides nothing but places: entries are never walk
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.jit import njit
 
 FREE = -1
 _MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 
-Keys = npt.NDArray[np.int64]
-Values = npt.NDArray[np.int32]
 
-
-def new_keys(entries: int) -> Keys:
+def new_keys(entries: int) -> Longs:
     """An empty set with room for so many members."""
     return np.full(1 << max(4, (2 * entries).bit_length()), FREE, np.int64)
 
 
-def new_table(entries: int, absent: int = -1) -> tuple[Keys, Values]:
+def new_table(entries: int, absent: int = -1) -> tuple[Longs, Ints]:
     """Keys and values of an empty table with room for so many entries; absent keys have the value `absent`."""
     keys = new_keys(entries)
     return keys, np.full(len(keys), absent, np.int32)
@@ -44,13 +41,13 @@ def pair_key(left: int, right: int) -> np.int64:
 
 
 @njit
-def home_of(keys: Keys, key: int) -> int:
+def home_of(keys: Longs, key: int) -> int:
     """The slot where the search for `key` begins, in the order of hashes, so that a larger table fills in order."""
     return (((key * _MULTIPLIER) >> 32 & 0xFFFFFFFF) * len(keys)) >> 32
 
 
 @njit
-def slot_of(keys: Keys, key: int) -> int:
+def slot_of(keys: Longs, key: int) -> int:
     """The slot of `key`, or the free one where it belongs."""
     slot, mask = home_of(keys, key), len(keys) - 1
     while keys[slot] != key and keys[slot] != FREE:
@@ -59,19 +56,19 @@ def slot_of(keys: Keys, key: int) -> int:
 
 
 @njit
-def find_pair(keys: Keys, values: Values, left: int, right: int) -> np.int64:
+def find_pair(keys: Longs, values: Ints, left: int, right: int) -> np.int64:
     """The value of a pair; a free slot answers by itself, without a branch."""
     return np.int64(values[slot_of(keys, pair_key(left, right))])
 
 
 @njit
-def put(keys: Keys, values: Values, key: int, value: int) -> None:
+def put(keys: Longs, values: Ints, key: int, value: int) -> None:
     """Give `key` a value, whether it has one or not."""
     slot = slot_of(keys, key)
     keys[slot], values[slot] = key, value
 
 
-def enlarged(keys: Keys, values: Values, slots: int) -> tuple[Keys, Values]:
+def enlarged(keys: Longs, values: Ints, slots: int) -> tuple[Longs, Ints]:
     """The same entries in `slots` slots, a power of two; the values of free slots are -1."""
     larger, moved = np.full(slots, FREE, np.int64), np.full(slots, -1, np.int32)  # numpy's memory comes in large pages
     move_entries(keys, values, larger, moved)
@@ -79,7 +76,7 @@ def enlarged(keys: Keys, values: Values, slots: int) -> tuple[Keys, Values]:
 
 
 @njit
-def move_entries(keys: Keys, values: Values, larger: Keys, moved: Values) -> None:
+def move_entries(keys: Longs, values: Ints, larger: Longs, moved: Ints) -> None:
     """Enter all of a table into another, empty one."""
     for old in range(len(keys)):
         if keys[old] != FREE:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Bits, Ints, Longs
 from mws_hf.kernels.int_table import FREE, move_entries, pair_key, slot_of
 from mws_hf.kernels.jit import njit
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.uint64]
 
 BITS_A_ROW, LEAST_ROWS = 32, 1 << 16
 """Bits that a row may cost where every possible pair has one; beyond that pairs are hashed."""

@@ -7,15 +7,12 @@ so contents are compared, and another content with the same hash goes under the 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.instructions import prefetch
-from mws_hf.kernels.int_table import FREE, Keys, Values, home_of, new_table, slot_of
+from mws_hf.kernels.int_table import FREE, home_of, new_table, slot_of
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 _AHEAD = 16
 """So many words before its turn a word's places in the table are asked for."""
@@ -32,7 +29,7 @@ def hash_of(points: Ints, begin: int, end: int) -> np.int64:
 
 
 @njit(inner=True)
-def _fetch(points: Ints, starts: Longs, w: int, keys: Keys, values: Values) -> None:
+def _fetch(points: Ints, starts: Longs, w: int, keys: Longs, values: Ints) -> None:
     """Have the places of a word further on in the table brought near; the last words have none."""
     w += _AHEAD
     if w < len(starts) - 1:
@@ -43,7 +40,7 @@ def _fetch(points: Ints, starts: Longs, w: int, keys: Keys, values: Values) -> N
 
 @njit(inner=True)
 def _find(
-    points: Ints, begin: int, end: int, known: Ints, starts: Longs, keys: Keys, values: Values
+    points: Ints, begin: int, end: int, known: Ints, starts: Longs, keys: Longs, values: Ints
 ) -> tuple[np.int64, np.int64]:
     """Key and slot of a slice equal to ``points[begin:end]``, or the free ones where it belongs."""
     key = hash_of(points, begin, end)
@@ -63,7 +60,7 @@ def _find(
 
 
 @njit(nogil=True)
-def _intern(points: Ints, starts: Longs, keys: Keys, values: Values, ids: Ints, first: Ints) -> int:
+def _intern(points: Ints, starts: Longs, keys: Longs, values: Ints, ids: Ints, first: Ints) -> int:
     """Number distinct slices by first appearance; fills table, `ids` and `first`, and tells how many there are."""
     n = 0
     for w in range(len(ids)):
@@ -80,7 +77,7 @@ def _intern(points: Ints, starts: Longs, keys: Keys, values: Values, ids: Ints, 
 
 @njit(nogil=True)
 def _look_up(
-    points: Ints, starts: Longs, known: Ints, known_starts: Longs, keys: Keys, values: Values, out: Ints
+    points: Ints, starts: Longs, known: Ints, known_starts: Longs, keys: Longs, values: Ints, out: Ints
 ) -> None:
     for w in range(len(out)):
         _fetch(points, starts, w, keys, values)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels.arithmetic import sigmoid
+from mws_hf.kernels.arrays import Doubles
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import fit_contexts, score_contexts
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
@@ -28,8 +28,6 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, joined
 from mws_hf.stock import Tokenizer
 from mws_hf.training_record import EVIDENCE_FILE, merges_digest
-
-Doubles = npt.NDArray[np.float64]
 
 MOST = 200_000
 """Types that are kept and compared with: more add size and time, and nothing to words that are not among them."""

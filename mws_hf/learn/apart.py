@@ -11,8 +11,8 @@ import numpy.typing as npt
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Mask
 
-Mask = npt.NDArray[np.bool_]
 _SHIFT = 21  # bits of a code point
 
 

@@ -8,11 +8,9 @@ one capital at the head are left alone: there are so many of them that they cost
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.words import CodePoints, find_among, joined
-
-Longs = npt.NDArray[np.int64]
 
 SHARE = 500
 """Occurrences in small letters for which a word counts once in capitals."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Doubles, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import in_parts
@@ -24,10 +24,6 @@ from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, numberin
 
 _DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Where no composition is worth its price, the price falls by these factors, so that the vocabulary is filled."""
-
-Doubles = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

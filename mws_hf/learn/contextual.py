@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Bytes, Doubles, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import in_parts
@@ -28,7 +28,7 @@ from mws_hf.learn.evidence.forms import (
     split_graphemes,
     with_lower_case,
 )
-from mws_hf.learn.evidence.identifiers import Cases, cases_of, part_ends
+from mws_hf.learn.evidence.identifiers import cases_of, part_ends
 from mws_hf.learn.evidence.labels import LabelFit, add_labelled, bounded, label_targets, report
 from mws_hf.learn.evidence.mixture import find_boundaries
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -36,11 +36,6 @@ from mws_hf.learn.first_merges import find_marked_letters, grapheme_merges, spac
 from mws_hf.learn.limits import spare_bits
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among, numbering
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Doubles = npt.NDArray[np.float64]
 
 UNIT = 1 << 16
 """Value of an occurrence that is surely inside a morph; evidence is rounded to 1 / UNIT before anything is compared."""
@@ -68,7 +63,7 @@ class _Tables(NamedTuple):
     starts: Longs
     probabilities: Doubles
     in_code: Doubles
-    cases: Cases
+    cases: Bytes
 
 
 @dataclass(frozen=True)

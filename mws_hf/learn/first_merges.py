@@ -15,13 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.engine.tables import NO_LIMIT
 from mws_hf.learn.evidence.forms import CharacterTable, fold, split_graphemes
 from mws_hf.learn.words import CodePoints, SymbolCorpus
-
-Longs = npt.NDArray[np.int64]
 
 LONGEST = 16
 """Characters of the longest letter with marks that is put together; real writing has four."""

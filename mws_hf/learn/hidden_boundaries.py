@@ -10,16 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Doubles, Ints
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.words import CodePoints
 
 
-def priced_boundaries(
-    evidence: Evidence, pretokens: CodePoints, type_of: npt.NDArray[np.int32] | None = None
-) -> npt.NDArray[np.float64]:
+def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints | None = None) -> Doubles:
     """`Evidence.boundaries`, priced; what a word has by its share in code only at capitals and behind underscores.
 
     >>> known = Evidence(CodePoints.of(["ab"]), np.array([.5, 0]), in_code=np.array([1.0]))

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-
-Longs = npt.NDArray[np.int64]
+from mws_hf.kernels.arrays import Longs
 
 SCALE = 256
 """Units in which compositions reckon an occurrence."""

@@ -23,12 +23,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
 from mws_hf.corpus.labels import labels_of_groups
 from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.kernels.arrays import Doubles
 from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types
@@ -36,8 +36,6 @@ from mws_hf.learn.evidence.identifiers import CODE
 from mws_hf.learn.evidence.scripts import script_lists
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, distinct
-
-Doubles = npt.NDArray[np.float64]
 
 AT_ONCE = 2
 """Groups, and scripts of one, worked on side by side: much of it is done by one thread; each takes 100 to 200 MB."""

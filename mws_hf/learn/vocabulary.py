@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.backend import BYTE_TOKENS, tokenizer_tables
 from mws_hf.byte_alphabet import character_merges
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.limits import SCALE, check_fits
@@ -187,9 +187,7 @@ def _check_words(groups: GroupedCounts, least: int) -> None:
             raise MwSError(f"no training words{of} are left (min_count={least}); give text with at least one word")
 
 
-def choose_alphabet(
-    words: CodePoints, counts: npt.NDArray[np.int64], initial: Iterable[str], limit: int | None
-) -> list[str]:
+def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], limit: int | None) -> list[str]:
     """The characters that become tokens, ascending by code point.
 
     Args:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.slices import find_slices, hash_slices, intern_slices
 from mws_hf.kernels.threads import in_parts
@@ -17,8 +17,6 @@ from mws_hf.kernels.threads import in_parts
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 N_POINTS = 0x110000
 """How many code points there may be."""
@@ -169,9 +167,9 @@ class SymbolCorpus:
     """
 
     alphabet: tuple[str, ...]
-    symbols: npt.NDArray[np.int32]
-    starts: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.int64]
+    symbols: Ints
+    starts: Longs
+    weights: Longs
 
     def __len__(self) -> int:
         return len(self.weights)

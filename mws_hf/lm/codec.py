@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from mws_hf.backend import without_limits
 from mws_hf.errors import MwSError
 from mws_hf.extend.spelling import raw_bytes
+from mws_hf.kernels.arrays import Longs, Mask
 from mws_hf.tokenizer_file import CONFIG_FILE, load_backend, load_settings, token_of
 
-Ids = npt.NDArray[np.int64]
 _BATCH = 4096
 
 
@@ -36,7 +35,7 @@ class Codec:
     directory: Path
     backend: Tokenizer
     pieces: list[bytes]
-    lengths: Ids
+    lengths: Longs
     separator: int
     padding: int
 
@@ -64,7 +63,7 @@ class Codec:
         """Ids from 0 to the largest."""
         return len(self.pieces)
 
-    def encode(self, documents: Sequence[str]) -> list[Ids]:
+    def encode(self, documents: Sequence[str]) -> list[Longs]:
         """Ids of each document, no separators; text that looks like a special token stays text."""
         batches = (list(documents[start : start + _BATCH]) for start in range(0, len(documents), _BATCH))
         return [
@@ -73,11 +72,11 @@ class Codec:
             for item in self.backend.encode_batch_fast(batch, add_special_tokens=False)
         ]
 
-    def decode(self, documents: Sequence[Ids]) -> list[str]:
+    def decode(self, documents: Sequence[Longs]) -> list[str]:
         """The text of each list of ids; special tokens are left out."""
         return [self.backend.decode(ids.tolist(), skip_special_tokens=True) for ids in documents]
 
-    def represented(self, documents: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def represented(self, documents: Sequence[str]) -> Mask:
         """The losslessness gate: bool (documents,), whether decode(encode(document)) == document.
 
         A tokenizer that fails for a document is compared with others on the documents it can represent only.
@@ -85,7 +84,7 @@ class Codec:
         decoded = self.decode(self.encode(documents))
         return np.array([text == document for text, document in zip(decoded, documents, strict=True)], np.bool_)
 
-    def laid_out(self, document: str, ids: Ids) -> Ids | None:
+    def laid_out(self, document: str, ids: Longs) -> Longs | None:
         """Bytes of `document` each id takes, or None when the ids do not spell it byte by byte.
 
         A word mark that the tokenizer itself puts before a text (metaspace) takes no byte of it.

@@ -19,7 +19,8 @@ from torch.utils.data import Dataset
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
-from mws_hf.lm.codec import Codec, Ids
+from mws_hf.kernels.arrays import Longs
+from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import RunConfig
 
 IGNORED = -100
@@ -124,14 +125,14 @@ class Blocks(Dataset):
         n_bytes: int64 (blocks,), raw bytes of the predicted ids; separators add none.
     """
 
-    stream: Ids
-    bounds: Ids
-    n_bytes: Ids
+    stream: Longs
+    bounds: Longs
+    n_bytes: Longs
 
     def __len__(self) -> int:
         return len(self.n_bytes)
 
-    def __getitem__(self, index: int) -> dict[str, Ids]:
+    def __getitem__(self, index: int) -> dict[str, Longs]:
         return {"input_ids": self.stream[self.bounds[index] : self.bounds[index + 1] + 1]}
 
     @property
@@ -164,7 +165,7 @@ def pack(codec: Codec, documents: Sequence[str], context_bytes: int) -> Blocks:
     return Blocks(stream, bounds, np.add.reduceat(lengths, bounds[:-1]))
 
 
-def cut_points(lengths: Ids, limit: int) -> Ids:
+def cut_points(lengths: Longs, limit: int) -> Longs:
     """Greedy cuts: the fewest runs whose lengths add up to at most `limit`; int64 (runs + 1,), first 0, last the size.
 
     Items of length 0 join the run before them where they can.
@@ -186,7 +187,7 @@ class Collator:
 
     padding: int
 
-    def __call__(self, items: Sequence[dict[str, Ids]]) -> dict[str, torch.Tensor]:
+    def __call__(self, items: Sequence[dict[str, Longs]]) -> dict[str, torch.Tensor]:
         """Input ids and labels, int64 (blocks, longest); no mask, for causal models do not see padding on the right."""
         blocks = [torch.from_numpy(item["input_ids"]) for item in items]
         labels = pad_sequence(blocks, batch_first=True, padding_value=IGNORED)

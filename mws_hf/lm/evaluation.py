@@ -15,7 +15,8 @@ from transformers import AutoModelForCausalLM
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.minimal_pairs import Floats, Pair, margins_of
+from mws_hf.evaluate.minimal_pairs import Pair, margins_of
+from mws_hf.kernels.arrays import Doubles
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import RunConfig
 from mws_hf.lm.data import read_split
@@ -107,7 +108,7 @@ def evaluate_run(
 
 def judge(
     model_dir: str | os.PathLike[str], pairs: Sequence[Pair], *, context_bytes: int = 2048, batch_size: int = 64
-) -> Floats:
+) -> Doubles:
     """How much more probable a model finds the good sentence of each pair: float64 (pairs,), in nats.
 
     A sentence stands alone after the separator; its end is not scored, and punctuation counts as any token does.
@@ -128,7 +129,7 @@ def judge(
     else:
         model, codec = _open(directory)
 
-    def nats(sentences: list[str]) -> Floats:
+    def nats(sentences: list[str]) -> Doubles:
         return bits_per_byte(model, codec, sentences, context_bytes, batch_size=batch_size).nats
 
     return margins_of(pairs, nats)

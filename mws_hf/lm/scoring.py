@@ -16,17 +16,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import WORD
-from mws_hf.lm.codec import Codec, Ids
+from mws_hf.kernels.arrays import Doubles, Longs, Mask
+from mws_hf.lm.codec import Codec
 from mws_hf.lm.data import cut_points
 from mws_hf.pattern import compiled
-
-Floats = npt.NDArray[np.float64]
 
 SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN = "seen form", "unseen form, seen lemma", "unseen lemma", "unseen form"
 """Groups of running words: whether training text held their form, or their lemma."""
@@ -43,10 +41,10 @@ class BitsPerByte:
         token_nats: for each document float64 (tokens,), in the order of its ids.
     """
 
-    nats: Floats
-    n_bytes: npt.NDArray[np.int64]
-    represented: npt.NDArray[np.bool_]
-    token_nats: list[Floats]
+    nats: Doubles
+    n_bytes: Longs
+    represented: Mask
+    token_nats: list[Doubles]
 
     @property
     def value(self) -> float:
@@ -69,7 +67,7 @@ class Window(NamedTuple):
     """Part of a document scored by one pass: input ids, of which the last `scored` are predicted."""
 
     document: int
-    ids: Ids
+    ids: Longs
     scored: int
 
 
@@ -92,11 +90,11 @@ def bits_per_byte(
     if not documents or not all(documents):
         raise MwSError("bits per byte need documents that are not empty")
     windows = list(windows_of(codec, codec.encode(documents), context_bytes))
-    scores: list[Floats] = [np.zeros(0)] * len(windows)
+    scores: list[Doubles] = [np.zeros(0)] * len(windows)
     for chosen in passes(windows, batch_size):
         for index, nats in zip(chosen, _score(model, [windows[i] for i in chosen], codec.padding), strict=True):
             scores[index] = nats
-    parts: list[list[Floats]] = [[np.zeros(0)] for _ in documents]
+    parts: list[list[Doubles]] = [[np.zeros(0)] for _ in documents]
     for window, nats in zip(windows, scores, strict=True):
         parts[window.document].append(nats)
     token_nats = [np.concatenate(part) for part in parts]
@@ -108,7 +106,7 @@ def bits_per_byte(
     )
 
 
-def windows_of(codec: Codec, encoded: Sequence[Ids], context_bytes: int) -> Iterator[Window]:
+def windows_of(codec: Codec, encoded: Sequence[Longs], context_bytes: int) -> Iterator[Window]:
     """Windows over documents, those of each in order; every id is predicted in exactly one."""
     for index, ids in enumerate(encoded):
         lengths = codec.lengths[ids]
@@ -134,7 +132,7 @@ def padded_ids(batch: Sequence[Window], padding: int) -> torch.Tensor:
     return pad_sequence([torch.from_numpy(window.ids) for window in batch], batch_first=True, padding_value=padding)
 
 
-def _score(model: Any, batch: list[Window], padding: int) -> list[Floats]:
+def _score(model: Any, batch: list[Window], padding: int) -> list[Doubles]:
     """Nats of the scored ids of each window."""
     ids = padded_ids(batch, padding).to(next(model.parameters()).device)
     with torch.inference_mode():

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.int_table import find_pair
 from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, Terms, coefficient, is_candidate, terms
 from mws_hf.learn.classic.kernels import count_tokens
@@ -139,7 +139,7 @@ def _merges_up_to(
     return merges[: made[-1] + 1] if made else merges
 
 
-def _unigrams(segmentation: Segmentation, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _unigrams(segmentation: Segmentation, values: Longs) -> Longs:
     lengths = np.fromiter(map(len, segmentation.tokens), np.int32, len(segmentation.tokens))
     unigrams = np.zeros(len(lengths), np.int64)
     count_tokens(segmentation.text, values, lengths, unigrams)
@@ -148,7 +148,7 @@ def _unigrams(segmentation: Segmentation, values: npt.NDArray[np.int64]) -> npt.
 
 def _explanation(
     segmentation: Segmentation,
-    unigrams: npt.NDArray[np.int64],
+    unigrams: Longs,
     ids: tuple[int, int],
     b: int,
     score: ClassicSettings,

@@ -19,11 +19,11 @@ are not in the table; when the mean token length lets longer ones in, the caller
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.classic.coefficient import UNITS, Counts, is_candidate, terms_of, to_units
 from mws_hf.learn.engine.greedy import ASK, EXHAUSTED, REACHED, ROOM
@@ -36,7 +36,6 @@ BLOCK = 128
 _MARGIN = 1e-6
 N_TOKENS, N_WORDS, N_CHARACTERS, LARGEST, BEST = 0, 1, 2, 3, 4
 
-Array = npt.NDArray[Any]
 # left, right, left_size, length, value of a PairTable: the whole table costs too many reference counts in a loop
 PairArrays = tuple[Array, Array, Array, Array, Array]
 

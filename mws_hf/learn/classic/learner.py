@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from tqdm import tqdm
 
+from mws_hf.kernels.arrays import Array
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.classic.kernels import (
     BEST,
@@ -27,7 +26,6 @@ from mws_hf.learn.engine.strings import BYTE_TOKENS
 from mws_hf.learn.engine.tables import NO_LIMIT, make_room, open_table, resized
 from mws_hf.learn.words import LearnedMerges, SymbolCorpus
 
-Array = npt.NDArray[Any]
 _MERGES_A_CALL = 500
 
 

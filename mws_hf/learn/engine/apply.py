@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.int_table import find_pair, pair_key, put
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.engine.pairs import INSIDE
-
-Array = npt.NDArray[Any]
 
 
 @njit(nogil=True)

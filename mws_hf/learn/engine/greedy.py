@@ -7,11 +7,11 @@ top entry, when it is not stale, is the best pair of all.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.heap import pop, push, sift_down
 from mws_hf.kernels.int_table import pair_key, slot_of
 from mws_hf.kernels.jit import njit
@@ -21,8 +21,6 @@ from mws_hf.learn.engine.strings import known, remember
 REACHED, EXHAUSTED, ROOM, ASK = 0, 1, 2, 3
 NOT_QUEUED = np.iinfo(np.int64).min
 SIZE, ASKED = 0, 1  # indexes into Queue.used
-
-Array = npt.NDArray[Any]
 
 
 class Queue(NamedTuple):

@@ -13,11 +13,11 @@ reader of a list notices by looking at `tok`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.int_table import find_pair, pair_key, put
 from mws_hf.kernels.jit import njit
 
@@ -26,8 +26,6 @@ SEPARATOR, INSIDE = -1, -2
 TOKENS, PAIRS, ARENA, TOUCHED = 0, 1, 2, 3
 # sides; typed, so that kernels are compiled once and not for each constant
 LEFT, RIGHT = np.int64(0), np.int64(1)
-
-Array = npt.NDArray[Any]
 
 
 class PairTable(NamedTuple):

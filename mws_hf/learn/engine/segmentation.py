@@ -9,13 +9,13 @@ for merge.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from tqdm import tqdm
 
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.int_table import find_pair, new_table
 from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.engine.apply import enter_products, merge_words
@@ -37,7 +37,6 @@ from mws_hf.learn.engine.strings import BYTE_TOKENS, hash_and_power, hash_set
 from mws_hf.learn.engine.tables import NO_LIMIT, fill_cells, make_room, open_table, resized, strike_out
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among
 
-Array = npt.NDArray[Any]
 _MERGES_A_CALL = 500
 
 

@@ -7,19 +7,16 @@ Equal strings have equal hashes: a hash not in the set proves a string new; one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.int_table import FREE, new_keys, slot_of
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import CodePoints
 from mws_hf.special import BYTE_TOKENS as BYTE_TOKENS
 
 _BASE = 0x5851F42D4C957F2D
-
-Array = npt.NDArray[Any]
 
 
 def _signed(value: int) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.int_table import enlarged, find_pair, new_table
 from mws_hf.kernels.threads import in_parts, part_edges
 from mws_hf.learn.engine.pairs import (
@@ -27,7 +26,6 @@ from mws_hf.learn.engine.pairs import (
 )
 from mws_hf.learn.engine.strings import hashes_and_powers
 
-Array = npt.NDArray[Any]
 NO_LIMIT = 1 << 30
 SPARE = 4096  # rows to start with; a power of two
 _AT_ONCE = 4  # parts that count pairs: each has a table of its own, and joining them is the work of one thread

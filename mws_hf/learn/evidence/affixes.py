@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import column_sums, log_odds
+from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.evidence.expectation import Moves, expect, maximise
 from mws_hf.learn.evidence.kernels import Arcs, Model, Spelling, drop_arcs
@@ -21,12 +21,6 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.evidence.substrings import Lattice
 from mws_hf.learn.evidence.trigrams import Trigrams, fit_trigrams, spell_stems
 from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
-Mask = npt.NDArray[np.bool_]
 
 PREFIX, STEM, SUFFIX = range(3)
 
@@ -113,7 +107,7 @@ def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:
     return Arcs(rows, entries[:left].copy(), spans[:left].copy())
 
 
-def first_weights(counts: Longs, lengths: npt.NDArray[np.uint8], settings: EvidenceSettings) -> Doubles:
+def first_weights(counts: Longs, lengths: Bytes, settings: EvidenceSettings) -> Doubles:
     """Probability of each entry in each class before the first step; 0 for what no word was cut into."""
     weights = counts + OTHER_CLASS * (counts.sum(1) > 0)[:, None]
     weights[lengths > settings.max_prefix, PREFIX] = 0
@@ -141,7 +135,7 @@ def count_pieces(corpus: SymbolCorpus, lattice: Lattice, cut: Mask) -> tuple[Lon
 
 @njit(nogil=True)
 def _count_pieces(
-    starts: Longs, cut: Mask, rows: Ints, entries: Ints, spans: npt.NDArray[np.uint8], counts: Longs,
+    starts: Longs, cut: Mask, rows: Ints, entries: Ints, spans: Bytes, counts: Longs,
     begins: Longs, ends: Longs,
 ) -> None:  # fmt: skip
     """Write where each word's stem begins and ends, then count its pieces."""

@@ -6,18 +6,15 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import moments
+from mws_hf.kernels.arrays import Doubles, Floats, Longs
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.evidence.logistic import fit_logistic
 from mws_hf.learn.evidence.positions import inner_positions, word_ranges
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
-
-Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
 
 
 def context_log_odds(
@@ -44,7 +41,7 @@ def context_log_odds(
     weights = fit_contexts(corpus, contexts, targets, settings)
     out = np.zeros(len(corpus.symbols))
 
-    def work(starts: npt.NDArray[np.int64]) -> None:
+    def work(starts: Longs) -> None:
         score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, *weights, out)
 
     list(pool.map(work, word_ranges(corpus, n_threads)))
@@ -72,7 +69,7 @@ def fit_contexts(
 
 
 def score_contexts(
-    contexts: Contexts, first: int, starts: npt.NDArray[np.int64], weights: tuple[Doubles, Doubles], n_symbols: int
+    contexts: Contexts, first: int, starts: Longs, weights: tuple[Doubles, Doubles], n_symbols: int
 ) -> Doubles:
     """Log-odds of a cut after each symbol of the words from number `first` on, which begin at `starts`; 0 elsewhere."""
     out = np.zeros(n_symbols)

@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import log2s
-from mws_hf.kernels.interning import Ints, Longs, build_trie, intern_pairs
+from mws_hf.kernels.arrays import Doubles, Floats, Ints, Longs, Mask
+from mws_hf.kernels.interning import build_trie, intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.words import SymbolCorpus
-
-Floats = npt.NDArray[np.float32]
-Mask = npt.NDArray[np.bool_]
 
 
 class View(NamedTuple):
@@ -68,7 +65,7 @@ def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
         out[i - begin] = view.up[node] if len(view.up) else node
 
 
-def continuation_table(n_contexts: int, context: npt.NDArray[np.int32], counts: npt.NDArray[np.int32]) -> Floats:
+def continuation_table(n_contexts: int, context: Ints, counts: Ints) -> Floats:
     """Entropy, log2 support and log2 variety of each context's continuations.
 
     Args:
@@ -104,7 +101,7 @@ def _add_up(context: Ints, counts: Ints, support: Longs, variety: Longs) -> None
 
 
 @njit(nogil=True)
-def _add_terms(context: Ints, terms: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -> None:
+def _add_terms(context: Ints, terms: Doubles, sums: Doubles) -> None:
     for k in range(len(context)):
         sums[context[k]] += terms[k]
 

@@ -10,14 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Longs
 from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Expected, Model, expected_counts, variational_weights
 from mws_hf.learn.evidence.positions import word_ranges
 from mws_hf.learn.words import SymbolCorpus
-
-Longs = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
 
 _LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
 """Each thread of an expectation step has counts of its own for all entries, 24 bytes each (up to 20 MB). There are as
@@ -43,7 +40,7 @@ class Moves(NamedTuple):
 
 
 def expect(
-    corpus: SymbolCorpus, arcs: Arcs, model: Model, posterior: npt.NDArray[np.float32], pool: ThreadPoolExecutor,
+    corpus: SymbolCorpus, arcs: Arcs, model: Model, posterior: Floats, pool: ThreadPoolExecutor,
     n_threads: int,
 ) -> tuple[Longs, Longs]:  # fmt: skip
     """Expected uses of the entries and moves between classes, in units of 1 / FIXED_POINT.
@@ -73,7 +70,7 @@ def expect(
     return counts[0], moves.sum(0)
 
 
-def maximise(counts: Longs, moved: Longs, lengths: npt.NDArray[np.uint8], single_stem: float, p: Doubles) -> Moves:
+def maximise(counts: Longs, moved: Longs, lengths: Bytes, single_stem: float, p: Doubles) -> Moves:
     """Write the entries' probabilities that explain the expected counts to `p`; the moves that explain those counted.
 
     Args:

@@ -8,16 +8,10 @@ is a word, the right part is a word, constant.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from mws_hf.kernels.interning import Ints
+from mws_hf.kernels.arrays import Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.evidence.contexts import Contexts, View, read_contexts
-
-Doubles = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-Mask = npt.NDArray[np.bool_]
 
 PER_VIEW = 5
 N_FLAGS = 9

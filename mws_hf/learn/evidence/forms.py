@@ -15,17 +15,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Ints, Longs, Mask
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, cut_out, distinct, find_among, joined
 from mws_hf.pattern import compiled
-
-Longs = npt.NDArray[np.int64]
-Points = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
 
@@ -42,14 +38,14 @@ def fold(text: str) -> str:
 class CharacterTable(NamedTuple):
     """Lower case (int32) and classes (bool) of code points, each of shape (N_POINTS,)."""
 
-    lower: Points
+    lower: Ints
     letter: Mask
     mark: Mask
     number: Mask
     apostrophe: Mask
 
     @classmethod
-    def of(cls, points: Points) -> CharacterTable:
+    def of(cls, points: Ints) -> CharacterTable:
         """That of the code points which occur in `points`; others are in no class."""
         seen = np.zeros(N_POINTS, bool)
         seen[points] = True
@@ -63,13 +59,13 @@ class CharacterTable(NamedTuple):
             members[found] = [match(c) is not None for c in characters]
         return cls(lower, *classes)
 
-    def write_lower(self, points: Points) -> None:
+    def write_lower(self, points: Ints) -> None:
         """Put code points in lower case, in place."""
         in_parts(lambda a, b: _replace_each(points[a:b], self.lower), len(points))
 
 
 @njit(nogil=True)
-def _replace_each(points: Points, table: Points) -> None:
+def _replace_each(points: Ints, table: Ints) -> None:
     for i in range(len(points)):
         points[i] = table[points[i]]
 
@@ -123,9 +119,7 @@ def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
 
 
 @njit(nogil=True)
-def _find_words(
-    points: Points, starts: Longs, table: CharacterTable, begins: Longs, is_word: Mask, spaced: Mask
-) -> None:
+def _find_words(points: Ints, starts: Longs, table: CharacterTable, begins: Longs, is_word: Mask, spaced: Mask) -> None:
     """Write where types begin and which pre-tokens are words."""
     _, letter, mark, number, apostrophe = table
     for w in range(len(begins)):
@@ -254,7 +248,7 @@ def with_lower_case(forms: Forms) -> Forms:
     )
 
 
-def _sums(ids: Points, counts: Longs, n: int) -> Longs:
+def _sums(ids: Ints, counts: Longs, n: int) -> Longs:
     """Exact integer sums of `counts` by id."""
     sums = np.zeros(n, np.int64)
     np.add.at(sums, ids, counts)
@@ -291,7 +285,7 @@ def _find_bases(words: CodePoints) -> tuple[Mask, Longs]:
 
 
 @njit(nogil=True)
-def _write_bases(points: Points, starts: Longs, mark: Mask, base: Mask, sizes: Longs) -> None:
+def _write_bases(points: Ints, starts: Longs, mark: Mask, base: Mask, sizes: Longs) -> None:
     for w in range(len(sizes)):
         sizes[w] = 0
         for i in range(starts[w], starts[w + 1]):

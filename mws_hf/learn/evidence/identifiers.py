@@ -7,14 +7,11 @@ underscore and a digit need no rule: split patterns end a word there, so no merg
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Bytes, Ints
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import N_POINTS
 from mws_hf.pattern import compiled
-
-Points = npt.NDArray[np.int32]
-Cases = npt.NDArray[np.uint8]
 
 CODE = "code"
 """The group of a mixture whose words are identifiers; its name is the switch."""
@@ -22,7 +19,7 @@ CODE = "code"
 LOWER, UPPER = 1, 2
 
 
-def cases_of(points: Points) -> Cases:
+def cases_of(points: Ints) -> Bytes:
     """Case of the code points that occur in `points`: uint8, shape (N_POINTS,), LOWER, UPPER or 0.
 
     >>> cases_of(np.array([ord(c) for c in "aЯ_"], np.int32))[[ord("a"), ord("Я"), ord("_")]].tolist()
@@ -38,7 +35,7 @@ def cases_of(points: Points) -> Cases:
 
 
 @njit(inline="always")
-def part_ends(points: Points, i: int, end: int, cases: Cases) -> bool:
+def part_ends(points: Ints, i: int, end: int, cases: Bytes) -> bool:
     """Whether a part of an identifier ends after character `i` of the pre-token that ends before `end`.
 
     Before a capital behind a small letter, and before the last of several capitals where a small letter follows.

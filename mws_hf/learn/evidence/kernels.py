@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import exp, log
+from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.jit import njit
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Doubles = npt.NDArray[np.float64]
 
 FIXED_POINT = 2.0**32
 """Expected counts are summed as integers of this unit, so that the sum does not depend on the number of threads."""
@@ -76,7 +71,7 @@ class Expected(NamedTuple):
 
     counts: Longs
     moves: Longs
-    posterior: npt.NDArray[np.float32]
+    posterior: Floats
 
 
 class _Weights(NamedTuple):

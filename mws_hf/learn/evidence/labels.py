@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.arithmetic import column_sums, exp, log, moments, sigmoid
+from mws_hf.kernels.arrays import Doubles, Longs, Mask
 from mws_hf.learn.evidence.context_view import raw_coefficients, standardise
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
@@ -31,9 +31,6 @@ from mws_hf.learn.words import CodePoints, SymbolCorpus, find_among, joined
 
 _logger = logging.getLogger(__name__)
 
-Doubles = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 SLOPE, SHIFT = 0.55, 1.55
 """Usual log-odds of a boundary: SLOPE * calibrated mixture + SHIFT. Fitted on gold: .48 to .70 and .6 to 2.7."""

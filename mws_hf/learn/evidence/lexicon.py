@@ -18,20 +18,15 @@ from itertools import pairwise
 from operator import add
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import column_sums, exps, log, logs
+from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.evidence.expectation import Moves, expect, maximise
 from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Model, Spelling, best_splits, drop_arcs
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.evidence.substrings import Lattice
 from mws_hf.learn.words import SymbolCorpus
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
 
 PREFIX, STEM, SUFFIX = range(3)
 
@@ -45,9 +40,9 @@ class _State:
 
     rows: Ints
     entries: Ints
-    spans: npt.NDArray[np.uint8]
+    spans: Bytes
     first: Ints
-    lengths: npt.NDArray[np.uint8]
+    lengths: Bytes
     costs: Doubles
     p: Doubles
     moves: Moves
@@ -108,7 +103,7 @@ def first_weights(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSett
 
 
 @njit(nogil=True)
-def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: npt.NDArray[np.uint8], weights: Doubles) -> None:
+def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: Bytes, weights: Doubles) -> None:
     """Add up how many words each entry begins, and how many it ends, without being the word."""
     for w in range(len(starts) - 1):
         end = starts[w + 1]

@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import exp, log
+from mws_hf.kernels.arrays import Doubles
 from mws_hf.kernels.jit import njit
-
-Doubles = npt.NDArray[np.float64]
 
 MAX_STEPS = 50
 KEEP_CURVATURE = 0.5

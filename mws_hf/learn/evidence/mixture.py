@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
+from mws_hf.kernels.arrays import Doubles, Floats
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import thread_count
 from mws_hf.learn.evidence.context_view import context_log_odds
@@ -27,9 +27,6 @@ from mws_hf.learn.evidence.short_lists import rerank, short_list_weight
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.evidence.variation import normalised_variation
 from mws_hf.learn.words import SymbolCorpus
-
-Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
 
 
 def boundary_probabilities(

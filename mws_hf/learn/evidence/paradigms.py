@@ -11,17 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import logs
+from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import SymbolCorpus
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
 
 SHORTEST_STEM, LONGEST_ENDING = 2, 8
 """In symbols."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Doubles, Longs, Mask
 from mws_hf.learn.words import SymbolCorpus
 
 
-def inner_positions(corpus: SymbolCorpus) -> npt.NDArray[np.bool_]:
+def inner_positions(corpus: SymbolCorpus) -> Mask:
     """True after every symbol but the last of each word.
 
     >>> inner_positions(SymbolCorpus.from_words(["abc", "d"])).tolist()
@@ -19,7 +19,7 @@ def inner_positions(corpus: SymbolCorpus) -> npt.NDArray[np.bool_]:
     return inner
 
 
-def word_ranges(corpus: SymbolCorpus, n: int) -> list[npt.NDArray[np.int64]]:
+def word_ranges(corpus: SymbolCorpus, n: int) -> list[Longs]:
     """At most `n` slices of ``corpus.starts``, of about as many symbols each, that cover all words.
 
     >>> [r.tolist() for r in word_ranges(SymbolCorpus.from_words(["abc", "de", "f"]), 2)]
@@ -29,7 +29,7 @@ def word_ranges(corpus: SymbolCorpus, n: int) -> list[npt.NDArray[np.int64]]:
     return [corpus.starts[lo : hi + 1] for lo, hi in zip(cuts[:-1], cuts[1:], strict=True) if hi > lo]
 
 
-def least_cut(values: npt.NDArray[np.float64], granularity: float) -> np.float64:
+def least_cut(values: Doubles, granularity: float) -> np.float64:
     """The value above which a share of `granularity` of the values lies.
 
     >>> float(least_cut(np.array([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.learn.words import N_POINTS, CodePoints
 from mws_hf.pattern import compiled
 
@@ -27,7 +28,7 @@ _MEMBERS = {"Han": r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]"}
 _NO_SAY = 0
 
 
-def script_lists(words: CodePoints, fewest: int = FEWEST) -> list[npt.NDArray[np.int64]]:
+def script_lists(words: CodePoints, fewest: int = FEWEST) -> list[Longs]:
     """Numbers of the words of each script, each list ascending, the one with most words first; every word is in one.
 
     >>> words = CodePoints.of([" дом", "2", " кот", " house", "мiр", " дома", " дому"])
@@ -57,7 +58,7 @@ def _scripts_of(words: CodePoints) -> npt.NDArray[np.int8]:
     return np.where(highest == lowest, highest, np.int8(_NO_SAY))
 
 
-def _script_table(points: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
+def _script_table(points: Ints) -> npt.NDArray[np.int8]:
     """int8, shape (N_POINTS,), the same number for the characters that occur in `points`."""
     table = np.zeros(N_POINTS, np.int8)
     seen = np.zeros(N_POINTS, bool)

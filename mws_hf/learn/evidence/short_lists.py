@@ -10,9 +10,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.kernels.arithmetic import moments
+from mws_hf.kernels.arrays import Doubles
 from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.paradigms import find_splits, fit_paradigms, paradigm_support
@@ -20,8 +20,6 @@ from mws_hf.learn.evidence.positions import inner_positions, least_cut
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.words import SymbolCorpus
-
-Doubles = npt.NDArray[np.float64]
 
 
 def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.kernels.interning import Ints, intern_pairs
+from mws_hf.kernels.arrays import Bytes, Ints, Longs
+from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import SymbolCorpus
 
@@ -27,16 +28,14 @@ class Lattice:
 
     rows: Ints
     entries: Ints
-    spans: npt.NDArray[np.uint8]
+    spans: Bytes
     first: Ints
-    lengths: npt.NDArray[np.uint8]
+    lengths: Bytes
     counts: Ints
 
 
 @njit(nogil=True)
-def _extensible(
-    current: Ints, symbols: Ints, starts: npt.NDArray[np.int64], length: int, left: Ints, right: Ints
-) -> None:
+def _extensible(current: Ints, symbols: Ints, starts: Longs, length: int, left: Ints, right: Ints) -> None:
     """Mark (left >= 0) the places where a substring of `length` fits and both of its shorter parts are frequent."""
     for w in range(len(starts) - 1):
         for i in range(starts[w], starts[w + 1]):
@@ -62,8 +61,8 @@ def _fill_rows(masks: npt.NDArray[np.uint16], rows: Ints) -> int:
 
 @njit(nogil=True)
 def _scatter(
-    level: Ints, length: int, masks: npt.NDArray[np.uint16], free: npt.NDArray[np.uint8],
-    rows: Ints, entries: Ints, spans: npt.NDArray[np.uint8],
+    level: Ints, length: int, masks: npt.NDArray[np.uint16], free: Bytes,
+    rows: Ints, entries: Ints, spans: Bytes,
 ) -> None:  # fmt: skip
     """Bring the arcs of one length into the order of their start, behind the shorter ones; `free` counts those."""
     at = 0

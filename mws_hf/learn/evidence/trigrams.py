@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import CodePoints, SymbolCorpus
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
 
 MOST_LETTERS = 80
 """Letters with a row of their own: the most frequent ones. The table has the cube of their number of cells."""

@@ -10,14 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from mws_hf.kernels.interning import Ints, Longs
+from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.words import SymbolCorpus
-
-Doubles = npt.NDArray[np.float64]
 
 LONGEST = 25
 """Longer prefixes and suffixes are compared with each other: there are too few of each length."""
@@ -25,8 +22,8 @@ LONGEST = 25
 
 @njit(nogil=True)
 def _rises(
-    starts: Longs, nodes: Ints, table: npt.NDArray[np.float32], backwards: bool, rise: Doubles,
-    group: npt.NDArray[np.uint8],
+    starts: Longs, nodes: Ints, table: Floats, backwards: bool, rise: Doubles,
+    group: Bytes,
 ) -> None:  # fmt: skip
     """Rise of a trie's entropy at each inner position, seen in its direction, and its distance from the word's edge."""
     k = 0
@@ -41,7 +38,7 @@ def _rises(
             k += 1
 
 
-def add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], scores: Doubles) -> None:
+def add_standard_scores(values: Doubles, groups: Bytes, scores: Doubles) -> None:
     """Add (value - mean) / standard deviation within each group to `scores`.
 
     >>> scores = np.zeros(3)
@@ -53,7 +50,7 @@ def add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], scores: 
 
 
 @njit(nogil=True)
-def _add_standard_scores(values: Doubles, groups: npt.NDArray[np.uint8], sums: Doubles, scores: Doubles) -> None:
+def _add_standard_scores(values: Doubles, groups: Bytes, sums: Doubles, scores: Doubles) -> None:
     size, total, squares, mean, deviation = sums[0], sums[1], sums[2], sums[3], sums[4]
     for k in range(len(values)):
         g = groups[k]

@@ -4,6 +4,7 @@ import json
 import re
 import time
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +18,8 @@ from mws_hf.corpus import blocks
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import fingerprint, is_counts_file
+from mws_hf.corpus.group_counting import count_source
+from mws_hf.distributed.partitions import Counting, partial_counts
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.pattern import NAMED_PATTERNS, check_backtracking
@@ -357,3 +360,57 @@ def test_a_run_without_a_place_to_cut_is_refused_by_byte(tmp_path, monkeypatch):
     assert "a.txt: byte 15: 1 MB follow without a space" in said("count", tmp_path / "a.txt", "-o", tmp_path / "c")
     (tmp_path / "a.txt").write_bytes(start + b"x" * (1 << 19) + b" end")
     assert count_files(tmp_path / "a.txt").total == 6
+
+
+RUN = 5_000
+LONG = "ab " * RUN + "x" * 2 * RUN  # 15,000 bytes that can be cut, then a run twice as long as is allowed
+
+
+def _long_ways(home):
+    """Each way to give a long run to counting and to encoding, and what the error begins with."""
+    records = [{"text": "ab", "lang": "xx"}, {"text": LONG, "lang": "yy"}]
+    texts = pa.table({name: [record[name] for record in records] for name in ("text", "lang")})
+    (home / "a.txt").write_text("on\n" + LONG + "\n")
+    (home / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (home / "a.csv").write_text("text,lang\nab,xx\n" + LONG + ",yy\n")
+    pq.write_table(texts, home / "a.parquet")
+    backend, out = build_backend(base_vocab((), "abxon "), []), home / "ids"
+
+    def encode(source, **options):
+        return lambda: encode_corpus(backend, source, out, separator=None, **options)
+
+    here = home / "a"
+    return [
+        *((lambda name=name: count_files(f"{here}{name}"), f"{here}{name}, document 2: byte 14999: ")
+          for name in (".jsonl", ".csv", ".parquet")),
+        (lambda: count_files(home / "a.txt"), f"{here}.txt: byte 15002: "),
+        (lambda: count_files(home / "a.txt", pattern="[ab]+|."), f"{here}.txt: byte 15002: "),
+        (lambda: count_documents(["ab", LONG]), "iterator, document 2: byte 14999: "),
+        (lambda: count_documents(texts), "iterator, document 2: byte 14999: "),
+        (lambda: count_documents(datasets.Dataset.from_list(records)), "iterator, document 2: byte 14999: "),
+        (lambda: count_source(texts, group_column="lang"), "a text of group 'yy': byte 14999: "),
+        (lambda: list(partial_counts(texts.to_batches(), Counting("text"))), "column 'text': byte 14999: "),
+        (encode(home / "a.txt"), f"{here}.txt: byte 15002: "),
+        (encode(home / "a.txt", document="file"), f"{here}.txt: byte 15002: "),
+        (encode(home / "a.jsonl"), f"{here}.jsonl, document 2: byte 14999: "),
+        (encode(["ab", LONG]), "iterator, document 2: byte 14999: "),
+    ]  # fmt: skip
+
+
+def test_a_run_without_a_place_to_cut_is_refused_in_every_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "LONGEST_RUN", RUN)
+    for use, where in _long_ways(tmp_path):
+        with pytest.raises(MwSError) as refused:
+            use()
+        assert str(refused.value).startswith(where) and "follow without a space" in str(refused.value)
+    (tmp_path / "mine").mkdir()
+    build_backend(base_vocab((), "abxon "), []).save(str(tmp_path / "mine" / "tokenizer.json"))
+    message = said("encode", tmp_path / "mine", tmp_path / "a.txt", "-o", tmp_path / "ids", "--separator", "none")
+    assert message.startswith(f"{tmp_path}/a.txt: byte 15002: ")
+
+
+def test_a_long_document_with_places_to_cut_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "LONGEST_RUN", RUN)
+    text = ("ab " * 1000 + "x" * (RUN - 10)) * 4
+    (tmp_path / "a.txt").write_text(text)
+    assert count_documents([text]).total == count_files(tmp_path / "a.txt").total == 4001

@@ -40,7 +40,7 @@ BLOCK_BYTES = 1 << 19
 PADDING = WINDOW + 8
 """Bytes that kernels may read behind the text of a padded block: windows and whole words are read at any byte."""
 LONGEST_RUN = 10_000_000
-"""Bytes of text that are looked through for a place to cut; more would be one block in memory, many times over."""
+"""Bytes of a document that may have no place to be cut; more would be one pre-token, in memory many times over."""
 _NEAR = 1 << 10
 _PIECE = 4 << 20
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
@@ -59,12 +59,36 @@ class Block:
         offsets: int64, shape (n_documents + 1,); document d is ``data[offsets[d]:offsets[d + 1]]``.
         where: names the document of an index for error messages, such as ``corpus.txt:17``.
         start: file, and lines and bytes of it before this block, if it may hold bytes that are not UTF-8.
+
+    Raises:
+        MwSError: `LONGEST_RUN` bytes of a document have no place to be cut.
     """
 
     buffer: Any
     offsets: npt.NDArray[np.int64]
     where: Callable[[int], str]
     start: tuple[str, int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.size <= LONGEST_RUN:
+            return
+        for index in np.flatnonzero(np.diff(self.offsets) > LONGEST_RUN).tolist():
+            at, end = self.offsets[index : index + 2].tolist()
+            while end - at > LONGEST_RUN:
+                cut = _stream_cut(self.text[at : at + LONGEST_RUN].tobytes(), LONGEST_RUN)
+                if not cut:
+                    raise self._uncut(index, at)
+                at += cut
+
+    def _uncut(self, index: int, at: int) -> MwSError:
+        """The error for a document that has no place to be cut from byte `at` of the buffer on."""
+        name, byte = self.where(index), at - int(self.offsets[index])
+        if self.start is not None:
+            name, byte = self.start[0], self.start[2] + at
+        return MwSError(
+            f"{name}: byte {byte}: {LONGEST_RUN / 1e6:.0f} MB follow without a space or a line end; is that text? If "
+            "so, break it into lines"
+        )
 
     @cached_property
     def text(self) -> npt.NDArray[np.uint8]:
@@ -132,7 +156,7 @@ def last_cut(text: bytes, start: int = 0) -> int:
     return found.start() if found else 0
 
 
-def _stream_cut(buffer: bytearray, size: int) -> int:
+def _stream_cut(buffer: bytes | bytearray, size: int) -> int:
     """`last_cut` of ``buffer[:size]``: nearly always among the last bytes."""
     near = max(0, size - _NEAR)
     cut = last_cut(bytes(buffer[near:size]), 4 if near else 0)
@@ -195,8 +219,8 @@ def text_blocks(
         size: bytes of a block before cutting.
 
     Raises:
-        MwSError: the file cannot be read or decoded, or more than `LONGEST_RUN` bytes of a stream have no place to be
-            cut. Invalid UTF-8 shows later, in `Block.check` or in encoding.
+        MwSError: the file cannot be read or decoded, or `LONGEST_RUN` bytes have no place to be cut. Invalid UTF-8
+            shows later, in `Block.check` or in encoding.
     """
     strict = how.is_strict_utf8
     line = byte = 0
@@ -214,15 +238,11 @@ def text_blocks(
             last = stop < room
             cut = stop if last else (_line_cut if lines else _stream_cut)(buffer, room)
             rest = bytes(memoryview(buffer)[cut:stop])
-            if not cut and not lines and room >= LONGEST_RUN:
-                raise MwSError(
-                    f"{name}: byte {byte}: {room / 1e6:.0f} MB follow without a space or a line end; is that text? If "
-                    "so, break it into lines"
-                )
+            end = cut or stop  # where nothing is cut, more is read, unless the block is refused
+            offsets = line_offsets(buffer, end) if lines else np.array([0, end], np.int64)
+            start = (str(name), line, byte) if strict else None
+            block = Block(buffer, offsets, partial(_line_name, name, line), start)
             if cut:
-                offsets = line_offsets(buffer, cut) if lines else np.array([0, cut], np.int64)
-                start = (str(name), line, byte) if strict else None
-                block = Block(buffer, offsets, partial(_line_name, name, line), start)
                 yield block
                 line += len(block) if lines else _lines(block.data)
                 byte += cut

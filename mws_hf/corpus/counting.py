@@ -244,7 +244,7 @@ def block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTab
     def scanned(table: TokenTable, block: Block) -> None:
         block.check()
         if normalization is not None:
-            block = arrow_block(arrow_strings([normalize(text) for text in _texts(block)]))
+            block = arrow_block(arrow_strings([normalize(text) for text in _texts(block)]), block.where)
         table.count_texts(block.data, block.offsets, known)
 
     return scanned

@@ -195,7 +195,9 @@ def _count_batches(
         threads = [_Tables(max(memory_cap // (2 * workers), SMALLEST_TABLE), shards_of) for _ in range(workers)]
 
         def adder(tables: _Tables) -> Callable[[GroupBatch], None]:
-            return lambda batch: count_block(tables.table(batch[0]), arrow_block(batch[1]))
+            return lambda batch: count_block(
+                tables.table(batch[0]), arrow_block(batch[1], lambda _: f"a text of group {batch[0]!r}")
+            )
 
         share_out(sources, [adder(tables) for tables in threads])
         found = {}

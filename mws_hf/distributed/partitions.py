@@ -117,7 +117,7 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
         for group, texts in _texts_by_group(batch, how):
             if group not in tables:
                 tables[group] = TokenTable(how.memory_cap, partial(hand_on, group))
-            count_block(tables[group], arrow_block(texts))
+            count_block(tables[group], arrow_block(texts, lambda _: f"column {how.column!r}"))
         if sum(table.nbytes for table in tables.values()) > how.memory_cap and len(tables) > 1:
             for name, table in tables.items():
                 hand_on(name, table)
@@ -277,12 +277,11 @@ def _pieces(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         lengths = pc.fill_null(pc.binary_length(_strings(batch.column(how.place))), 0)
         ends = np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
-        start = 0
+        start = before = 0
         while start < len(batch):
-            before = ends[start - 1] if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, before + size, side="right")))
             yield batch.slice(start, stop - start)
-            start = stop
+            start, before = stop, ends[stop - 1]
 
 
 def _strings(column: Any) -> Any:
@@ -290,7 +289,8 @@ def _strings(column: Any) -> Any:
 
 
 def _block(rows: pa.RecordBatch, how: Encoding) -> Block:
-    return padded(arrow_block(checked_strings(rows.column(how.place), f"column {how.column!r}")))
+    texts = checked_strings(rows.column(how.place), f"column {how.column!r}")
+    return padded(arrow_block(texts, lambda _: f"column {how.column!r}"))
 
 
 def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.RecordBatch]:

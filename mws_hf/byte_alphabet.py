@@ -8,6 +8,7 @@ before all others, text in the alphabet is cut exactly as by the learnt merges. 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -101,6 +102,36 @@ def character_merges(alphabet: Iterable[str]) -> list[tuple[str, str]]:
         symbols = to_byte_level(character)
         merges |= {(symbols[:end], symbols[end]): None for end in range(1, len(symbols))}
     return list(merges)
+
+
+def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
+    r"""Find the characters that the first merges of a byte-level BPE build from their bytes, before all others.
+
+    Text can then start as these: merges that append bytes to the beginning of a character join no two characters.
+
+    Args:
+        merges: in rank order.
+
+    Returns:
+        The characters, ASCII among them, which needs no merge; and how many merges build them.
+
+    >>> characters, number = built_first([("Ñ", "ı"), ("a", "b"), ("Ð", "½")])
+    >>> characters[-3:], number
+    (['~', '\x7f', 'я'], 1)
+    """
+    whole = [chr(code) for code in range(128)]
+    if len(set(merges)) < len(merges):
+        return whole, 0  # the last rank of a pair counts
+    made = set(BYTE_CHARACTERS)
+    for number, (left, right) in enumerate(merges):
+        begun, added = bytes_of(left), bytes_of(right)
+        appends = left in made and begun[0] >= 0xC2 and len(added) == 1 and added[0] & 0xC0 == 0x80
+        if not appends or right not in BYTE_OF:
+            return whole, number
+        made.add(left + right)
+        with contextlib.suppress(UnicodeDecodeError):
+            whole.append((begun + added).decode())
+    return whole, len(merges)
 
 
 def byte_level_merges(alphabet: Iterable[str], merges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -18,13 +18,15 @@ from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
 from mws_hf.backend import alphabet_of, base_vocab, build_backend, check_merges, check_vocab, tables_of
-from mws_hf.byte_alphabet import BYTE_OF, Alphabet, bytes_of
+from mws_hf.byte_alphabet import BYTE_OF, Alphabet, built_first, bytes_of
+from mws_hf.dropout import Dropout, Dropped, merge_dropped, starting_symbols, text_key, word_key
 from mws_hf.leading_space import settle_leading_space, without_leading_space
 from mws_hf.merging import merge, ranked, symbols_of
 from mws_hf.portable import PortableMixin, surrogate_error
 from mws_hf.special import byte_of
 from mws_hf.tokenization_mws_fast import read_merges, read_vocab
 from mws_hf.tokenizer_file import read_tokenizer, refuse_empty
+from mws_hf.training_record import kinds_at
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
@@ -125,6 +127,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
         self._split, self._normalizer = without_leading_space(backend.pre_tokenizer), backend.normalizer
         self._words_given = False  # whether the text in hand is one of several words
+        self._dropout: tuple[Dropout, list[bool], frozenset[str]] | None = None
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
         kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
         kwargs.setdefault("special_tokens_pattern", "none")
@@ -182,13 +185,36 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         finally:
             self._words_given = before
 
+    def set_dropout(self, share: float, *, seed: int = 0, kind: Dropped = "all") -> None:
+        """Let merges fail at random from now on, as `mws_hf.dropout` defines and `encode_corpus` does.
+
+        Args:
+            share: probability that a pair is left out at a step; 0 ends it.
+            seed: decides, with the text, which pairs fail; take another one for each epoch.
+            kind: "all" merges, or those of "morph" or "composition" alone, which needs the record of a training.
+
+        Raises:
+            MwSError: a value is out of range, or no record tells the kinds of merges.
+
+        >>> tokenizer = MwSTokenizer(vocab=base_vocab((), "но", [("о", "н")]), merges=[("о", "н")])
+        >>> tokenizer.set_dropout(1.0)
+        >>> tokenizer.tokenize("он")
+        ['о', 'н']
+        """
+        how = Dropout(share, seed, kind)
+        whole, building = built_first(self._merges) if self.is_byte_level else ([], 0)
+        kinds = [] if kind == "all" else kinds_at(self, self.to_backend())
+        may_fail = how.may_fail(len(self._merges), building, kinds)
+        self._dropout = (how, may_fail, frozenset(whole)) if share > 0 else None
+
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
         if self._normalizer is not None:
             text = self._normalizer.normalize_str(text)
         if (self.add_prefix_space or self._words_given) and text and not text.startswith(" "):
             text = " " + text
         places = [place for _, place in self._split.pre_tokenize_str(text)]
-        return [token for start, end in places for token in self._cut(text[start:end])]
+        words = [text[start:end] for start, end in places]
+        return self._cut_dropped(words) if self._dropout else [token for word in words for token in self._cut(word)]
 
     def _cut(self, word: str) -> list[str]:
         """The tokens of one pre-token: its characters (or their bytes), then merges by rank."""
@@ -197,6 +223,19 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             tokens = merge(symbols_of(word, self._vocab, self._kind), self._ranks)
             if len(self.cache) < 100_000:
                 self.cache[word] = tokens
+        return tokens
+
+    def _cut_dropped(self, words: list[str]) -> list[str]:
+        """Cut the pre-tokens of a text, of which merges fail at random."""
+        assert self._dropout is not None
+        how, may_fail, whole = self._dropout
+        key, place, tokens = text_key(how.seed, "".join(words).encode()), 0, list[str]()
+        for word in words:
+            symbols = symbols_of(word, self._vocab, self._kind)
+            if self.is_byte_level:
+                symbols = starting_symbols(word, whole, symbols)
+            tokens += merge_dropped(symbols, self._ranks, may_fail, how.threshold, word_key(key, place))
+            place += len(word.encode())
         return tokens
 
     def _convert_token_to_id(self, token: str) -> int | None:

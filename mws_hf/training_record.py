@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
 from mws_hf.backend import tables_of
+from mws_hf.hub import tokenizer_folder
 from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import load_json, read_tokenizer
 
@@ -68,6 +70,20 @@ def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
     if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
         return []
     return _numbers(record.get("added"), ADDED_KINDS)
+
+
+def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
+    """Tell the kinds of the last merges of a tokenizer, as `kinds_of` does; empty where nothing tells them.
+
+    Args:
+        tokenizer: a directory, a Hub name, or a transformers tokenizer that was trained or loaded from a directory.
+        backend: its `tokenizers` backend.
+    """
+    if isinstance(tokenizer, (str, os.PathLike)):
+        return kinds_of(tokenizer_folder(tokenizer), backend)
+    settings = getattr(tokenizer, "training_settings", None)
+    place = getattr(tokenizer, "name_or_path", "")
+    return kinds_of(Path(place), backend) if settings is None and place else merge_kinds(settings)
 
 
 def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:

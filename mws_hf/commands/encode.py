@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -16,6 +16,7 @@ from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
 from mws_hf.errors import ending
 
 if TYPE_CHECKING:
+    from mws_hf.dropout import Dropped
     from mws_hf.encode.corpus import EncodedCorpus
 
 
@@ -31,6 +32,14 @@ def encode(
     shard_size: Annotated[
         str, typer.Option(metavar="BYTES", help="Bytes of text per shard, such as 500K or 1G.")
     ] = "64M",
+    dropout: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of --dropout: which merges fail; another one for each pass.")] = 0,
+    drop: Annotated[
+        str, typer.Option(help="Merges that --dropout concerns: all, morph (within morphs) or composition (across).")
+    ] = "all",
     resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a finished corpus of other settings, once the new one is finished.")
@@ -50,9 +59,12 @@ def encode(
         mws encode out/mine 'corpus/*.txt.gz' --output ids
 
         mws encode out/mine corpus.jsonl --output ids --separator none
+
+        mws encode out/mine corpus.txt --output ids-2 --dropout 0.1 --seed 2
     """
     shard_bytes = parse_bytes(shard_size, "--shard-size")
     from mws_hf.corpus.files import expand_paths
+    from mws_hf.dropout import Dropout
     from mws_hf.encode.bulk import encode_corpus
     from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
 
@@ -68,6 +80,7 @@ def encode(
             shard_size=shard_bytes,
             separator=None if separator == "none" else separator,
             document=document,
+            dropout=None if dropout is None else Dropout(dropout, seed, cast("Dropped", drop)),
             column=column,
             encoding=encoding,
             errors=errors,

@@ -17,6 +17,7 @@ from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import Advance, Block, document_blocks, file_blocks, padded, whole_files
 from mws_hf.corpus.files import PLAIN, Reading, column_named
 from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
+from mws_hf.dropout import Dropout
 from mws_hf.encode.corpus import DATASET_FILES, Encoded, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
@@ -24,6 +25,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
 from mws_hf.tokenizer_file import load_backend
+from mws_hf.training_record import kinds_at
 
 SHARD_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
@@ -40,6 +42,7 @@ def encode_corpus(
     shard_size: int = SHARD_BYTES,
     separator: str | None = "eos",
     document: str = "line",
+    dropout: float | Dropout | None = None,
     column: str | None = None,
     field: str | None = None,
     encoding: str = "utf-8",
@@ -64,6 +67,8 @@ def encode_corpus(
         separator: token written after each document: "eos" for the tokenizer's own, another token, or None.
         document: what a document is in text files: "line" (its line end included, so that the documents joined are the
             file) or "file".
+        dropout: merges that fail at random (`mws_hf.dropout`): a probability, or a `Dropout` with a seed. The same seed
+            cuts a document in the same way wherever it stands; give each pass over the corpus its own.
         column: the field of JSON-lines records, or column of tables and datasets, that holds the text; None: ``text``.
             With a name, standard input and files of unknown kinds are JSON lines.
         field: a synonym of `column`.
@@ -85,7 +90,9 @@ def encode_corpus(
     directory = Path(output)
     with output_lock(directory):
         backend, eos = load_backend(tokenizer)
-        encoder = BlockEncoder(backend, separator_token(separator, eos))
+        how_dropped = Dropout(dropout) if isinstance(dropout, (int, float)) else dropout
+        kinds = kinds_at(tokenizer, backend) if how_dropped is not None and how_dropped.kind != "all" else []
+        encoder = BlockEncoder(backend, separator_token(separator, eos), dropout=how_dropped, kinds=kinds)
         manifest = new_manifest(encoder, document, shard_size)
         plan = plan_output(directory, manifest, resume, force)
         how = Reading(column_named(column, field), encoding, errors)

@@ -1,6 +1,6 @@
 """Any `tokenizers` backend as an encoder of blocks: the fast kernel where it is exact, the Rust code everywhere else.
 
-Ids always equal ``backend.encode(document, add_special_tokens=False)``.
+Ids equal ``backend.encode(document, add_special_tokens=False)``, or with dropout what `mws_hf.dropout` defines.
 """
 
 from __future__ import annotations
@@ -8,12 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import queue
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mws_hf.backend import without_limits
+from mws_hf.backend import tables_of, without_limits
+from mws_hf.byte_alphabet import built_first
 from mws_hf.corpus.blocks import Block, joined
+from mws_hf.dropout import Dropout
 from mws_hf.encode.added import AddedTexts
 from mws_hf.encode.corpus import Encoded
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
@@ -47,26 +50,37 @@ class BlockEncoder:
         fingerprint: SHA-256 of everything that decides ids: the tokenizer and the separator.
     """
 
-    def __init__(self, backend: Tokenizer, separator: str | None = None, cache_limit: int = CACHE_LIMIT) -> None:
+    def __init__(
+        self,
+        backend: Tokenizer,
+        separator: str | None = None,
+        cache_limit: int = CACHE_LIMIT,
+        dropout: Dropout | None = None,
+        kinds: Sequence[tuple[str, int]] = (),
+    ) -> None:
         """Prepare the tables.
 
         Args:
             backend: the tokenizer; its padding and truncation are ignored, and it is not changed.
             separator: a token written after each document, or None.
             cache_limit: memory cap of the pre-token cache of each thread, in bytes.
+            dropout: merges that fail at random; None: none does.
+            kinds: kinds of the last merges (`training_record.kinds_of`), for a dropout of one kind alone.
 
         Raises:
-            MwSError: the separator is not in the vocabulary.
+            MwSError: the separator is not in the vocabulary; dropout is asked of a tokenizer that the kernel does not
+                serve, or of a kind of merges that `kinds` does not tell.
         """
         self.backend = _without_limits(backend)
         self.separator = separator
         self.separator_id = self._separator_id()
         text = self.backend.to_str()
-        settings = f"\n{self.backend.encode_special_tokens} {self.separator_id}"
+        settings = f"\n{self.backend.encode_special_tokens} {self.separator_id}" + (f" {dropout}" if dropout else "")
         self.fingerprint = hashlib.sha256((text + settings).encode()).hexdigest()
         spec = json.loads(text)
         self.dtype = np.dtype(np.uint16 if _largest_id(spec) < 1 << 16 else np.uint32)
         self.tables = bpe_tables(spec)
+        self._failing = None if dropout is None else self._failing_merges(dropout, kinds)
         self._cache_limit = cache_limit
         self._workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         self._added = self._added_texts()
@@ -80,6 +94,17 @@ class BlockEncoder:
                 f"separator {self.separator!r} is not in the vocabulary; name a token of it, or none (in Python: None)"
             )
         return int(index)
+
+    def _failing_merges(self, dropout: Dropout, kinds: Sequence[tuple[str, int]]) -> Any:
+        from mws_hf.encode.dropout import Failing
+
+        if self.tables is None:
+            raise MwSError(
+                "dropout: this tokenizer is no BPE with byte fallback or of bytes behind a split pattern that mws_hf "
+                "knows; leave --dropout out, or train with a named pattern such as o200k"
+            )
+        merges = tables_of(self.backend)[1]
+        return Failing.of(dropout, dropout.may_fail(len(merges), built_first(merges)[1], kinds))
 
     def _added_texts(self) -> AddedTexts:
         """Added tokens, raw and normalized: texts that hold none cannot be cut by any."""
@@ -113,7 +138,10 @@ class BlockEncoder:
         return Encoded(ids, ends, n_bytes)
 
     def _encode_plain(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Ids and ends of documents that hold no added token."""
         assert self.tables is not None
+        if self._failing is not None:
+            return self._encode_dropped(block, self.separator_id)
         try:
             worker = self._workers.get_nowait()
         except queue.Empty:
@@ -124,6 +152,33 @@ class BlockEncoder:
             raise block.not_utf8(bad)
         return ids, ends
 
+    def _encode_dropped(self, block: Block, separator: int) -> tuple[np.ndarray, np.ndarray]:
+        from mws_hf.encode.dropout import encode_dropped
+
+        out_ends = np.empty(len(block), np.int64)
+        out = np.empty(block.size + len(block) + 3, self.dtype)
+        bad = encode_dropped(block.text, block.offsets[1:], self.tables, self._failing, separator, out, out_ends)
+        if bad >= 0:
+            raise block.not_utf8(bad)
+        return out[: out_ends[-1] if len(block) else 0], out_ends
+
+    def _dropped_around_added(self, text: str) -> list[int]:
+        """Ids of a document that holds added tokens: what is between two of them is a text of its own."""
+        added = self.backend.get_added_tokens_decoder()
+        encoding = self.backend.encode(text, add_special_tokens=False)
+        pieces, found, at = list[str](), list[int](), 0
+        for index, (begin, end) in zip(encoding.ids, encoding.offsets, strict=True):
+            if index in added:
+                pieces.append(text[at:begin])
+                found.append(index)
+                at = end
+        block = joined([piece.encode() for piece in [*pieces, text[at:]]], str)
+        if self.backend.normalizer is not None:
+            block = self._normalized(block)
+        ids, ends = self._encode_dropped(block, -1)
+        parts = np.split(ids, ends[:-1])
+        return [each for part, index in zip(parts, [*found, None], strict=True) for each in _with(part, index)]
+
     def _normalized(self, block: Block) -> Block:
         normalize = self.backend.normalizer.normalize_str
         return joined([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
@@ -131,12 +186,20 @@ class BlockEncoder:
     def _stitch(
         self, ids: np.ndarray, ends: np.ndarray, block: Block, routed: range | list[int]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same ids with those of the `routed` documents (ascending) replaced by what the Rust code says."""
-        encodings = self.backend.encode_batch_fast([block.document(k) for k in routed], add_special_tokens=False)
+        """Replace the ids of the `routed` documents (ascending), which the kernel alone does not serve."""
+        texts = [block.document(k) for k in routed]
+        if self._failing is None:
+            found = [item.ids for item in self.backend.encode_batch_fast(texts, add_special_tokens=False)]
+        else:
+            found = [self._dropped_around_added(text) for text in texts]
         tail = [self.separator_id] if self.separator is not None else []
         starts, sizes = np.concatenate(([0], ends[:-1])), np.diff(ends, prepend=0)
         pieces, done = [], 0
-        for k, encoding in zip(routed, encodings, strict=True):
-            pieces += [ids[done : starts[k]], np.array(encoding.ids + tail, ids.dtype)]
+        for k, others in zip(routed, found, strict=True):
+            pieces += [ids[done : starts[k]], np.array(others + tail, ids.dtype)]
             sizes[k], done = len(pieces[-1]), ends[k]
         return np.concatenate([*pieces, ids[done:]]), np.cumsum(sizes)
+
+
+def _with(ids: np.ndarray, last: int | None) -> list[int]:
+    return [*ids.tolist(), *([] if last is None else [last])]

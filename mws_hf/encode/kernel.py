@@ -54,7 +54,7 @@ def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
 
 
 @njit
-def _symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np.ndarray) -> int:
+def symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np.ndarray) -> int:
     """Ids of the characters of one pre-token, or of their bytes; returns how many, -1 if it is not UTF-8."""
     n = 0
     at = start
@@ -85,7 +85,7 @@ def _symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np
 @njit
 def _merge(text: np.ndarray, start: int, stop: int, tables: BpeTables, scratch: np.ndarray) -> int:
     """Encode one pre-token into ``scratch[0]``; returns how many ids, -1 if it is not UTF-8."""
-    n = _symbols(text, start, stop, tables, scratch[0])
+    n = symbols(text, start, stop, tables, scratch[0])
     if n < 0:
         return -1
     if n <= SHORT:

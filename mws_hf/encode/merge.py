@@ -5,14 +5,13 @@ Whatever is not exactly the known shape of a tokenizer is left to the Rust backe
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.byte_alphabet import BYTE_CHARACTERS, BYTE_OF, bytes_of, to_byte_level
+from mws_hf.byte_alphabet import BYTE_CHARACTERS, built_first, to_byte_level
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
 from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
@@ -109,34 +108,11 @@ def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> np.ndarray:
     return np.fromiter(map(vocab.__getitem__, tokens), np.int64)
 
 
-def built_first(merges: Sequence[tuple[str, str]]) -> list[str]:
-    r"""The characters that the leading merges of a byte-level BPE build from their bytes, before all others, and ASCII.
-
-    Text can then start as these: merges that append bytes to the beginning of a character join no two characters.
-
-    >>> built_first([("Ñ", "ı"), ("a", "b"), ("Ð", "½")])[-3:]
-    ['~', '\x7f', 'я']
-    """
-    whole = [chr(code) for code in range(128)]
-    if len(set(merges)) < len(merges):
-        return whole  # the last rank of a pair counts
-    made = set(BYTE_CHARACTERS)
-    for left, right in merges:
-        begun, added = bytes_of(left), bytes_of(right)
-        appends = left in made and begun[0] >= 0xC2 and len(added) == 1 and added[0] & 0xC0 == 0x80
-        if not appends or right not in BYTE_OF:
-            break
-        made.add(left + right)
-        with contextlib.suppress(UnicodeDecodeError):
-            whole.append((begun + added).decode())
-    return whole
-
-
 def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_bytes: bool) -> np.ndarray:
     """`BpeTables.characters`."""
     ids = np.full(_CODE_POINTS, -1, np.int32)
     if in_bytes:
-        known = ((character, vocab[to_byte_level(character)]) for character in built_first(merges))
+        known = ((character, vocab[to_byte_level(character)]) for character in built_first(merges)[0])
     else:
         known = ((token, index) for token, index in vocab.items() if len(token) == 1)
     for character, index in known:
@@ -216,7 +192,8 @@ def merge_short(scratch: np.ndarray, size: int, merges: Merges) -> int:
 
 
 @njit
-def _offer(heap: np.ndarray, size: int, merges: Merges, left: int, right: int, at: int) -> int:
+def offer(heap: np.ndarray, size: int, merges: Merges, left: int, right: int, at: int) -> int:
+    """Add a pair to a heap of (rank, place), if it is a merge; returns the heap's size."""
     rank = find_pair(merges.pairs, merges.ranks, left, right)
     return size if rank == NO_RANK else push(heap, size, rank, at)
 
@@ -232,7 +209,7 @@ def merge_long(ids: np.ndarray, size: int, merges: Merges) -> int:
     heap = np.empty((3 * size, 2), np.int64)
     waiting = np.int64(0)
     for k in range(size - 1):
-        waiting = _offer(heap, waiting, merges, ids[k], ids[k + 1], k)
+        waiting = offer(heap, waiting, merges, ids[k], ids[k + 1], k)
     while waiting > 0:
         rank, at = heap[0, 0], heap[0, 1]
         waiting = pop(heap, waiting)
@@ -245,9 +222,9 @@ def merge_long(ids: np.ndarray, size: int, merges: Merges) -> int:
         following[at] = after
         if after < size:
             previous[after] = at
-            waiting = _offer(heap, waiting, merges, ids[at], ids[after], at)
+            waiting = offer(heap, waiting, merges, ids[at], ids[after], at)
         if previous[at] >= 0:
-            waiting = _offer(heap, waiting, merges, ids[previous[at]], ids[at], previous[at])
+            waiting = offer(heap, waiting, merges, ids[previous[at]], ids[at], previous[at])
     kept = 0
     for k in range(size):
         ids[kept] = ids[k]

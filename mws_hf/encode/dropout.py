@@ -1,0 +1,140 @@
+"""BPE-dropout in machine code: `mws_hf.dropout`, which defines it, over the UTF-8 bytes of many documents."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mws_hf.dropout import BYTE, DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
+from mws_hf.encode.kernel import AHEAD, symbols
+from mws_hf.encode.merge import BpeTables, Merges, offer
+from mws_hf.kernels.heap import pop, push
+from mws_hf.kernels.instructions import WINDOW
+from mws_hf.kernels.int_table import find_pair
+from mws_hf.kernels.jit import njit
+from mws_hf.kernels.windows import cut
+
+_I: Any = np.int64
+_U: Any = np.uint64
+_STEP, _PLACE, _BYTE, _FIRST, _SECOND = (_U(number) for number in (STEP, PLACE, BYTE, FIRST, SECOND))
+_SHIFT = _U(64 - DRAW_BITS)
+
+
+class Failing(NamedTuple):
+    """A `Dropout` as numbers.
+
+    Attributes:
+        ranks: bool[n_merges], whether the merge of each rank may be left out.
+        threshold: uint64, draws below it leave a pair out.
+        seed: uint64.
+    """
+
+    ranks: np.ndarray
+    threshold: np.uint64
+    seed: np.uint64
+
+    @classmethod
+    def of(cls, how: Dropout, may_fail: list[bool]) -> Failing:
+        """Take `Dropout.may_fail` in."""
+        return cls(np.array(may_fail, np.bool_), np.uint64(how.threshold), np.uint64(how.seed))
+
+
+@njit
+def _mixed(number: int) -> int:
+    number = (number ^ (number >> _U(30))) * _FIRST
+    number = (number ^ (number >> _U(27))) * _SECOND
+    return _U(number ^ (number >> _U(31)))
+
+
+@njit
+def _fails(key: int, step: int, place: int, threshold: int) -> bool:
+    return _mixed(key + _U(step) * _STEP + _U(place) * _PLACE) >> _SHIFT < threshold
+
+
+@njit(allocates=True)
+def merge_dropped(ids: np.ndarray, size: int, merges: Merges, failing: Failing, key: int) -> int:
+    """Merge ``ids[:size]`` in place, leaving pairs out at random; returns how many stay.
+
+    A heap of (rank, place), as without dropout; entries left out at a step wait aside until the next merge is done.
+    """
+    following = np.arange(1, size + 1)
+    previous = np.arange(-1, size - 1)
+    heap = np.empty((3 * size, 2), np.int64)
+    aside = np.empty((3 * size, 2), np.int64)
+    waiting = left_out = step = _I(0)
+    for k in range(size - 1):
+        waiting = offer(heap, waiting, merges, ids[k], ids[k + 1], k)
+    while waiting > 0:
+        rank, at = heap[0, 0], heap[0, 1]
+        waiting = pop(heap, waiting)
+        right = following[at]
+        if ids[at] < 0 or right >= size or find_pair(merges.pairs, merges.ranks, ids[at], ids[right]) != rank:
+            continue
+        if failing.ranks[rank] and _fails(key, step, at, failing.threshold):
+            aside[left_out, 0], aside[left_out, 1] = rank, at
+            left_out += 1
+            continue
+        step += 1
+        for k in range(left_out):
+            waiting = push(heap, waiting, aside[k, 0], aside[k, 1])
+        left_out = _I(0)
+        ids[at] = merges.products[rank]
+        ids[right] = -1
+        after = following[right]
+        following[at] = after
+        if after < size:
+            previous[after] = at
+            waiting = offer(heap, waiting, merges, ids[at], ids[after], at)
+        if previous[at] >= 0:
+            waiting = offer(heap, waiting, merges, ids[previous[at]], ids[at], previous[at])
+    kept = 0
+    for k in range(size):
+        ids[kept] = ids[k]
+        kept += ids[k] >= 0
+    return kept
+
+
+@njit(nogil=True, allocates=True)
+def encode_dropped(
+    text: np.ndarray,
+    ends: np.ndarray,
+    tables: BpeTables,
+    failing: Failing,
+    separator: int,
+    out: np.ndarray,
+    out_ends: np.ndarray,
+) -> int:
+    """Encode the documents of one buffer with dropout; arguments and result are those of `kernel.encode_documents`.
+
+    No pre-token is looked up in a cache, for each is cut anew.
+    """
+    starts = np.empty(AHEAD + WINDOW, np.int64)
+    at = start = zero = _I(0)
+    for document in range(ends.shape[0]):
+        end, begin = ends[document], start
+        key = _mixed(failing.seed)
+        for k in range(begin, end):
+            key = (key ^ _U(text[k])) * _BYTE
+        key = _mixed(key)
+        while start < end:
+            starts[0] = start
+            ahead = cut(text, start, end, tables.classes, tables.kind, starts, zero, _I(AHEAD))
+            if starts[ahead] > end:
+                return document
+            for k in range(ahead):
+                ids = np.empty(starts[k + 1] - starts[k], np.int64)
+                n = symbols(text, starts[k], starts[k + 1], tables, ids)
+                if n < 0:
+                    return document
+                word = _mixed(key ^ (_U(starts[k] - begin) * _PLACE))
+                n = merge_dropped(ids, n, tables.merges, failing, word)
+                for j in range(n):
+                    out[at + j] = ids[j]
+                at += n
+            start = starts[ahead]
+        if separator >= 0:
+            out[at] = separator
+            at += 1
+        out_ends[document] = at
+    return -1

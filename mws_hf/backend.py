@@ -11,6 +11,7 @@ from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN, check_backtracking, compiled, literal_pattern
 from mws_hf.special import BYTE_TOKENS, check_special_tokens
 from mws_hf.stock import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 
 NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
 
@@ -255,11 +256,10 @@ def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str
     Raises:
         MwSError: the model is not a BPE.
     """
-    model = json.loads(tokenizer.to_str())["model"]
-    if model.get("type") != "BPE":
-        raise MwSError(f"the tokenizer's model is {model.get('type')}, not BPE; MwS reads BPE tables only")
-    pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"])
-    return model["vocab"], [(left, right) for left, right in pairs]
+    spec = Spec.of(tokenizer)
+    if spec.kind != "BPE":
+        raise MwSError(f"the tokenizer's model is {spec.kind}, not BPE; MwS reads BPE tables only")
+    return spec.model["vocab"], spec.merges
 
 
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:
@@ -270,13 +270,12 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     return copy
 
 
-def _splitters(tokenizer: Tokenizer) -> list[dict[str, Any]]:
-    """The pre-tokenizer's parts as tokenizer.json has them; an empty one for a pre-tokenizer written in Python."""
+def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
+    """The pre-tokenizer as tokenizer.json has it, without the rest of the file; None for one written in Python."""
     try:
-        state = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else {}
+        return json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else None
     except Exception:  # the bindings raise nothing narrower
-        return [{}]
-    return state["pretokenizers"] if state.get("type") == "Sequence" else [state]
+        return None
 
 
 def pattern_of(tokenizer: Tokenizer) -> str:
@@ -288,18 +287,12 @@ def pattern_of(tokenizer: Tokenizer) -> str:
     >>> pattern_of(build_backend(base_vocab(), [], "gpt4"))[:20]
     "'(?i:[sdmt]|ll|ve|re"
     """
-    first, *others = _splitters(tokenizer)
-    regular = first.get("pattern", {}).get("Regex") if first.get("type") == "Split" else None
-    plain = not others or len(others) == 1 and _only_spells(others[0])
-    if regular is None or not plain:
-        kinds = " and ".join(str(part.get("type")) for part in (first, *others))
-        raise MwSError(f"the pre-tokenizer is {kinds}, not a split by a pattern; use build_backend")
-    return str(regular)
-
-
-def _only_spells(part: Mapping[str, Any]) -> bool:
-    """Whether a part of a pre-tokenizer writes text in the byte alphabet and does nothing else."""
-    return part.get("type") == "ByteLevel" and not part.get("use_regex") and not part.get("add_prefix_space")
+    state = _pre_tokenizer(tokenizer)
+    pattern, _ = split_of(state)
+    if pattern is None:
+        kinds = " and ".join(str(part.get("type")) for part in parts_of(state))
+        raise MwSError(f"the pre-tokenizer is {kinds or None}, not a split by a pattern; use build_backend")
+    return pattern
 
 
 def is_byte_level(tokenizer: Tokenizer) -> bool:
@@ -308,7 +301,7 @@ def is_byte_level(tokenizer: Tokenizer) -> bool:
     >>> is_byte_level(build_backend(base_vocab(), []))
     False
     """
-    return any(part.get("type") == "ByteLevel" for part in _splitters(tokenizer))
+    return any(part.get("type") == "ByteLevel" for part in parts_of(_pre_tokenizer(tokenizer)))
 
 
 _BYTE_SET = frozenset(BYTE_TOKENS)

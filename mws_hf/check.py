@@ -30,6 +30,7 @@ from mws_hf.portable import (
 from mws_hf.sample_texts import sample_texts
 from mws_hf.special import special_roles
 from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
 from mws_hf.training_record import read_record
 
@@ -180,7 +181,7 @@ def _baked(backend: Tokenizer) -> Iterator[Finding]:
 
 def _split(backend: Tokenizer) -> Iterator[Finding]:
     """What the split patterns do here and in `tokenizers` 1.0."""
-    state = json.loads(backend.to_str())["pre_tokenizer"]
+    state = Spec.of(backend).raw["pre_tokenizer"]
     text = saved_as_string(state)
     if text is not None:
         message = (

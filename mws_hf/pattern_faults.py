@@ -8,6 +8,7 @@ from typing import Any
 import regex
 
 from mws_hf.client_facts import runs_in_one
+from mws_hf.tokenizer.spec import parts_of
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
 
@@ -19,12 +20,7 @@ def splitters(state: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
     >>> [part["behavior"] for part in splitters(parts)]
     ['Isolated']
     """
-    if not state:
-        return
-    if state.get("type") == "Split":
-        yield state
-    for part in state.get("pretokenizers", ()):
-        yield from splitters(part)
+    return (part for part in parts_of(state) if part.get("type") == "Split")
 
 
 def saved_as_string(state: Mapping[str, Any] | None) -> str | None:

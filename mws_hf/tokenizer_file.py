@@ -10,7 +10,7 @@ from typing import Any
 from mws_hf.errors import MissingTokenizerError, MwSError, brief, first_line, library_failure
 from mws_hf.hub import tokenizer_place
 from mws_hf.stock import Tokenizer
-from mws_hf.tokenizer_spec import check_spec
+from mws_hf.tokenizer.sound import check_spec
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
@@ -48,7 +48,7 @@ def load_settings(path: Path) -> dict[str, Any]:
 
 
 def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a tokenizer.json as it is written, checked by `tokenizer_spec.check_spec`.
+    """Read a tokenizer.json as it is written, checked by `tokenizer.sound.check_spec`.
 
     Raises:
         MwSError: it is missing or damaged, or holds something that nothing can be made of.

@@ -17,6 +17,7 @@ from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.kernel import Worker
 from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
+from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer_file import load_backend
 from tests.encode_cases import (
     EOS,
@@ -184,7 +185,7 @@ def test_anything_else_goes_through_rust(number):
     backend.enable_padding(length=9)
     encoder = BlockEncoder(backend)
     assert not encoder.is_fast
-    assert bpe_tables(json.loads(backend.to_str())) is None
+    assert bpe_tables(Spec.of(backend)) is None
     documents = [*TRICKY, f"a{EOS}б"]
     backend.no_padding()
     backend.no_truncation()

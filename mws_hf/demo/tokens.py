@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from mws_hf.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.hub import named_sources
 from mws_hf.special import byte_of
+from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer_file import load_backend, open_tokenizer
 from mws_hf.training_record import kinds_of
 
@@ -61,11 +61,13 @@ class Opened:
         return load_encoder(self.backend)
 
     @cached_property
+    def _spec(self) -> Spec:
+        return Spec.of(self.backend)
+
+    @cached_property
     def merges(self) -> list[tuple[str, str]]:
         """The pairs that it merges, in order; empty for a model without merges."""
-        merges = json.loads(self.backend.to_str())["model"].get("merges") or []
-        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
-        return [(left, right) for left, right in pairs]
+        return self._spec.merges
 
     @cached_property
     def ranks(self) -> dict[str, int]:
@@ -94,7 +96,7 @@ class Opened:
     @cached_property
     def byte_level(self) -> bool:
         """Whether its vocabulary writes a byte as a character, as GPT-2 does."""
-        return '"ByteLevel"' in json.dumps(json.loads(self.backend.to_str())["decoder"])
+        return self._spec.byte_level
 
     def readable(self, token: str) -> str:
         """A string of the vocabulary as people read it; bytes that are no text in hexadecimal.

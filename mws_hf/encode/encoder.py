@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.backend import tables_of, without_limits
+from mws_hf.backend import without_limits
 from mws_hf.byte_alphabet import built_first
 from mws_hf.corpus.blocks import Block, joined
 from mws_hf.dropout import Dropout
@@ -23,6 +23,7 @@ from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
 from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.spec import Spec
 
 
 def _without_limits(backend: Tokenizer) -> Tokenizer:
@@ -32,12 +33,6 @@ def _without_limits(backend: Tokenizer) -> Tokenizer:
     copy = without_limits(backend)
     copy.encode_special_tokens = backend.encode_special_tokens
     return copy
-
-
-def _largest_id(spec: dict[str, Any]) -> int:
-    vocab = spec["model"]["vocab"]
-    ids = vocab.values() if isinstance(vocab, dict) else range(len(vocab))  # Unigram lists its pieces
-    return max([*ids, *(token["id"] for token in spec["added_tokens"])], default=0)
 
 
 class BlockEncoder:
@@ -77,10 +72,10 @@ class BlockEncoder:
         text = self.backend.to_str()
         settings = f"\n{self.backend.encode_special_tokens} {self.separator_id}" + (f" {dropout}" if dropout else "")
         self.fingerprint = hashlib.sha256((text + settings).encode()).hexdigest()
-        spec = json.loads(text)
-        self.dtype = np.dtype(np.uint16 if _largest_id(spec) < 1 << 16 else np.uint32)
+        spec = Spec(json.loads(text))
+        self.dtype = np.dtype(np.uint16 if spec.highest_id < 1 << 16 else np.uint32)
         self.tables = bpe_tables(spec)
-        self._failing = None if dropout is None else self._failing_merges(dropout, kinds)
+        self._failing = None if dropout is None else self._failing_merges(dropout, kinds, spec.merges)
         self._cache_limit = cache_limit
         self._workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         self._added = self._added_texts()
@@ -95,7 +90,7 @@ class BlockEncoder:
             )
         return int(index)
 
-    def _failing_merges(self, dropout: Dropout, kinds: Sequence[tuple[str, int]]) -> Any:
+    def _failing_merges(self, dropout: Dropout, kinds: Sequence[tuple[str, int]], merges: list[tuple[str, str]]) -> Any:
         from mws_hf.encode.dropout import Failing
 
         if self.tables is None:
@@ -103,7 +98,6 @@ class BlockEncoder:
                 "dropout: this tokenizer is no BPE with byte fallback or of bytes behind a split pattern that mws_hf "
                 "knows; leave --dropout out, or train with a named pattern such as o200k"
             )
-        merges = tables_of(self.backend)[1]
         return Failing.of(dropout, dropout.may_fail(len(merges), built_first(merges)[1], kinds))
 
     def _added_texts(self) -> AddedTexts:

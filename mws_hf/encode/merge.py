@@ -18,6 +18,7 @@ from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import OTHER, classes_of, scanner_kind
 from mws_hf.special import BYTE_TOKENS
+from mws_hf.tokenizer.spec import Spec
 
 _I: Any = np.int64
 _U: Any = np.uint64
@@ -84,26 +85,6 @@ def merge_table(merges: np.ndarray, products: np.ndarray) -> Merges:
     return Merges(pairs, ranks, products)
 
 
-def _split_of(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str | None, bool]:
-    """The split pattern, if the pre-tokenizer is exactly one isolating regular expression; whether bytes are behind."""
-    first: Mapping[str, Any] = pre_tokenizer or {}
-    others: list[Mapping[str, Any]] = []
-    if first.get("type") == "Sequence":
-        first, *others = first["pretokenizers"] or [{}]
-    isolates = first.get("type") == "Split" and first.get("behavior") == "Isolated" and not first.get("invert")
-    in_bytes = [part.get("type") for part in others] == ["ByteLevel"]
-    more = any(part.get("use_regex") or part.get("add_prefix_space") for part in others)
-    if not isolates or more or len(others) > in_bytes:
-        return None, in_bytes
-    return first.get("pattern", {}).get("Regex"), in_bytes
-
-
-def _is_plain_bpe(model: Mapping[str, Any], in_bytes: bool) -> bool:
-    affixes = model.get("continuing_subword_prefix") or model.get("end_of_word_suffix")
-    odd = model.get("dropout") or model.get("ignore_merges") or affixes
-    return model.get("type") == "BPE" and (in_bytes or bool(model.get("byte_fallback"))) and not odd
-
-
 def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> np.ndarray:
     return np.fromiter(map(vocab.__getitem__, tokens), np.int64)
 
@@ -120,24 +101,20 @@ def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_
     return ids
 
 
-def bpe_tables(spec: Mapping[str, Any]) -> BpeTables | None:
-    """Tables of a parsed tokenizer.json, or None when only the Rust code can be trusted with it.
+def bpe_tables(spec: Spec) -> BpeTables | None:
+    """Tables of a tokenizer.json, or None when only the Rust code can be trusted with it.
 
     Served: BPE without dropout, affixes or `ignore_merges`, after an isolating Split on a pattern the scanner knows,
     with byte fallback and all 256 byte tokens, or byte-level. Normalizers and added tokens are the caller's business.
     """
-    model, (pattern, in_bytes) = spec["model"], _split_of(spec["pre_tokenizer"])
+    (pattern, in_bytes), merges = spec.split, spec.merges
     kind = scanner_kind(pattern) if pattern is not None else None
-    if kind is None or not _is_plain_bpe(model, in_bytes):
+    if kind is None or not spec.plain or not (in_bytes or spec.model.get("byte_fallback")):
         return None
-    vocab: dict[str, int] = model["vocab"]
+    vocab: dict[str, int] = spec.model["vocab"]
     byte_ids = np.array([vocab.get(token, -1) for token in (BYTE_CHARACTERS if in_bytes else BYTE_TOKENS)], np.int32)
     if byte_ids.min() < 0 or max(vocab.values()) >> ID_BITS:
         return None
-    merges = model["merges"]
-    if merges and isinstance(merges[0], str):  # as older versions of tokenizers write them
-        merges = [merge.split(" ") for merge in merges]
-    merges = [(left, right) for left, right in merges]
     left, right = (list(side) for side in zip(*merges, strict=True)) if merges else ([], [])
     products = _ids(vocab, map(add, left, right)).astype(np.int32)
     table = merge_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]), products)

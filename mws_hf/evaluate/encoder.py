@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from mws_hf.backend import is_byte_level, without_limits
 from mws_hf.byte_alphabet import BYTE_OF
 from mws_hf.errors import MwSError
 from mws_hf.special import byte_of
 from mws_hf.stock import IS_ONE, Tokenizer, models
+from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer_file import open_tokenizer
 
 Span: TypeAlias = tuple[int, int]
@@ -108,7 +108,7 @@ def _unknown_id(backend: Tokenizer) -> int | None:
     if unknown := getattr(backend.model, "unk_token", None):
         return backend.token_to_id(unknown)
     if isinstance(backend.model, models.Unigram):  # its binding shows no attribute; the model's own JSON does
-        return json.loads(backend.to_str())["model"]["unk_id"]
+        return cast("int | None", Spec.of(backend).model["unk_id"])
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from mws_hf.backend import alphabet_of, is_byte_level, pattern_of, tables_of
 from mws_hf.errors import MwSError
 from mws_hf.leading_space import has_leading_space
 from mws_hf.stock import AddedToken, Tokenizer
+from mws_hf.tokenizer.spec import Spec
 
 
 class ByteTables(NamedTuple):
@@ -45,8 +45,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
         raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without")
     if has_leading_space(backend.pre_tokenizer):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
-    model = json.loads(backend.to_str())["model"]
-    if model["dropout"] or model["ignore_merges"] or model["continuing_subword_prefix"] or model["end_of_word_suffix"]:
+    if not Spec.of(backend).plain:
         raise MwSError("its BPE has dropout, ignore_merges or affixes, which would be lost; train one without")
     by_id = {number: token for token, number in backend.get_vocab(with_added_tokens=True).items()}
     if sorted(by_id) != list(range(len(by_id))):

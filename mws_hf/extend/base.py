@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mws_hf.byte_alphabet import BYTE_CHARACTERS, bytes_of, to_byte_level
+from mws_hf.byte_alphabet import bytes_of, to_byte_level
 from mws_hf.errors import MwSError
 from mws_hf.special import BYTE_TOKENS
 from mws_hf.stock import Tokenizer, models
+from mws_hf.tokenizer.spec import Spec, parts_of
 
 logger = logging.getLogger(__name__)
 
@@ -54,13 +55,14 @@ class Base:
             raise MwSError(
                 f"{name}: its model is {kind}, not BPE; only byte-level or byte-fallback BPE can be extended"
             )
-        spec = json.loads(tokenizer.to_str()) if spec is None else spec
+        spec = Spec.of(tokenizer).raw if spec is None else spec
         model = spec["model"]
         for part in ("continuing_subword_prefix", "end_of_word_suffix"):
             if model.get(part):
                 raise MwSError(f"{name}: marks parts of words ({part}={model[part]!r}); such a BPE cannot be extended")
         vocab = tokenizer.get_vocab(with_added_tokens=True)
-        byte_level = _is_byte_level(spec)
+        told = Spec(spec)
+        byte_level = told.byte_level
         if not byte_level and not (model.get("byte_fallback") and vocab.keys() >= set(BYTE_TOKENS)):
             raise MwSError(f"{name}: a BPE neither byte-level nor with byte fallback; unknown characters would be lost")
         for token in spec.get("added_tokens", []):
@@ -69,11 +71,9 @@ class Base:
                     f"{name}: added token {token['content']!r} says id {token['id']} but gets "
                     f"{vocab[token['content']]}; save the tokenizer again with transformers"
                 )
-        mark = BYTE_CHARACTERS[0x20] if byte_level else _space_mark(spec)
         added = frozenset(token["content"] for token in spec.get("added_tokens", []))
-        merges = [_pair(merge) for merge in model["merges"]]
-        _warn_of_odd_merges(merges, name)
-        return cls(spec, byte_level, mark, vocab, added, merges)
+        _warn_of_odd_merges(told.merges, name)
+        return cls(spec, byte_level, told.space, vocab, added, told.merges)
 
     @property
     def next_id(self) -> int:
@@ -110,34 +110,10 @@ class Base:
         return Tokenizer.from_str(json.dumps(spec))
 
 
-def _parts(component: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """A normalizer, pre-tokenizer or decoder, or what it is a sequence of."""
-    if component is None:
-        return []
-    for name in ("normalizers", "pretokenizers", "decoders"):
-        if name in component:
-            return [part for each in component[name] for part in _parts(each)]
-    return [component]
-
-
-def _is_byte_level(spec: Mapping[str, Any]) -> bool:
-    places = ("decoder", "pre_tokenizer", "normalizer")
-    return any(part["type"] == "ByteLevel" for place in places for part in _parts(spec.get(place)))
-
-
-def _space_mark(spec: Mapping[str, Any]) -> str:
-    for part in [*_parts(spec.get("normalizer")), *_parts(spec.get("pre_tokenizer"))]:
-        if part["type"] == "Metaspace":
-            return str(part["replacement"])
-        if part["type"] == "Replace" and part["pattern"].get("String") == " ":
-            return str(part["content"])
-    return " "
-
-
 def _without_prefix(component: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """The component without what it puts before a text; None where nothing else is left of it."""
     kept = []
-    for part in _parts(component):
+    for part in parts_of(component):
         if part["type"] == "Metaspace":
             part = {**part, "prepend_scheme": "never", "add_prefix_space": False}
         elif part["type"] == "ByteLevel" and "add_prefix_space" in part:
@@ -148,11 +124,6 @@ def _without_prefix(component: Mapping[str, Any] | None) -> Mapping[str, Any] | 
         return None
     name = next((name for name in ("normalizers", "pretokenizers") if name in component), None)
     return kept[0] if name is None else {"type": "Sequence", name: kept}
-
-
-def _pair(merge: str | list[str]) -> tuple[str, str]:
-    left, right = merge.split(" ") if isinstance(merge, str) else merge
-    return left, right
 
 
 def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:

@@ -6,13 +6,9 @@ replacement character and a word mark to nothing.
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from mws_hf.backend import without_limits
-from mws_hf.byte_alphabet import BYTE_OF
-from mws_hf.special import byte_of
 from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.spec import Spec
 
 
 class Spelling:
@@ -63,8 +59,7 @@ class Spelling:
 def raw_bytes(backend: Tokenizer) -> list[bytes]:
     r"""The bytes each id, from 0 to the largest, stands for in running text; empty for special tokens and holes.
 
-    Word marks become the space they stand for; pieces that continue a word lose their ``##``. A tokenizer whose
-    decoder puts spaces between words (WordPiece) has no token for them, so its bytes do not add up to the text.
+    What a token stands for tells `tokenizer.spec.Spec.bytes_of`.
 
     >>> from mws_hf.backend import base_vocab, build_backend
     >>> merges = [("#", "#")]
@@ -73,33 +68,11 @@ def raw_bytes(backend: Tokenizer) -> list[bytes]:
     >>> pieces[0], pieces[1 + 0xD0], pieces[-3:]
     (b'', b'\xd0', [b'#', b'\xd0\xb6', b'##'])
     """
-    spec = json.loads(backend.to_str())
-    decoder = spec.get("decoder") or {"type": None}
-    decoders = {part["type"]: part for part in decoder.get("decoders", [decoder])}
-    special = {token["id"] for token in spec["added_tokens"] if token["special"]}
-    byte_level = BYTE_OF if "ByteLevel" in decoders else {}
-    fallback = "ByteFallback" in decoders or bool(spec["model"].get("byte_fallback"))
+    spec = Spec.of(backend)
+    special = {token["id"] for token in spec.added if token["special"]}
 
     def spelled(index: int) -> bytes:
         token = backend.id_to_token(index)
-        if token is None or index in special:
-            return b""
-        if byte_level and all(character in byte_level for character in token):
-            return bytes(byte_level[character] for character in token)
-        if fallback and (byte := byte_of(token)) is not None:
-            return bytes([byte])
-        return _without_marks(token, decoders).encode()
+        return b"" if token is None or index in special else spec.bytes_of(token)
 
     return [spelled(index) for index in range(max(backend.get_vocab().values(), default=-1) + 1)]
-
-
-def _without_marks(token: str, decoders: dict[str, dict[str, Any]]) -> str:
-    if (metaspace := decoders.get("Metaspace")) is not None:
-        token = token.replace(metaspace["replacement"], " ")
-    if (replace := decoders.get("Replace")) is not None and "String" in replace["pattern"]:
-        token = token.replace(replace["pattern"]["String"], replace["content"])
-    if (word_piece := decoders.get("WordPiece")) is not None:
-        token = token.removeprefix(word_piece["prefix"])
-    if (end_of_word := decoders.get("BPEDecoder")) is not None:
-        token = token.removesuffix(end_of_word["suffix"])
-    return token

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mws_hf.errors import MwSError
 from mws_hf.pattern import check_backtracking
 from mws_hf.special import BYTE_TOKENS
+from mws_hf.tokenizer.spec import parts_of
 
 HIGHEST_ID = (1 << 22) - 1
 """Tables by id are made up to the highest one in use; the largest vocabularies known have a quarter of a million."""
@@ -21,7 +22,6 @@ HIGHEST_ID = (1 << 22) - 1
 LONGEST = 1 << 20
 """Tokens to which texts may be padded or cut."""
 
-_LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 _PLACES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
@@ -45,24 +45,6 @@ def check_spec(spec: Any) -> dict[str, Any]:
         for part in parts_of(spec.get(place)):
             _check_part(part, place)
     return spec
-
-
-def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
-    """A normalizer, pre-tokenizer, post-processor or decoder, or what it is a sequence of, however deep.
-
-    >>> [part["type"] for part in parts_of({"type": "Sequence", "decoders": [{"type": "Fuse"}, None]})]
-    ['Fuse']
-    """
-    waiting = [component]
-    while waiting:
-        part = waiting.pop()
-        if not isinstance(part, Mapping):
-            continue
-        inner = next((part[name] for name in _LISTS if isinstance(part.get(name), list)), None)
-        if inner is None:
-            yield part
-        else:
-            waiting += reversed(inner)
 
 
 def _check_vocabulary(model: Mapping[str, Any]) -> None:

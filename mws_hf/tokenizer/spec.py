@@ -1,0 +1,170 @@
+r"""A tokenizer.json as a value: what its parts are, what its tokens stand for. Whoever needs to know asks here.
+
+>>> from mws_hf.backend import base_vocab, build_backend
+>>> merges = [("о", "н"), (" ", "он")]
+>>> spec = Spec.of(build_backend(base_vocab((), " но", merges), merges, r"\s+|\S+"))
+>>> spec.kind, spec.merges, spec.pattern, spec.byte_level, spec.space
+('BPE', [('о', 'н'), (' ', 'он')], '\\s+|\\S+', False, ' ')
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mws_hf.byte_alphabet import BYTE_CHARACTERS, BYTE_OF
+from mws_hf.special import byte_of
+from mws_hf.stock import Tokenizer
+
+_LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
+
+
+def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
+    """List a normalizer, pre-tokenizer, post-processor or decoder, or what it is a sequence of, however deep.
+
+    >>> [part["type"] for part in parts_of({"type": "Sequence", "decoders": [{"type": "Fuse"}, None]})]
+    ['Fuse']
+    """
+    waiting = [component]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, Mapping):
+            continue
+        inner = next((part[name] for name in _LISTS if isinstance(part.get(name), list)), None)
+        if inner is None:
+            yield part
+        else:
+            waiting += reversed(inner)
+
+
+def split_of(pre_tokenizer: Any) -> tuple[str | None, bool]:
+    """Find the split pattern of a pre-tokenizer, and whether it writes text in the byte alphabet behind the split.
+
+    The pattern is None unless the pre-tokenizer is one isolating regular expression and at most that.
+
+    >>> split_of({"type": "Split", "pattern": {"Regex": "a+"}, "behavior": "Isolated", "invert": False})
+    ('a+', False)
+    >>> split_of({"type": "Metaspace"})
+    (None, False)
+    """
+    first, *others = [*parts_of(pre_tokenizer)] or [{}]
+    isolates = first.get("type") == "Split" and first.get("behavior") == "Isolated" and not first.get("invert")
+    in_bytes = [part.get("type") for part in others] == ["ByteLevel"]
+    more = any(part.get("use_regex") or part.get("add_prefix_space") for part in others)
+    if not isolates or more or len(others) > in_bytes:
+        return None, in_bytes
+    return first.get("pattern", {}).get("Regex"), in_bytes
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A tokenizer.json.
+
+    Attributes:
+        raw: its JSON, never changed.
+    """
+
+    raw: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> Spec:
+        """Take what a loaded tokenizer would write."""
+        return cls(json.loads(tokenizer.to_str()))
+
+    @property
+    def model(self) -> Mapping[str, Any]:
+        """The model with its vocabulary."""
+        return self.raw["model"]
+
+    @property
+    def kind(self) -> str:
+        """Name of the model: "BPE", "Unigram", "WordPiece" or "WordLevel"."""
+        return str(self.model.get("type"))
+
+    @cached_property
+    def merges(self) -> list[tuple[str, str]]:
+        """Merges (left, right) in rank order, also where an old version wrote them as "left right"; [] for others."""
+        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in self.model.get("merges") or [])
+        return [(left, right) for left, right in pairs]
+
+    @property
+    def plain(self) -> bool:
+        """Whether merging is by rank alone: a BPE without dropout, affixes or tokens looked up whole."""
+        odd = ("dropout", "ignore_merges", "continuing_subword_prefix", "end_of_word_suffix")
+        return self.kind == "BPE" and not any(self.model.get(name) for name in odd)
+
+    @property
+    def added(self) -> list[Mapping[str, Any]]:
+        """The added tokens as they are written, with "content", "id" and "special"."""
+        return self.raw.get("added_tokens") or []
+
+    @property
+    def highest_id(self) -> int:
+        """The largest id of any token; 0 where there is none."""
+        vocab = self.model["vocab"]
+        ids = vocab.values() if isinstance(vocab, dict) else range(len(vocab))  # Unigram lists its pieces
+        return max([*ids, *(token["id"] for token in self.added)], default=0)
+
+    @cached_property
+    def split(self) -> tuple[str | None, bool]:
+        """The split pattern, or None, and whether text is in the byte alphabet behind it; see `split_of`."""
+        return split_of(self.raw.get("pre_tokenizer"))
+
+    @property
+    def pattern(self) -> str | None:
+        """The split pattern; None where the pre-tokenizer does something else."""
+        return self.split[0]
+
+    @property
+    def byte_level(self) -> bool:
+        """Whether its tokens are bytes in GPT-2's alphabet."""
+        places = ("decoder", "pre_tokenizer", "normalizer")
+        return any(part.get("type") == "ByteLevel" for place in places for part in parts_of(self.raw.get(place)))
+
+    @property
+    def byte_fallback(self) -> bool:
+        """Whether tokens such as ``<0xD0>`` stand for bytes."""
+        in_decoder = any(part.get("type") == "ByteFallback" for part in parts_of(self.raw.get("decoder")))
+        return in_decoder or bool(self.model.get("byte_fallback"))
+
+    @property
+    def space(self) -> str:
+        """What it writes for a space: itself, or a mark."""
+        if self.byte_level:
+            return BYTE_CHARACTERS[0x20]
+        for part in (*parts_of(self.raw.get("normalizer")), *parts_of(self.raw.get("pre_tokenizer"))):
+            if part["type"] == "Metaspace":
+                return str(part["replacement"])
+            if part["type"] == "Replace" and part["pattern"].get("String") == " ":
+                return str(part["content"])
+        return " "
+
+    @cached_property
+    def _decoders(self) -> dict[str, Mapping[str, Any]]:
+        return {str(part.get("type")): part for part in parts_of(self.raw.get("decoder"))}
+
+    def bytes_of(self, token: str) -> bytes:
+        r"""Tell the bytes that an ordinary token stands for in running text.
+
+        Word marks become the space they stand for; a piece that continues a word loses its ``##``. A decoder that puts
+        spaces between words (WordPiece) has no token for them, so its bytes do not add up to the text.
+
+        >>> Spec({"model": {"byte_fallback": True}}).bytes_of("<0xD0>")
+        b'\xd0'
+        """
+        if "ByteLevel" in self._decoders and all(character in BYTE_OF for character in token):
+            return bytes(BYTE_OF[character] for character in token)
+        if self.byte_fallback and (byte := byte_of(token)) is not None:
+            return bytes([byte])
+        if (metaspace := self._decoders.get("Metaspace")) is not None:
+            token = token.replace(metaspace["replacement"], " ")
+        if (replace := self._decoders.get("Replace")) is not None and "String" in replace["pattern"]:
+            token = token.replace(replace["pattern"]["String"], replace["content"])
+        if (word_piece := self._decoders.get("WordPiece")) is not None:
+            token = token.removeprefix(word_piece["prefix"])
+        if (end_of_word := self._decoders.get("BPEDecoder")) is not None:
+            token = token.removesuffix(end_of_word["suffix"])
+        return token.encode()

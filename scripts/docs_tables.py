@@ -1,4 +1,4 @@
-"""Copy the tables of scripts/results into the pages of docs/, so that a page reads the same on GitHub as on the site.
+"""Copy the tables of scripts/results into README and docs/, so that they read the same on GitHub as on the site.
 
     python scripts/docs_tables.py
 
@@ -9,7 +9,7 @@ A page says where a table goes by two comments, and everything between them is r
 
 `scripts/results/README.md:reading` takes the part of a file between `<!-- --8<-- [start:reading] -->` and
 `[end:reading]`. The title of a file is left out, its headings go below the page's heading before the comment, and its
-links are told from the page. tests/test_docs.py fails where a page is behind its tables.
+links are told from the page. tests/test_documents.py fails where a page is behind its tables.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _links(text: str, source: Path, folder: Path) -> str:
 
 def main() -> None:
     """Write every page whose tables have changed."""
-    for path in sorted((ROOT / "docs").rglob("*.md")):
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = path.read_text(encoding="utf-8")
         new = filled(text, path.parent)
         if new != text:

@@ -1,4 +1,4 @@
-"""The README's table: words cut by BPE and by MwS, both learnt from the forms of pymorphy3's dictionary, none labelled.
+"""A table of docs/train.md: words cut by BPE and by MwS, learnt from the forms of pymorphy3's dictionary, unlabelled.
 
     python scripts/segmentation_table.py            # some minutes, nearly all of them BPE's
     python scripts/segmentation_table.py --granularity 0.05 0.095 0.25      # MwS alone, coarse to fine

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from mws_hf.dropout import Dropped
     from mws_hf.encode.corpus import EncodedCorpus
 
+Share = Annotated[
+    float | None, typer.Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1.")
+]
+Seed = Annotated[int, typer.Option(help="Of --dropout: which merges fail; another one for each pass.")]
+Drop = Annotated[
+    str, typer.Option(help="Merges that --dropout concerns: all, morph (within morphs) or composition (across).")
+]
+
 
 def encode(
     tokenizer: options.Tokenizer,
@@ -32,14 +40,9 @@ def encode(
     shard_size: Annotated[
         str, typer.Option(metavar="BYTES", help="Bytes of text per shard, such as 500K or 1G.")
     ] = "64M",
-    dropout: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of --dropout: which merges fail; another one for each pass.")] = 0,
-    drop: Annotated[
-        str, typer.Option(help="Merges that --dropout concerns: all, morph (within morphs) or composition (across).")
-    ] = "all",
+    dropout: Share = None,
+    seed: Seed = 0,
+    drop: Drop = "all",
     resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a finished corpus of other settings, once the new one is finished.")

@@ -1,0 +1,199 @@
+"""Hold figures of README and docs/ against the results files they come from: each must stand there as computed.
+
+    python scripts/claims.py
+
+A claim is a page, the words around a figure, and the figure as scripts/results has it now. Prints those that a page
+does not say so, and then fails. It measures nothing. Figures made outside the project (held-out halves, the audit's
+n-grams of SentencePiece) have no file here and are not held.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "scripts" / "results"
+README, MEASURED, LIMITS, QUESTIONS = "README.md", "docs/measured.md", "docs/limits.md", "docs/questions.md"
+GOLDS = {
+    "Russian, Tikhonov lemmas": ("rus", "rus.tikhonov"),
+    "Russian, Wiktionary forms": ("rus", "rus.wiktionary-forms"),
+    "Russian, forms of running text": ("rus", "rus.running-text-forms"),
+    "Russian lemmas, from ": ("rus-lexicon", "rus.tikhonov"),
+    "Finnish, Morpho Challenge": ("fin", "fin.morphochallenge2010"),
+    "Turkish, Morpho Challenge": ("tur", "tur.morphochallenge2010"),
+    "Hungarian, SIGMORPHON": ("hun", "hun.sigmorphon2022"),
+    "Czech, SIGMORPHON": ("ces", "ces.sigmorphon2022"),
+    "English, Morpho Challenge": ("eng", "eng.morphochallenge2010"),
+    "Latin, ": ("lat", "lat.sigmorphon2022"),
+}
+MEASURED_ELSEWHERE = {"rus-lexicon": "0.561", "eng": "0.623"}
+"""Best rivals that quality.json has no row of: a card's, and Morfessor on all types (scripts/results/README.md)."""
+
+
+class Claim(NamedTuple):
+    """A page, a pattern that finds the place of a figure, and what must stand there."""
+
+    page: str
+    place: str
+    figures: tuple[str, ...]
+
+
+@cache
+def results(name: str) -> Any:
+    """Read a results file."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def quality(language: str, gold: str, system: str, size: int = 8_000) -> dict[str, Any]:
+    """Find the row of a system on a gold set."""
+    wanted = (language, gold, system)
+    rows = [row for row in results("quality")["rows"] if (row["language"], row["gold"], row["system"]) == wanted]
+    found: dict[str, Any] = next(row for row in rows if row["vocab_size"] in (size, None))
+    return found
+
+
+def best_rival(language: str, gold: str, size: int = 8_000) -> float:
+    """Find the highest F1 of a rival."""
+    rows = [row for row in results("quality")["rows"] if (row["language"], row["gold"]) == (language, gold)]
+    rivals = [row for row in rows if not row["system"].startswith("mws") and row["vocab_size"] in (size, None)]
+    return float(max(row["f1"] for row in rivals))
+
+
+def boundaries() -> Iterator[Claim]:
+    """Yield the tables of boundary F1, and what is said of single systems."""
+    for title, (language, gold) in GOLDS.items():
+        ours, default, classic = (quality(language, gold, each) for each in ("mws", "mws-composed", "mws-classic"))
+        rival = MEASURED_ELSEWHERE.get(language, f"{best_rival(language, gold):.3f}")
+        f1 = f"{ours['f1']:.3f}"
+        interval = f"({ours['f1_low']:.3f}-{ours['f1_high']:.3f})"
+        row = rf"^\| {title}.*$"
+        yield Claim(MEASURED, row, (f1, interval, f"| {default['f1']:.3f} | {classic['f1']:.3f} |", rival))
+        yield Claim(README, row, (f1, f"| {default['f1']:.3f} |", rival))
+    russian = {each: quality("rus", "rus.tikhonov", each, 32_000) for each in ("mws-composed", "bpe-byte:text")}
+    f1 = [f"{row['f1']:.3f}" for row in russian.values()]
+    lengths = [f"{row['text_fertility']:.2f}" for row in russian.values()]
+    yield Claim(README, r"^\| Boundaries.*$", (f"F1 {f1[0]}", f"byte-level BPE {f1[1]}"))
+    for page in (MEASURED, QUESTIONS):
+        yield Claim(page, r"At 32,000 entries.*$", (lengths[0], f"F1 {f1[0]}", lengths[1], f1[1]))
+    precision = [f"{quality(each, f'{each}.morphochallenge2010', 'mws')['precision']:.2f}" for each in ("eng", "fin")]
+    yield Claim(README, r"Stems never seen.*$", (f"{precision[0]} in English",))
+    yield Claim(LIMITS, r"Stems never seen.*$", (f"{precision[0]} in English", f"{precision[1]} in Finnish"))
+    english = quality("eng", "eng.morphochallenge2010", "mws-composed", 32_000)
+    rival = best_rival("eng", "eng.morphochallenge2010", 32_000)
+    length = f"{english['text_fertility']:.2f}"
+    yield Claim(QUESTIONS, r"Boundaries are found better.*$", (f"{english['f1']:.3f}", f"{rival:.3f}", length))
+    classic = [row["n_tokens"] for row in results("quality")["rows"] if row["system"] == "mws-classic"]
+    yield Claim(LIMITS, r"Its score runs out.*$", (f"{max(classic):,} entries",))
+
+
+def models() -> Iterator[Claim]:
+    """Yield the table of small language models: per cent fewer or more bits, with intervals."""
+    rows = {
+        "default against BPE": ("mws", "bpe"),
+        "against byte-level BPE": ("mws", "bpe-byte"),
+        "against Unigram of": ("mws", "unigram"),
+        "morphs alone against BPE": ("mws-morphs", "bpe"),
+    }
+    for title, (system, rival) in rows.items():
+        figures = []
+        for language, digits in (("hun", 2), ("rus", 1)):
+            for matched in (False, True):
+                short = 1 if system == "mws-morphs" else digits
+                figures.append(difference(language, system, rival, matched, short))
+        yield Claim(MEASURED, rf"^\| {title}.*fewer.*$", tuple(figures))
+    fewer = {
+        (language, rival): difference(language, "mws", rival, False, 1)
+        for language in ("rus", "hun")
+        for rival in ("bpe-byte", "unigram")
+    }
+    figures = [each.split(" ")[0] for each in fewer.values()]
+    yield Claim(README, r"^\| Language models.*$", tuple(f"{each} %" for each in figures))
+    yield Claim(QUESTIONS, r"Small models need.*$", (f"{figures[0]} % fewer", f"{figures[2]} % in Hungarian"))
+
+
+def difference(language: str, system: str, rival: str, matched: bool, digits: int) -> str:
+    """Tell a difference of bits per byte in words: "1.66 fewer (1.44 to 1.89)"."""
+    rows = results(f"lm_{language}")["rows"]
+    row = next(row for row in rows if (row["system"], row["main"], row["flop_matched"]) == (system, True, matched))
+    found = row["differences"][rival]
+    scale = 100 * found["relative"] / found["value"]
+    value, low, high = (scale * found[each] for each in ("value", "low", "high"))
+    if value > 0:
+        low_word = f"{-low:.{digits}f} fewer" if low < 0 else f"{low:.{digits}f}"
+        high_word = f"{high:.{digits}f} more" if low < 0 else f"{high:.{digits}f}"
+        return f"{value:.{digits}f} more ({low_word} to {high_word})"
+    return f"{-value:.{digits}f} fewer ({-high:.{digits}f} to {-low:.{digits}f})"
+
+
+def speed() -> Iterator[Claim]:
+    """Yield ratios of whole processes, medians over medians."""
+    pairs = {
+        "| training, contextual |": ("train/mws-contextual", "train/tokenizers-bpe", 2),
+        "| training, classic + compositions | 2.2 s | `tokenizers`": ("train/mws-classic", "train/tokenizers-bpe", 1),
+        "| training, classic + compositions | 2.2 s | SentencePiece": (
+            "train/mws-classic",
+            "train/sentencepiece-bpe",
+            1,
+        ),
+        "| bulk encoding, file to disk |": ("encode/mws-disk", "encode/encode_batch", 0),
+    }
+    for title, (ours, rival, digits) in pairs.items():
+        ratio = median("benchmark", rival) / median("benchmark", ours)
+        yield Claim(MEASURED, rf"^{re.escape(title)}.*\(.*$", (f"| {ratio:.{digits}f}x (",))
+    small = median("benchmark", "train/tokenizers-bpe") / median("benchmark", "train/mws-contextual")
+    large = median("benchmark-1gb", "train/tokenizers-bpe") / median("benchmark-1gb", "train/mws-contextual")
+    encoding = median("benchmark", "encode/encode_batch") / median("benchmark", "encode/mws-disk")
+    told = (f"{small:.1f} times as fast", f"{large:.1f} times on 1 GB", f"to disk {encoding:.0f} times")
+    yield Claim(README, r"^\| Speed.*$", told)
+    yield Claim(MEASURED, r"\*\*1 GB\*\*.*$", (f"({large:.1f}x)",))
+
+
+def median(name: str, task: str) -> float:
+    """Find the median seconds of a whole warm process on the largest text."""
+    rows = [row for row in results(name)["records"] if row["task"] == task and row["cache"] == "warm"]
+    size = max(row["mb"] for row in rows)
+    return statistics.median(row["process_seconds"] for row in rows if row["mb"] == size)
+
+
+def english() -> Iterator[Claim]:
+    """Yield what n-gram models gain in English over BPE, with all text, by vocabulary size."""
+    rows = [row for row in results("ngram_map") if (row["language"], row["slice"]) == ("eng", "all")]
+    bits = {(row["system"], row["size"]): row["bits_per_byte"] for row in rows}
+    gains = sorted(100 * (1 - bits["mws", size] / bits["bpe", size]) for size in (8_000, 16_000, 32_000))
+    for page in (LIMITS, QUESTIONS):
+        yield Claim(page, r"(?i)expect next to nothing.*$", (f"{gains[0]:.1f} to {gains[-1]:.1f} % fewer n-gram bits",))
+
+
+def claims() -> list[Claim]:
+    """List every claim."""
+    return [*boundaries(), *models(), *speed(), *english()]
+
+
+def faults(claim: Claim, text: str) -> list[str]:
+    """Say what a page does not say.
+
+    >>> faults(Claim("a.md", r"^F1 is.*$", ("0.73",)), "F1 is 0.74 here")
+    ["a.md: 0.73 is not in 'F1 is 0.74 here'"]
+    """
+    places = [found[0] for found in re.finditer(claim.place, text, re.MULTILINE)]
+    if not places:
+        return [f"{claim.page}: nothing like {claim.place!r}"]
+    missing = [figure for figure in claim.figures if not any(figure in place for place in places)]
+    return [f"{claim.page}: {figure} is not in {places[0]!r}" for figure in missing]
+
+
+def main() -> None:
+    found = [each for claim in claims() for each in faults(claim, (ROOT / claim.page).read_text(encoding="utf-8"))]
+    print("\n".join(found) or f"{sum(len(claim.figures) for claim in claims())} figures are those of the results files")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()

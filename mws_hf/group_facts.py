@@ -6,7 +6,6 @@ Nothing is learnt here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from mws_hf.corpus.blocks import arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.encode.encoder import BlockEncoder
-from mws_hf.kernels.threads import thread_count
+from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.evidence.forms import find_words
-from mws_hf.learn.mixtures import AT_ONCE
+from mws_hf.learn.multilingual import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
 from mws_hf.stock import Tokenizer
 
@@ -43,8 +42,7 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
         ``own_vocabulary`` (share of the vocabulary that no other group's text uses).
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
-    with ThreadPoolExecutor(min(AT_ONCE, thread_count())) as pool:
-        cut = list(pool.map(lambda counts: _cut(encoder, counts, size), groups.values()))
+    cut = side_by_side(lambda counts: _cut(encoder, counts, size), groups.values(), most=MAX_LISTS_AT_ONCE)
     facts: dict[str, Any] = {"rare_entries": _rare_entries(backend, np.sum([uses for uses, _ in cut], axis=0))}
     if groups.is_named:
         alone = np.sum([uses > 0 for uses, _ in cut], axis=0) == 1

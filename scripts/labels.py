@@ -30,9 +30,9 @@ from mws_hf.evaluate import score
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.evaluate.tables import markdown_table
 from mws_hf.learn.contextual import Evidence
+from mws_hf.learn.evidence.ensemble import boundaries_of, mix_views
 from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
 from mws_hf.learn.evidence.labels import add_labelled, label_targets
-from mws_hf.learn.evidence.mixture import boundaries_of, mix_views
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import DEFAULT_PATTERN

@@ -35,7 +35,7 @@ from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.ngram_bits import bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores
 from mws_hf.evaluate.tables import markdown_table
-from mws_hf.learn.mixtures import find_evidence
+from mws_hf.learn.multilingual import find_evidence
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr", "deu")
 PATTERNS = ("words", "o200k", "llama3")

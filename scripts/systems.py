@@ -56,7 +56,7 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
     if name not in ("mws-shuffled", "mws-no-evidence"):
         trainer.train_from_counts(counts).save_pretrained(str(directory))
         return
-    from mws_hf.learn.mixtures import find_evidence
+    from mws_hf.learn.multilingual import find_evidence
 
     evidence = find_evidence(counts, trainer.settings.evidence)
     changed = (

@@ -16,7 +16,7 @@ import mws_hf
 from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.commands.app import app
 from mws_hf.learn.any_word import AnyWord
-from mws_hf.learn.mixtures import find_evidence
+from mws_hf.learn.multilingual import find_evidence
 from mws_hf.training_record import EVIDENCE_FILE
 from tests.test_cli import ENDINGS, PREFIXES, STEMS, TEXT
 

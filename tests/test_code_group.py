@@ -15,8 +15,8 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.kernels.scanner import scan
-from mws_hf.learn.hidden_boundaries import priced_boundaries
-from mws_hf.learn.mixtures import find_evidence
+from mws_hf.learn.composition_prices import priced_boundaries
+from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
 from tests.in_process import mws

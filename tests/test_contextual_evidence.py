@@ -7,8 +7,8 @@ import pytest
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.contextual import collect_evidence
+from mws_hf.learn.evidence.ensemble import boundary_probabilities
 from mws_hf.learn.evidence.forms import collect_types
-from mws_hf.learn.evidence.mixture import boundary_probabilities
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
 from tests import evidence_twin

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.learn.first_merges import MarkedLetters, find_marked_letters, grapheme_merges
+from mws_hf.learn.limits import MergeLimits
+from mws_hf.learn.seed_merges import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.words import CodePoints
 from mws_hf.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
@@ -80,5 +81,5 @@ def test_the_order_is_total_and_limits_hold():
     every = [("e", ACUTE), ("a", DOTS), ("o", DOTS), ("o" + DOTS, ACUTE)]
     assert grapheme_merges(found, "aoe" + DOTS + ACUTE, 9) == every
     assert grapheme_merges(found, "aoe" + DOTS + ACUTE, 2) == every[:2]
-    assert grapheme_merges(found, "aoe" + DOTS + ACUTE, 9, max_token_length=2) == every[:3]
-    assert grapheme_merges(found, "aoe" + DOTS + ACUTE, 9, forbidden=frozenset({"o" + DOTS})) == every[:2]
+    assert grapheme_merges(found, "aoe" + DOTS + ACUTE, 9, MergeLimits(max_token_length=2)) == every[:3]
+    assert grapheme_merges(found, "aoe" + DOTS + ACUTE, 9, MergeLimits(forbidden=frozenset({"o" + DOTS}))) == every[:2]

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from mws_hf import MwSTrainer
-from mws_hf.learn.contextual import collect_evidence, learn_contextual
-from mws_hf.learn.engine.segmentation import learn_by_position_value
+from mws_hf.learn.contextual import collect_evidence
+from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
 from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.settings import ContextualSettings
 from mws_hf.learn.words import SymbolCorpus
 from tests.agglutinative import boundary_f1, encoder, make_language
@@ -20,11 +21,13 @@ def alphabet_of(pretokens):
     return sorted(set("".join(pretokens)) | {" "})
 
 
-def train(pretokens, n_merges, counts=None, settings=None, **options):
+def train(pretokens, n_merges, counts=None, settings=None, types=True, **limits):
     counts = np.ones(len(pretokens), np.int64) if counts is None else np.array(counts)
     forms = collect_forms(pretokens, counts)
     evidence = collect_evidence(collect_types(pretokens, counts), settings)
-    return learn_contextual(forms, alphabet_of(pretokens), n_merges, evidence, **options)[0], evidence
+    return learn_contextual(
+        forms, alphabet_of(pretokens), n_merges, evidence, types=types, limits=replace(MORPH_LIMITS, **limits)
+    )[0], evidence
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +66,7 @@ def trained(pretokens):
 def test_tokens_follow_the_morphs_far_better_than_frequency(language, pretokens, trained):
     learnt, _ = trained
     morphs = boundary_f1(learnt.merges, language)
-    bpe = learn_by_position_value(SymbolCorpus.from_words(pretokens), None, len(learnt.merges))
+    bpe = Segmentation(SymbolCorpus.from_words(pretokens)).learn(None, len(learnt.merges))
     assert morphs > 0.8
     assert morphs > boundary_f1(bpe.merges, language) + 0.2
     capitalised = {word.capitalize(): [morphs[0].capitalize(), *morphs[1:]] for word, morphs in language.items()}

@@ -23,7 +23,7 @@ from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.demo.tokens import open_all
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.mixtures import find_evidence
+from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.pattern import DEFAULT_PATTERN
 from tests.in_process import mws

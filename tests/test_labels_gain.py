@@ -16,11 +16,11 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.evaluate import score
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.contextual import Evidence
+from mws_hf.learn.evidence.ensemble import boundaries_of, mix_views
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
-from mws_hf.learn.evidence.mixture import boundaries_of, mix_views
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.mixtures import find_evidence
+from mws_hf.learn.multilingual import find_evidence
 from mws_hf.pattern import DEFAULT_PATTERN
 
 FORMS = (Path(__file__).parent / "data" / "russian_forms.txt").read_text(encoding="utf-8").split()

@@ -17,7 +17,8 @@ from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, coefficien
 from mws_hf.learn.classic.explain import explain_merges, explain_pair
 from mws_hf.learn.classic.learner import learn_classic
 from mws_hf.learn.classic.reference import learn_classic_reference
-from mws_hf.learn.engine.segmentation import Segmentation, learn_by_position_value
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.words import SymbolCorpus
 
 FACTS = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
@@ -36,7 +37,7 @@ def published_corpus():
 @pytest.fixture(scope="module")
 def published_run(published_corpus):
     n_merges = FACTS["n_merges_argument"] + len(FACTS["special_tokens"])
-    return learn_classic(published_corpus, n_merges, forbidden=frozenset(FACTS["special_tokens"]))
+    return learn_classic(published_corpus, n_merges, limits=MergeLimits(forbidden=frozenset(FACTS["special_tokens"])))
 
 
 def test_published_merges_and_their_number(published_run):
@@ -87,10 +88,8 @@ def test_engine_equals_reference(corpus, score, data):
         "max_token_length": data.draw(st.sampled_from([None, 2, 3, 5])),
         "min_frequency": data.draw(st.integers(1, 3)),
     }
-    n_merges = data.draw(st.integers(0, 40))
-    assert learn_classic(corpus, n_merges, score, **options) == learn_classic_reference(
-        corpus, n_merges, score, **options
-    )
+    limits, n_merges = MergeLimits(**options), data.draw(st.integers(0, 40))
+    assert learn_classic(corpus, n_merges, score, limits) == learn_classic_reference(corpus, n_merges, score, limits)
 
 
 @settings(max_examples=30, deadline=None)
@@ -130,7 +129,7 @@ def test_compositions_follow_on_the_segmentation_the_score_left():
     segmentation = Segmentation(corpus)
     morphs = learn_classic(segmentation, 10**9)
     assert morphs.exhausted
-    compositions = learn_by_position_value(segmentation, None, 10**9)
+    compositions = segmentation.learn(None, 10**9)
     assert [segmentation.pieces(i) for i in range(3)] == [[corpus.word(i)] for i in range(3)]
     products = [left + right for left, right in morphs.merges + compositions.merges]
     assert len(set(products)) == len(products)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mws_hf import MwSError
-from mws_hf.learn.composition import learn_compositions, price_words
-from mws_hf.learn.engine.segmentation import learn_by_position_value
+from mws_hf.learn.compositions import learn_compositions, price_words
+from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.words import SymbolCorpus
 
 WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
@@ -27,7 +27,7 @@ def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
 
 def test_without_boundaries_it_is_frequency_bpe():
     corpus = SymbolCorpus.from_words(WORDS, COUNTS)
-    assert learn_compositions(PLAIN, [], 9).merges == learn_by_position_value(corpus, None, 9).merges
+    assert learn_compositions(PLAIN, [], 9).merges == Segmentation(corpus).learn(None, 9).merges
 
 
 def test_boundaries_are_hidden_last():

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.engine import tables
+from mws_hf.learn.engine import reference, tables
 from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
-from mws_hf.learn.engine.reference import learn_by_position_value_reference
-from mws_hf.learn.engine.segmentation import Segmentation, learn_by_position_value
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.words import SymbolCorpus
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)
@@ -38,9 +38,9 @@ def test_engine_equals_reference(corpus, data):
         "max_token_length": data.draw(st.sampled_from([None, 2, 3, 5])),
         "forbidden": data.draw(st.frozensets(st.sampled_from(["ab", "aa", "abc", "bca"]))),
     }
-    n_merges = data.draw(st.integers(0, 40))
-    expected = learn_by_position_value_reference(corpus, values, n_merges, **options)
-    assert learn_by_position_value(corpus, values, n_merges, **options) == expected
+    limits, n_merges = MergeLimits(**options), data.draw(st.integers(0, 40))
+    expected = reference.learn_by_position_value(corpus, values, n_merges, limits)
+    assert Segmentation(corpus).learn(values, n_merges, limits) == expected
 
 
 def hf_merges(words, weights, n_merges):
@@ -60,7 +60,7 @@ def test_word_weights_give_hugging_face_bpe(words, data):
     words = sorted(set(words))
     weights = data.draw(st.lists(st.integers(1, 9), min_size=len(words), max_size=len(words)))
     theirs = hf_merges(words, weights, 15)
-    ours = learn_by_position_value(SymbolCorpus.from_words(words, weights), None, 15).merges
+    ours = Segmentation(SymbolCorpus.from_words(words, weights)).learn(None, 15).merges
     # theirs learns a string twice when two pairs spell it; up to there the lists must agree
     products = [left + right for left, right in theirs]
     unique = next((i for i, product in enumerate(products) if product in products[:i]), len(theirs))
@@ -71,8 +71,8 @@ def test_word_weights_give_hugging_face_bpe(words, data):
 @given(corpora(), st.integers(0, 8), st.integers(0, 8))
 def test_stopping_and_continuing_is_learning_in_one_go(corpus, first, second):
     segmentation = Segmentation(corpus)
-    parts = [learn_by_position_value(segmentation, None, n) for n in (first, second)]
-    whole = learn_by_position_value(corpus, None, first + second)
+    parts = [segmentation.learn(None, n) for n in (first, second)]
+    whole = Segmentation(corpus).learn(None, first + second)
     assert parts[0].merges + parts[1].merges == whole.merges
 
 
@@ -125,34 +125,34 @@ def test_merges_out_of_order_or_twice_are_refused(merges):
 
 
 def test_byte_tokens_are_never_learnt():
-    merges = learn_by_position_value(SymbolCorpus.from_words(["<0x41>"] * 3), None, 20).merges
+    merges = Segmentation(SymbolCorpus.from_words(["<0x41>"] * 3)).learn(None, 20).merges
     assert "<0x41>" not in {left + right for left, right in merges} and len(merges) == 4
 
 
 def test_values_of_another_corpus_are_refused():
     with pytest.raises(MwSError, match="3 position values for 2 characters"):
-        learn_by_position_value(SymbolCorpus.from_words(["ab"]), np.ones(3, np.int64), 1)
+        Segmentation(SymbolCorpus.from_words(["ab"])).learn(np.ones(3, np.int64), 1)
 
 
 def test_an_empty_corpus_learns_nothing():
-    assert learn_by_position_value(SymbolCorpus.from_words([]), None, 5).exhausted
+    assert Segmentation(SymbolCorpus.from_words([])).learn(None, 5).exhausted
 
 
 def test_colliding_hashes_change_nothing(collide):
     corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
-    expected = learn_by_position_value(corpus, None, 20)
+    expected = Segmentation(corpus).learn(None, 20)
     collide()
-    assert learn_by_position_value(corpus, None, 20) == expected
+    assert Segmentation(corpus).learn(None, 20) == expected
 
 
 def test_arrays_grow_without_changing_the_result(monkeypatch):
     rng = np.random.default_rng(0)
     words = ["".join(map(chr, rng.integers(0x400, 0x480, rng.integers(2, 12)))) for _ in range(3000)]
     corpus = SymbolCorpus.from_words(words, rng.integers(1, 50, len(words)))
-    expected = learn_by_position_value(corpus, None, 6000)
+    expected = Segmentation(corpus).learn(None, 6000)
     assert len(expected.merges) > 5000
     monkeypatch.setattr(tables, "SPARE", 2)
-    assert learn_by_position_value(corpus, None, 6000) == expected
+    assert Segmentation(corpus).learn(None, 6000) == expected
 
 
 @pytest.mark.parametrize("long_word", [0, 90_000])
@@ -210,7 +210,7 @@ def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
 def test_words_cut_before_are_copied(corpus, words, n):
     alphabet = "abc"
     known = Segmentation(SymbolCorpus.from_words(words, alphabet=alphabet))
-    merges = known.learn(None, n, min_occurrences=2).merges
+    merges = known.learn(None, n, MergeLimits(min_occurrences=2)).merges
     corpus = SymbolCorpus.from_words([corpus.word(i) for i in range(len(corpus))], corpus.weights, alphabet)
     expected = Segmentation(corpus)
     expected.apply(merges)

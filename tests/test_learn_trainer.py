@@ -15,9 +15,9 @@ from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import good_dataset_text
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.engine.segmentation import learn_by_position_value
+from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.mixtures import find_evidence
+from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_record
 from mws_hf.learn.vocabulary import learn
 from mws_hf.learn.words import SymbolCorpus
@@ -134,7 +134,7 @@ def test_composition_one_is_frequency_bpe():
     merges = quiet(vocab_size=500, composition=1).learn(counts).merges
     assert len(merges) > 50
     corpus = SymbolCorpus.from_words(counts.words, counts.counts)
-    assert merges == learn_by_position_value(corpus, None, len(merges)).merges
+    assert merges == Segmentation(corpus).learn(None, len(merges)).merges
 
 
 @pytest.mark.parametrize("vocabulary", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 3}])

@@ -10,7 +10,7 @@ import pytest
 from mws_hf.learn.evidence import reference
 from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes
 from mws_hf.learn.evidence.contexts import trie_view
-from mws_hf.learn.evidence.mixture import boundary_probabilities, mix_views
+from mws_hf.learn.evidence.ensemble import boundary_probabilities, mix_views
 from mws_hf.learn.evidence.paradigms import (
     LONGEST_ENDING,
     MOST_ENDINGS,

@@ -160,7 +160,7 @@ class Model:
 
     def evidence(self, counts: GroupedCounts) -> Evidence:
         """Boundary evidence of training words by the model's own settings; weights of groups not there do not count."""
-        from mws_hf.learn.mixtures import find_evidence
+        from mws_hf.learn.multilingual import find_evidence
         from mws_hf.learn.settings import ContextualSettings
 
         settings, vocabulary = self.settings

@@ -154,7 +154,7 @@ class Training:
         if not isinstance(settings, ContextualSettings):
             return None
         if self._evidence is None:
-            from mws_hf.learn.mixtures import find_evidence
+            from mws_hf.learn.multilingual import find_evidence
 
             started = time.perf_counter()
             self._evidence = find_evidence(self.counts, settings.evidence)

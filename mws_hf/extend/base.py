@@ -23,6 +23,17 @@ from mws_hf.tokenizer.spec import Spec, parts_of
 logger = logging.getLogger(__name__)
 
 
+class Rewritten:
+    """A tokenizer that was changed, given by the `spec`, its new tokenizer.json; a base class of what changes one."""
+
+    spec: dict[str, Any]
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The changed tokenizer, loaded from `spec`."""
+        return Tokenizer.from_str(json.dumps(self.spec, ensure_ascii=False))
+
+
 @dataclass(frozen=True)
 class Base:
     """A tokenizer as it was read; nothing here is ever changed.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import Base
+from mws_hf.extend.base import Base, Rewritten
 from mws_hf.extend.files import fetch, open_base, write_directory
 from mws_hf.extend.id_map import IdMap, composed
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
@@ -49,7 +47,7 @@ class Retirement:
 
 
 @dataclass(frozen=True)
-class Extension:
+class Extension(Rewritten):
     """A base and what is appended to it.
 
     Attributes:
@@ -57,7 +55,7 @@ class Extension:
         learned: the new tokens and how they came about.
         ids: new token -> id.
         retired: what had to go for them; nothing unless asked for.
-        spec: the new tokenizer.json.
+        spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
 
     base: Base
@@ -65,11 +63,6 @@ class Extension:
     ids: dict[str, int]
     retired: Retirement
     spec: dict[str, Any]
-
-    @cached_property
-    def tokenizer(self) -> Tokenizer:
-        """The extended tokenizer."""
-        return Tokenizer.from_str(json.dumps(self.spec, ensure_ascii=False))
 
     @property
     def old_ids(self) -> IdMap:

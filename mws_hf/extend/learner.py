@@ -5,7 +5,7 @@
    left alone by everything below, so that no new token holds part of a character and more.
 2. The space with the letter behind it, so that a space is seldom a token before a letter.
 3. Morphs: pairs by their evidence, as in `learn.contextual`.
-4. Compositions at a price for each boundary they hide, as in `learn.composition`.
+4. Compositions at a price for each boundary they hide, as in `learn.compositions`.
 
 Ties: smaller id of the base, then of the new tokens in the order they were found; left before right.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -26,18 +25,20 @@ from mws_hf.extend.words import CutWords, collect_base_forms, cut_words, symbol_
 from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.apart import Apart
 from mws_hf.learn.arguments import check_number, check_whole
-from mws_hf.learn.contextual import FORM_UNIT, UNIT, Evidence, collect_evidence
+from mws_hf.learn.compositions import DISCOUNTS, FREE, compose
+from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.limits import MergeLimits
+from mws_hf.learn.morphs import MORPH_LIMITS, learn_morphs
+from mws_hf.learn.overflow import SCALE
+from mws_hf.learn.seed_merges import SPACE_SHARE
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import LearnedMerges, count_points
+from mws_hf.learn.worth import UNIT, composition_worth, form_weights, morph_worth
 
-DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
-"""Where no composition is worth its price, the price falls by these factors."""
-
-SCALE = 256
-CHARACTER_SHARE, SPACE_SHARE = 2, 8
-"""At most 1 / CHARACTER_SHARE of the new tokens are characters, 1 / SPACE_SHARE a space with a letter."""
+CHARACTER_SHARE = 2
+"""At most 1 / CHARACTER_SHARE of the new tokens are characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,20 +169,25 @@ class Learner:
         show_progress: bool,
         protection: Protection = UNPROTECTED,
     ) -> None:
-        self.cut, self.counts, self.settings, self.show_progress = cut, counts, settings, show_progress
-        self.limits: dict[str, Any] = {
-            "struck": protection.struck(cut.segmentation.tokens), "forbidden": protection.words,
-        }  # fmt: skip
+        self.cut, self.counts, self.settings = cut, counts, settings
+        self.limits = MergeLimits(
+            min_frequency=settings.min_saving,
+            max_token_length=settings.max_token_length,
+            forbidden=protection.words,
+            struck=tuple(protection.struck(cut.segmentation.tokens)),
+            show_progress=show_progress,
+        )
         self.apart = cut.last[Apart.of(settings.keep_apart).behind(cut.words.points)]
         self.merges: list[tuple[str, str]] = []
 
     def characters(self, n_merges: int) -> int:
-        """Merges within characters, by frequency."""
+        """Learn at most `n_merges` merges within characters, by frequency; returns how many were found."""
         nothing = np.zeros(len(self.cut.last), np.int64)
-        return self._learn("characters", self.cut.cells(nothing, self.cut.per_character(self.counts)), n_merges)
+        values = self.cut.cells(nothing, self.cut.per_character(self.counts))
+        return self._append(self.cut.segmentation.learn(values, max(0, n_merges), self.limits, title="characters"))
 
     def spaces(self, n_merges: int) -> int:
-        """Merges of the space with a whole letter behind it, by frequency."""
+        """Learn merges of the space with a whole letter behind it, by frequency; returns how many were found."""
         text, first = self.cut.segmentation.text, self.cut.words.starts[:-1]
         values, last = np.zeros(len(text), np.int64), self.cut.last
         several = np.nonzero(np.diff(self.cut.words.starts) > 1)[0]
@@ -189,33 +195,48 @@ class Learner:
         letters = np.fromiter(map(len, self.cut.segmentation.tokens), np.int64)[text[last[first] + 1]]
         spaced = (self.cut.words.points[first] == 32) & (letters == self.cut.sizes[first + 1])
         values[last[first[spaced]]] = self.counts[several[spaced]]
-        return self._learn("spaces", self._closed(values), n_merges)
+        values = self._closed(values)
+        return self._append(self.cut.segmentation.learn(values, max(0, n_merges), self.limits, title="spaces"))
 
     def morphs(self, forms: Forms, evidence: Evidence, n_merges: int) -> int:
-        """Merges by evidence, every lower-cased type the same weight, shared out among its forms."""
-        total = np.bincount(forms.type_of, forms.counts)[forms.type_of]
-        shares = np.maximum(1, np.rint(FORM_UNIT * forms.counts / total)).astype(np.int64)
-        shares[evidence.find(forms.types)[forms.type_of] < 0] = 0
+        """Learn merges by the evidence, every lower-cased type of the same weight; returns how many were found."""
+        shares = form_weights(forms, evidence.find(forms.types)[forms.type_of])
         weights = self.cut.per_character(shares[self.cut.chosen])
-        penalty = 1 + self.settings.crossing_penalty
-        worth = np.rint(UNIT * (1 - penalty * evidence.boundaries(self.cut.words))).astype(np.int64)
-        values = self._closed(self.cut.cells(worth * weights, UNIT * weights))
-        return self._learn("morphs", values, n_merges, min_occurrences=2)
+        boundaries = evidence.boundaries(self.cut.words)
+
+        def values(penalty: float) -> Longs:
+            return self._closed(self.cut.cells(morph_worth(boundaries, weights, penalty), UNIT * weights))
+
+        schedule = [(n_merges, self.settings.crossing_penalty)]
+        limits = replace(self.limits, min_occurrences=MORPH_LIMITS.min_occurrences)
+        return self._append(learn_morphs(self.cut.segmentation, values, schedule, max(0, n_merges), limits))
 
     def compositions(self, evidence: Evidence | None, n_types: int, n_merges: int) -> int:
-        """Merges by frequency at a price for boundaries."""
+        """Learn merges by frequency, at a price for boundaries; returns how many were found.
+
+        Args:
+            evidence: boundary evidence; None: boundaries have no price.
+            n_types: number of word forms in the corpus, over which the mean frequency is taken.
+            n_merges: how many merges are wanted.
+        """
         cost = self.settings.hidden_boundary_price if evidence is not None else 0.0
         boundaries = np.zeros(len(self.cut.last)) if evidence is None else evidence.boundaries(self.cut.words)
         counts = self.cut.per_character(self.counts)
         boundaries[counts == 0] = 0
-        mean, found = float(self.counts.sum()) / max(1, n_types), 0
-        for discount in DISCOUNTS if cost else (0.0,):
-            price = np.rint(cost * discount * mean * SCALE * boundaries).astype(np.int64)
-            values = self._closed(self.cut.cells(SCALE * counts - price, SCALE * counts))
-            found += self._learn("compositions", values, n_merges - found, min_value=SCALE)
-            if found >= n_merges:
-                break
-        return found
+        mean = float(self.counts.sum()) / max(1, n_types)
+
+        def values(discount: float) -> Longs:
+            worth = composition_worth(boundaries, counts, cost * discount * mean * SCALE)
+            return self._closed(self.cut.cells(worth, SCALE * counts))
+
+        discounts = DISCOUNTS if cost else FREE
+        limits = replace(self.limits, min_value=SCALE)
+        return self._append(compose(self.cut.segmentation, values, discounts, max(0, n_merges), limits))
+
+    def _append(self, learnt: LearnedMerges) -> int:
+        """Append merges to those learnt before; returns how many they are."""
+        self.merges += learnt.merges
+        return len(learnt.merges)
 
     def _closed(self, values: Longs) -> Longs:
         """The values, 0 where characters are kept apart, and within and around each character that is in pieces.
@@ -230,17 +251,3 @@ class Learner:
             values[around[within] - k] = 0
         values[self.apart] = 0
         return values
-
-    def _learn(self, title: str, values: Longs, n_merges: int, **limits: Any) -> int:
-        learnt: LearnedMerges = self.cut.segmentation.learn(
-            values,
-            max(0, n_merges),
-            min_frequency=self.settings.min_saving,
-            max_token_length=self.settings.max_token_length,
-            show_progress=self.show_progress,
-            title=title,
-            **self.limits,
-            **limits,
-        )
-        self.merges += learnt.merges
-        return len(learnt.merges)

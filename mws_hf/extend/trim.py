@@ -9,7 +9,6 @@ are cut otherwise but come back whole, since bytes stay.
 from __future__ import annotations
 
 import heapq
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -23,7 +22,7 @@ import numpy as np
 
 from mws_hf.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import Base
+from mws_hf.extend.base import Base, Rewritten
 from mws_hf.extend.files import fetch, open_base, write_directory
 from mws_hf.extend.id_map import renumbered
 from mws_hf.kernels.arrays import Longs
@@ -39,7 +38,7 @@ _BATCH = 1000
 
 
 @dataclass(frozen=True)
-class Trimming:
+class Trimming(Rewritten):
     """A base and what is left of it.
 
     Attributes:
@@ -48,7 +47,7 @@ class Trimming:
         uses: int64 (largest old id + 1,), how often each entry occurred in the texts.
         kept: entries that stay, by reason.
         dropped: entries that go, by reason.
-        spec: the new tokenizer.json.
+        spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
 
     base: Base
@@ -57,11 +56,6 @@ class Trimming:
     kept: dict[Reason, int]
     dropped: dict[Reason, int]
     spec: dict[str, Any]
-
-    @cached_property
-    def tokenizer(self) -> Tokenizer:
-        """The trimmed tokenizer."""
-        return Tokenizer.from_str(json.dumps(self.spec, ensure_ascii=False))
 
     @property
     def uses_lost(self) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from pathlib import Path
+from typing import Any, TypeVar
 
 from mws_hf.errors import MwSError
 
@@ -18,6 +19,7 @@ _LEAST = 1 << 15
 """Steps of a loop that are worth a thread."""
 
 _CGROUPS = Path("/sys/fs/cgroup")
+_Result = TypeVar("_Result")
 
 
 def thread_count(asked: int | None = None) -> int:
@@ -64,9 +66,42 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
     edges = part_edges(n)
     if len(edges) == 2:
         work(0, n)
-        return
-    with ThreadPoolExecutor(len(edges) - 1) as pool:
-        list(pool.map(work, edges, edges[1:]))
+    else:
+        side_by_side(work, edges, edges[1:])
+
+
+class ThreadPool(ThreadPoolExecutor):
+    """A pool of threads that tells how many it has, so that work can be cut into as many parts.
+
+    Args:
+        asked: how many threads; None: as `thread_count` says.
+
+    >>> with ThreadPool(2) as pool:
+    ...     pool.size, list(pool.map(abs, [-1, -2, -3]))
+    (2, [1, 2, 3])
+    """
+
+    def __init__(self, asked: int | None = None) -> None:
+        self.size = thread_count(asked)
+        super().__init__(self.size)
+
+
+def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int | None = None) -> list[_Result]:
+    """Call `work` with the first element of each of `rows`, with the second of each, and so on, in threads.
+
+    Args:
+        work: mostly kernels without the interpreter's lock.
+        rows: arguments of each call; calls end with the shortest.
+        most: calls that may run at the same time; None: as many as there are threads.
+
+    Returns:
+        Results in the order of the arguments.
+
+    >>> side_by_side(max, [1, 5], [3, 4])
+    [3, 5]
+    """
+    with ThreadPoolExecutor(min(thread_count(), most or thread_count())) as pool:
+        return list(pool.map(work, *rows))
 
 
 def part_edges(n: int, most: int | None = None) -> list[int]:

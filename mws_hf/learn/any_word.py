@@ -7,7 +7,6 @@ fitted to what was found for the types, whichever views found it, and reads the 
 from __future__ import annotations
 
 import io
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.arrays import Doubles
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import fit_contexts, score_contexts
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
@@ -39,7 +39,7 @@ class AnyWord:
     """Evidence that answers for any word.
 
     >>> words = [a + b for a in ("ev", "kitap", "masa", "okul") for b in ("", "lar", "da", "lardan")]
-    >>> from mws_hf.learn.evidence.mixture import boundary_probabilities
+    >>> from mws_hf.learn.evidence.ensemble import boundary_probabilities
     >>> types = CodePoints.of(words)
     >>> known = AnyWord(Evidence(types, boundary_probabilities(SymbolCorpus.from_words(words))))
     >>> known.knows(" masada"), known.knows(" masalarda"), known.word("...")
@@ -84,7 +84,7 @@ class AnyWord:
         found = np.zeros(len(last) - n)
         if not len(targets) or not inner_positions(corpus)[: len(targets)].any():
             return found
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPool() as pool:
             tries = list(pool.map(lambda backwards: trie_view(corpus, backwards), (False, True)))
             contexts = collect_contexts(corpus, _SETTINGS.orders, tries, pool)
             if self._weights is None:

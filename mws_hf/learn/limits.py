@@ -1,64 +1,54 @@
-"""Whether what words weigh, summed over their letters, stays within 64 bits; weights that do not are cut down."""
+"""Limits that every learner of merges keeps to, as one value; which pair is best is each criterion's own affair."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
-import numpy as np
+from mws_hf.special import BYTE_TOKENS
 
-from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Longs
-
-SCALE = 256
-"""Units in which compositions reckon an occurrence."""
-
-BITS = 62
-"""Sums of worth stay below 2 ** BITS, a factor of two below what int64 holds."""
+NO_LIMIT = 1 << 30
+"""A length in characters that no token has."""
 
 
-def letters_weighed(starts: Longs, weights: Longs) -> int:
-    """The sum of all words' lengths times weights, exactly.
+@dataclass(frozen=True)
+class MergeLimits:
+    """Conditions that a pair of tokens must meet to be merged, whatever its value, and whether progress is shown.
 
-    >>> letters_weighed(np.array([0, 3, 4]), np.array([2**62, 1]))
-    13835058055282163713
+    Attributes:
+        min_occurrences: least number of places where the pair stands in the distinct words, not weighted.
+        min_value: least value of the pair, the sum over its occurrences.
+        min_frequency: least number of the pair's occurrences, each counted by the weight of its word.
+        max_token_length: greatest length of the product in characters, a leading space included; None: no limit.
+        forbidden: strings that must not become tokens. Byte tokens, ``<0x00>`` to ``<0xFF>``, never do.
+        struck: pairs of ids of tokens that exist before learning begins; these pairs are never merged.
+        show_progress: show a progress bar on stderr when it is a terminal.
+
+    >>> MergeLimits(max_token_length=3).allow("abcd"), MergeLimits().allow("<0x41>"), MergeLimits().allow("abcd")
+    (False, False, True)
     """
-    lengths = np.diff(starts)
-    return (int((lengths * (weights >> 32)).sum()) << 32) + int((lengths * (weights & 0xFFFFFFFF)).sum())
+
+    min_occurrences: int = 1
+    min_value: int = 1
+    min_frequency: int = 0
+    max_token_length: int | None = None
+    forbidden: frozenset[str] = frozenset()
+    struck: tuple[tuple[int, int], ...] = ()
+    show_progress: bool = False
+
+    @property
+    def longest(self) -> int:
+        """The greatest length of a product in characters, as a number in any case."""
+        return self.max_token_length or NO_LIMIT
+
+    @property
+    def never(self) -> frozenset[str]:
+        """All strings that must not become tokens: the forbidden ones and the byte tokens."""
+        return self.forbidden.union(BYTE_TOKENS)
+
+    def allow(self, product: str) -> bool:
+        """Tell whether a string may become a token."""
+        return len(product) <= self.longest and product not in self.forbidden and product not in BYTE_TOKENS
 
 
-def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> None:
-    """Check that the worth of all places in running text can be summed, each worth `scale` and priced at the mean.
-
-    Args:
-        starts: int64, shape (n_words + 1,), where words begin.
-        counts: int64, how often each occurs.
-        scale: units of an occurrence.
-        price: of a boundary, in units of the mean count of a word.
-
-    Raises:
-        MwSError: it can not.
-
-    >>> check_fits(np.array([0, 4]), np.array([2**52 - 1]), 256)
-    >>> check_fits(np.array([0, 4]), np.array([2**52]), 256)
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: the words add up to 18014398509481984 letters of text, more than can be weighed; divide ...
-    """
-    letters = letters_weighed(starts, counts)
-    mean = float(counts.sum(dtype=np.float64)) / max(1, len(counts))
-    needed = scale * (letters + math.ceil(price * mean * float(starts[-1] - starts[0])))
-    if needed >> BITS:
-        factor = (needed >> BITS) + 1
-        raise MwSError(
-            f"the words add up to {letters} letters of text, more than can be weighed; divide all counts by {factor} "
-            "or more"
-        )
-
-
-def spare_bits(starts: Longs, weights: Longs, scale: float) -> int:
-    """How many low bits of the weights must go for the sum over all letters, each worth at most `scale`, to fit.
-
-    >>> [spare_bits(np.array([0, 4]), np.array([2**40]), 2.0**power) for power in (19, 20)]
-    [0, 1]
-    """
-    return max(0, (letters_weighed(starts, weights) * math.ceil(scale)).bit_length() - BITS)
+UNLIMITED = MergeLimits()
+"""No condition beyond a positive value."""

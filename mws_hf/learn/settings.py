@@ -25,7 +25,7 @@ Half of 32,000 leaves more morph merges than most lists yield evidence for, and 
 from 4,000 on (scripts/LOG.md, 2026-11-21).
 """
 
-MIXTURE_COMPOSITION = 0.6
+MULTILINGUAL_COMPOSITION = 0.6
 """The same where there are several groups.
 
 Morphs are learnt with every language alike, compositions by the frequencies of the text, as BPE does. With half of the

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Ints, Longs
+from mws_hf.kernels.arrays import Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.slices import find_slices, hash_slices, intern_slices
 from mws_hf.kernels.threads import in_parts
@@ -155,6 +155,16 @@ def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
     return tuple(map(chr, kept.tolist())), number
 
 
+def in_alphabet(words: CodePoints, alphabet: Iterable[str]) -> Mask:
+    """Tell of each character of the words whether it belongs to an alphabet; bool, shape (n_characters,).
+
+    >>> in_alphabet(CodePoints.of(["ab", "c"]), "ac").tolist()
+    [True, False, True]
+    """
+    found: Mask = numbering(alphabet)[1][words.points] >= 0
+    return found
+
+
 @dataclass(frozen=True)
 class SymbolCorpus:
     """Distinct pre-tokens as one flat array of symbols, the input of every learner.
@@ -259,7 +269,7 @@ def _to_symbols(points: Ints, starts: Longs, number: Ints, symbols: Ints, run_st
 
 @dataclass(frozen=True)
 class LearnedMerges:
-    """What a learner found.
+    """Merges that a learner found.
 
     Attributes:
         merges: (left, right) strings in merge-rank order; each product is a string no earlier token has.
@@ -270,3 +280,11 @@ class LearnedMerges:
     merges: list[tuple[str, str]]
     scores: list[float] = field(default_factory=list)
     exhausted: bool = False
+
+    def then(self, later: LearnedMerges) -> LearnedMerges:
+        """Append merges that were learnt behind these; whether candidates remain is known from the later ones.
+
+        >>> LearnedMerges([("a", "b")], [2.0]).then(LearnedMerges([("ab", "c")], [1.0], exhausted=True))
+        LearnedMerges(merges=[('a', 'b'), ('ab', 'c')], scores=[2.0, 1.0], exhausted=True)
+        """
+        return LearnedMerges(self.merges + later.merges, self.scores + later.scores, later.exhausted)

@@ -89,7 +89,7 @@ def frequency(job: Job, n_types: int = 10_000, n_merges: int = 1000) -> str:
     from tokenizers import Tokenizer, models, trainers
 
     from mws_hf.baselines.feed import train_on_counts
-    from mws_hf.learn.engine.segmentation import learn_by_position_value
+    from mws_hf.learn.engine.segmentation import Segmentation
 
     corpus = _small_corpus(job, n_types, weighted=True)
     words = {corpus.word(w): int(corpus.weights[w]) for w in range(len(corpus))}
@@ -100,7 +100,7 @@ def frequency(job: Job, n_types: int = 10_000, n_merges: int = 1000) -> str:
     products = [left + right for left, right in theirs]
     seen: set[str] = set()
     unique = next((i for i, p in enumerate(products) if p in seen or seen.add(p)), len(theirs))  # type: ignore[func-returns-value]
-    _same("frequency", learn_by_position_value(corpus, None, unique).merges, theirs[:unique])
+    _same("frequency", Segmentation(corpus).learn(None, unique).merges, theirs[:unique])
     return f"{unique} frequency merges of {len(corpus)} words equal BpeTrainer"
 
 

@@ -78,7 +78,7 @@ def classic_rescan(job: Job) -> Run:
 
 def small_list(job: Job, system: str) -> Run:
     """The most frequent words: ours (contextual) or Morfessor Baseline, counts in memory to a trained model."""
-    import mws_hf.learn.composition
+    import mws_hf.learn.compositions
     import mws_hf.learn.contextual
     import mws_hf.tokenization_mws_fast  # noqa: F401
     from mws_hf import MwSTrainer, WordCounts

@@ -35,7 +35,7 @@ def mws(job: Job, options: tuple[str, ...] = ()) -> Run:
     import mws_hf.commands.train
     import mws_hf.corpus.counting
     import mws_hf.learn.classic.learner
-    import mws_hf.learn.composition
+    import mws_hf.learn.compositions
     import mws_hf.learn.contextual
     import mws_hf.trainer  # noqa: F401
     from mws_hf.commands.app import app

@@ -162,18 +162,18 @@ def to_units(coefficient: float) -> int:
     return math.floor(coefficient * UNITS + 0.5)
 
 
-def terms(counts: Counts, score: ClassicSettings | None = None) -> Terms:
+def terms(counts: Counts, settings: ClassicSettings | None = None) -> Terms:
     """Every term of the coefficient, whether or not the pair is a candidate.
 
     >>> found = terms(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
     >>> round(found.pmi, 3), round(found.t_score, 3), round(found.gain, 3), round(found.total, 3)
     (2.053, 1.175, 0.495, 0.667)
     """
-    score = score or ClassicSettings()
-    return terms_of(counts, score.len_norm_factor, score.log_base)
+    settings = settings or ClassicSettings()
+    return terms_of(counts, settings.len_norm_factor, settings.log_base)
 
 
-def coefficient(counts: Counts, score: ClassicSettings | None = None) -> float:
+def coefficient(counts: Counts, settings: ClassicSettings | None = None) -> float:
     """The coefficient of a pair, rounded to 1e-9; 0 for a pair that is no candidate.
 
     >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
@@ -181,8 +181,8 @@ def coefficient(counts: Counts, score: ClassicSettings | None = None) -> float:
     >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=3, right_size=3, n_tokens=40, n_pairs=30, n_characters=60))
     0.0
     """
-    score = score or ClassicSettings()
+    settings = settings or ClassicSettings()
     size = counts.left_size + counts.right_size
-    if not is_candidate(size, counts.n_tokens, counts.n_characters, score.max_merge_len, score.max_len_delta):
+    if not is_candidate(size, counts.n_tokens, counts.n_characters, settings.max_merge_len, settings.max_len_delta):
         return 0.0
-    return max(0, to_units(terms(counts, score).total)) / UNITS
+    return max(0, to_units(terms(counts, settings).total)) / UNITS

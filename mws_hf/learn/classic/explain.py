@@ -15,7 +15,8 @@ from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, Terms, coe
 from mws_hf.learn.classic.kernels import count_tokens
 from mws_hf.learn.classic.learner import learn_classic
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.engine.tables import NO_LIMIT, open_table
+from mws_hf.learn.engine.tables import open_table
+from mws_hf.learn.limits import NO_LIMIT, MergeLimits
 from mws_hf.learn.words import SymbolCorpus
 
 
@@ -50,7 +51,7 @@ def explain_pair(
     corpus: SymbolCorpus,
     left: str,
     right: str,
-    score: ClassicSettings | None = None,
+    settings: ClassicSettings | None = None,
     merges: Sequence[tuple[str, str]] | None = None,
     *,
     show_progress: bool = False,
@@ -61,7 +62,7 @@ def explain_pair(
         corpus: the training words.
         left: left part: a character of the corpus or the product of a merge.
         right: right part, likewise.
-        score: hyper-parameters; the published ones when absent.
+        settings: hyper-parameters; the published ones when absent.
         merges: carried out first; None: the merges the criterion learns until both parts are tokens.
         show_progress: a bar on stderr when it is a terminal.
 
@@ -75,9 +76,9 @@ def explain_pair(
     >>> explain_pair(words, "чи", "т").counts.u_l
     3
     """
-    score = score or ClassicSettings()
+    settings = settings or ClassicSettings()
     if merges is None:
-        merges = _merges_up_to(corpus, {left, right}, score, show_progress)
+        merges = _merges_up_to(corpus, {left, right}, settings, show_progress)
     segmentation = Segmentation(corpus)
     segmentation.apply(merges)
     ids = [segmentation.tokens.index(part) if part in segmentation.tokens else -1 for part in (left, right)]
@@ -87,13 +88,13 @@ def explain_pair(
     table = open_table(segmentation.text, values, segmentation.tokens, (1, NO_LIMIT, NO_LIMIT))
     pair = int(find_pair(table.keys, table.ids, *ids))
     b = int(table.value[pair]) if pair >= 0 else 0
-    return _explanation(segmentation, _unigrams(segmentation, values), (ids[0], ids[1]), b, score)
+    return _explanation(segmentation, _unigrams(segmentation, values), (ids[0], ids[1]), b, settings)
 
 
 def explain_merges(
     corpus: SymbolCorpus,
     merges: int | Sequence[tuple[str, str]],
-    score: ClassicSettings | None = None,
+    settings: ClassicSettings | None = None,
     *,
     show_progress: bool = False,
 ) -> list[Explanation]:
@@ -102,7 +103,7 @@ def explain_merges(
     Args:
         corpus: the training words.
         merges: a merge list to replay, whoever learnt it; or the number of merges to learn by the classic criterion.
-        score: hyper-parameters; the published ones when absent.
+        settings: hyper-parameters; the published ones when absent.
         show_progress: a bar on stderr when it is a terminal.
 
     Raises:
@@ -112,15 +113,15 @@ def explain_merges(
     >>> [(e.left, e.right, e.counts.b, e.coefficient) for e in explain_merges(words, 2)]
     [('ч', 'и', 3, 0.618186445), ('и', 'с', 2, 1.123753196)]
     """
-    score = score or ClassicSettings()
+    settings = settings or ClassicSettings()
     if isinstance(merges, int):
-        merges = learn_classic(corpus, merges, score, show_progress=show_progress).merges
+        merges = learn_classic(corpus, merges, settings, MergeLimits(show_progress=show_progress)).merges
     segmentation = Segmentation(corpus)
     values = segmentation.cell_values(None)
     unigrams = np.append(_unigrams(segmentation, values), np.zeros(len(merges), np.int64))
     found = []
     for step in segmentation.replay(merges, values):
-        found.append(_explanation(segmentation, unigrams, (step.left, step.right), step.value, score))
+        found.append(_explanation(segmentation, unigrams, (step.left, step.right), step.value, settings))
         unigrams[step.left] -= step.replaced
         unigrams[step.right] -= step.replaced
         unigrams[len(segmentation.tokens) - 1] = step.replaced
@@ -128,13 +129,13 @@ def explain_merges(
 
 
 def _merges_up_to(
-    corpus: SymbolCorpus, parts: set[str], score: ClassicSettings, show_progress: bool
+    corpus: SymbolCorpus, parts: set[str], settings: ClassicSettings, show_progress: bool
 ) -> list[tuple[str, str]]:
     """The classic merges up to the last one that makes one of the parts; none when all parts are characters."""
     missing = parts.difference(corpus.alphabet)
     if not missing:
         return []
-    merges = learn_classic(corpus, NO_LIMIT, score, show_progress=show_progress).merges
+    merges = learn_classic(corpus, NO_LIMIT, settings, MergeLimits(show_progress=show_progress)).merges
     made = [rank for rank, (left, right) in enumerate(merges) if left + right in missing]
     return merges[: made[-1] + 1] if made else merges
 
@@ -151,7 +152,7 @@ def _explanation(
     unigrams: Longs,
     ids: tuple[int, int],
     b: int,
-    score: ClassicSettings,
+    settings: ClassicSettings,
 ) -> Explanation:
     corpus = segmentation.corpus
     left, right = (segmentation.tokens[i] for i in ids)
@@ -169,7 +170,8 @@ def _explanation(
     )
     size = counts.left_size + counts.right_size
     possible = n_tokens > 0 and is_candidate(
-        size, n_tokens, counts.n_characters, score.max_merge_len, score.max_len_delta
+        size, n_tokens, counts.n_characters, settings.max_merge_len, settings.max_len_delta
     )
-    found = terms(counts, score) if b > 0 else None
-    return Explanation(left, right, counts, found, possible, coefficient(counts, score) if found is not None else 0.0)
+    found = terms(counts, settings) if b > 0 else None
+    value = coefficient(counts, settings) if found is not None else 0.0
+    return Explanation(left, right, counts, found, possible, value)

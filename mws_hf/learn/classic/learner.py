@@ -21,37 +21,28 @@ from mws_hf.learn.classic.kernels import (
 )
 from mws_hf.learn.engine.greedy import ASK, EXHAUSTED, REACHED, ROOM
 from mws_hf.learn.engine.pairs import PAIRS, PairTable
-from mws_hf.learn.engine.segmentation import Segmentation, learnt
-from mws_hf.learn.engine.strings import BYTE_TOKENS
-from mws_hf.learn.engine.tables import NO_LIMIT, make_room, open_table, resized
+from mws_hf.learn.engine.segmentation import MERGES_A_CALL, Segmentation, learnt
+from mws_hf.learn.engine.tables import make_room, open_table, resized
+from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, MergeLimits
 from mws_hf.learn.words import LearnedMerges, SymbolCorpus
-
-_MERGES_A_CALL = 500
 
 
 def learn_classic(
     corpus: SymbolCorpus | Segmentation,
     n_merges: int,
-    score: ClassicSettings | None = None,
-    *,
-    forbidden: frozenset[str] = frozenset(),
-    max_token_length: int | None = None,
-    min_frequency: int = 1,
-    show_progress: bool = False,
+    settings: ClassicSettings | None = None,
+    limits: MergeLimits = UNLIMITED,
 ) -> LearnedMerges:
-    """Repeatedly merge the adjacent pair with the highest classic coefficient (see `mws_hf.learn.classic.coefficient`).
+    """Merge the adjacent pair with the highest classic coefficient again and again (see `coefficient`).
 
-    Pairs whose product is a token already, is in `forbidden` or reads like a byte token ``<0x..>`` are passed over.
+    Pairs whose product is a token already are passed over.
 
     Args:
-        corpus: words as symbols, or a `Segmentation` to continue on (it is moved on in place).
-        n_merges: how many merges are wanted; fewer are learnt when the best coefficient falls to 0 (or is not above
-            `score.stop_threshold`).
-        score: hyper-parameters; the published ones when absent.
-        forbidden: strings that must not become tokens.
-        max_token_length: longest product in characters, leading whitespace included; None: no limit.
-        min_frequency: least weighted count of a pair.
-        show_progress: a bar on stderr when it is a terminal.
+        corpus: words as symbols, or a `Segmentation` to continue on, which is changed in place.
+        n_merges: how many merges are wanted. Fewer are learnt when the best coefficient falls to 0, or is not above
+            `settings.stop_threshold`.
+        settings: hyper-parameters; the published ones when absent.
+        limits: conditions that pairs must meet; ``min_occurrences``, ``min_value`` and ``struck`` do not count.
 
     Returns:
         The merges and their coefficients, rounded to 1e-9.
@@ -61,45 +52,41 @@ def learn_classic(
     [('ч', 'и'), ('и', 'с'), ('п', 'ис')]
     """
     segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)
-    forbidden = forbidden.union(BYTE_TOKENS)
     values = segmentation.cell_values(None)
     opened = len(segmentation.tokens)
     end = opened + n_merges
-    parts: list[LearnedMerges] = []
-    rules = _rules(score or ClassicSettings(), min_frequency, max_token_length)
-    table, keys, rules = _open(segmentation, values, rules)
-    strings = segmentation.taken_strings(table, forbidden)
+    found = LearnedMerges([])
+    table, keys, rules = _open(segmentation, values, _rules(settings or ClassicSettings(), limits))
+    strings = segmentation.taken_strings(table, limits.never)
     status, accepted = REACHED, -1
     wanted = n_merges if n_merges < NO_LIMIT else None
-    with tqdm(total=wanted, desc="morph merges", unit="", disable=None if show_progress else True) as bar:
+    with tqdm(total=wanted, desc="morph merges", unit="", disable=None if limits.show_progress else True) as bar:
         while status != EXHAUSTED and len(segmentation.tokens) < end:
-            goal = min(end, len(segmentation.tokens) + _MERGES_A_CALL)
+            goal = min(end, len(segmentation.tokens) + MERGES_A_CALL)
             status = advance_classic(table, keys, strings, goal, rules, accepted)
             bar.update(segmentation.add_products(table))
             if status == ASK:
-                accepted = segmentation.accepted_pair(table, int(keys.totals[BEST]), forbidden)
+                accepted = segmentation.accepted_pair(table, int(keys.totals[BEST]), limits.never)
             elif status == REBUILD:
-                parts.append(learnt(table, segmentation.tokens, opened, False))
+                found = found.then(learnt(table, segmentation.tokens, opened, False))
                 opened = len(segmentation.tokens)
                 table, keys, rules = _open(segmentation, values, rules)
             if status in (ROOM, REBUILD):
-                table, keys = _enlarged(table, keys) if status == ROOM else (table, keys)
-                strings = segmentation.taken_strings(table, forbidden)
-    parts.append(learnt(table, segmentation.tokens, opened, False))
-    merges = [merge for part in parts for merge in part.merges]
-    return LearnedMerges(merges, [value for part in parts for value in part.scores], status == EXHAUSTED)
+                table, keys = _with_room(table, keys) if status == ROOM else (table, keys)
+                strings = segmentation.taken_strings(table, limits.never)
+    return found.then(learnt(table, segmentation.tokens, opened, status == EXHAUSTED))
 
 
-def _rules(score: ClassicSettings, min_frequency: int, max_token_length: int | None) -> Rules:
+def _rules(settings: ClassicSettings, limits: MergeLimits) -> Rules:
     return Rules(
-        len_norm_factor=float(score.len_norm_factor),
-        log_base=float(score.log_base),
-        max_merge_len=int(score.max_merge_len),
-        max_len_delta=float(score.max_len_delta),
-        floor=score.floor,
-        min_frequency=max(1, min_frequency),
+        len_norm_factor=float(settings.len_norm_factor),
+        log_base=float(settings.log_base),
+        max_merge_len=int(settings.max_merge_len),
+        max_len_delta=float(settings.max_len_delta),
+        floor=settings.floor,
+        min_frequency=max(1, limits.min_frequency),
         limit=0,
-        max_token_length=max_token_length or NO_LIMIT,
+        max_token_length=limits.longest,
     )
 
 
@@ -132,7 +119,7 @@ def _open(segmentation: Segmentation, values: Array, rules: Rules) -> tuple[Pair
     return table, keys, rules
 
 
-def _enlarged(table: PairTable, keys: Keys) -> tuple[PairTable, Keys]:
+def _with_room(table: PairTable, keys: Keys) -> tuple[PairTable, Keys]:
     table = make_room(table, int(keys.totals[BEST]))
     return table, _resized(keys, table)
 

@@ -9,7 +9,7 @@ from collections import Counter
 from itertools import pairwise
 
 from mws_hf.learn.classic.coefficient import UNITS, ClassicSettings, Counts, coefficient, to_units
-from mws_hf.learn.engine.strings import BYTE_TOKENS
+from mws_hf.learn.limits import UNLIMITED, MergeLimits
 from mws_hf.learn.words import LearnedMerges, SymbolCorpus
 
 Pair = tuple[str, str]
@@ -18,36 +18,39 @@ Pair = tuple[str, str]
 def learn_classic_reference(
     corpus: SymbolCorpus,
     n_merges: int,
-    score: ClassicSettings | None = None,
-    *,
-    forbidden: frozenset[str] = frozenset(),
-    max_token_length: int | None = None,
-    min_frequency: int = 1,
+    settings: ClassicSettings | None = None,
+    limits: MergeLimits = UNLIMITED,
 ) -> LearnedMerges:
-    """Repeatedly merge the adjacent pair with the highest coefficient; arguments as `classic_engine.learn_classic`.
+    """Merge the adjacent pair with the highest coefficient again and again; equal to `learner.learn_classic`.
 
-    Stops when the best coefficient is 0 (or not above `score.stop_threshold`). Pairs whose product is a token already,
-    is in `forbidden` or reads like a byte token are passed over. Ties: see `mws_hf.learn.classic.coefficient`.
+    It stops when the best coefficient is 0 (or not above `settings.stop_threshold`). Pairs whose product is a token
+    already are passed over. Ties: see `mws_hf.learn.classic.coefficient`.
+
+    Args:
+        corpus: distinct words and their weights.
+        n_merges: how many merges are wanted.
+        settings: hyper-parameters; the published ones when absent.
+        limits: conditions that pairs must meet; ``min_occurrences``, ``min_value`` and ``struck`` do not count.
 
     >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
     >>> learn_classic_reference(words, 3).merges
     [('ч', 'и'), ('и', 'с'), ('п', 'ис')]
     """
-    score = score or ClassicSettings()
+    settings = settings or ClassicSettings()
     words = [(list(corpus.word(w)), int(corpus.weights[w])) for w in range(len(corpus))]
     ids = {character: i for i, character in enumerate(corpus.alphabet)}
-    forbidden = forbidden.union(BYTE_TOKENS)
+    never = limits.never
     merges: list[Pair] = []
     scores: list[float] = []
     while len(merges) < n_merges:
         candidates = [
             (-to_units(value), ids[left], ids[right], (left, right))
-            for (left, right), (count, value) in coefficients(words, score).items()
-            if to_units(value) > score.floor
-            and count >= min_frequency
+            for (left, right), (count, value) in coefficients(words, settings).items()
+            if to_units(value) > settings.floor
+            and count >= limits.min_frequency
             and left + right not in ids
-            and left + right not in forbidden
-            and len(left + right) <= (max_token_length or 1 << 30)
+            and left + right not in never
+            and len(left + right) <= limits.longest
         ]
         if not candidates:
             return LearnedMerges(merges, scores, exhausted=True)
@@ -59,7 +62,7 @@ def learn_classic_reference(
     return LearnedMerges(merges, scores, exhausted=False)
 
 
-def coefficients(words: list[tuple[list[str], int]], score: ClassicSettings) -> dict[Pair, tuple[int, float]]:
+def coefficients(words: list[tuple[list[str], int]], settings: ClassicSettings) -> dict[Pair, tuple[int, float]]:
     """Count b and coefficient of every adjacent pair of a segmented corpus of (tokens, weight)."""
     tokens: Counter[str] = Counter()
     pairs: Counter[Pair] = Counter()
@@ -81,7 +84,7 @@ def coefficients(words: list[tuple[list[str], int]], score: ClassicSettings) -> 
             n_pairs=pairs.total(),
             n_characters=n_characters,
         )
-        found[left, right] = b, coefficient(counts, score)
+        found[left, right] = b, coefficient(counts, settings)
     return found
 
 

@@ -6,32 +6,30 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from mws_hf.learn.engine.strings import BYTE_TOKENS
+from mws_hf.learn.limits import UNLIMITED, MergeLimits
 from mws_hf.learn.words import LearnedMerges, SymbolCorpus
 
 Word = list[tuple[int, int]]
 
 
-def learn_by_position_value_reference(
-    corpus: SymbolCorpus,
-    values: Sequence[int] | None,
-    n_merges: int,
-    *,
-    min_occurrences: int = 1,
-    min_value: int = 1,
-    min_frequency: int = 0,
-    max_token_length: int | None = None,
-    forbidden: frozenset[str] = frozenset(),
+def learn_by_position_value(
+    corpus: SymbolCorpus, values: Sequence[int] | None, n_merges: int, limits: MergeLimits = UNLIMITED
 ) -> LearnedMerges:
-    """What `engine.learn_by_position_value` must return, merge for merge; same arguments.
+    """Learn merges as `Segmentation(corpus).learn` does, with equal results: the same merges, scores and ties.
 
-    A word is a list of (token id, value of the position after it).
+    A word is a list of (token id, value of the position after it); every merge counts all pairs anew.
 
-    >>> learn_by_position_value_reference(SymbolCorpus.from_words(["aab", "ab"], [2, 1]), None, 2).merges
+    Args:
+        corpus: distinct words and their weights.
+        values: one a symbol of the corpus, or None: the weight of the word everywhere.
+        n_merges: how many merges are wanted.
+        limits: conditions that pairs must meet; ``struck`` is not looked at.
+
+    >>> learn_by_position_value(SymbolCorpus.from_words(["aab", "ab"], [2, 1]), None, 2).merges
     [('a', 'b'), ('a', 'ab')]
     """
     tokens = list(corpus.alphabet)
-    taken = {*tokens, *forbidden, *BYTE_TOKENS}
+    taken = {*tokens, *limits.never}
     words = _cut_into_characters(corpus, values)
     merges: list[tuple[str, str]] = []
     scores: list[float] = []
@@ -47,11 +45,11 @@ def learn_by_position_value_reference(
         candidates = [
             (-value, left, right)
             for (left, right), value in worth.items()
-            if value >= max(1, min_value)
-            and places[left, right] >= min_occurrences
-            and frequency[left, right] >= min_frequency
+            if value >= max(1, limits.min_value)
+            and places[left, right] >= limits.min_occurrences
+            and frequency[left, right] >= limits.min_frequency
             and tokens[left] + tokens[right] not in taken
-            and len(tokens[left] + tokens[right]) <= (max_token_length or 1 << 30)
+            and len(tokens[left] + tokens[right]) <= limits.longest
         ]
         if not candidates:
             return LearnedMerges(merges, scores, exhausted=True)

@@ -8,7 +8,7 @@ for merge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from tqdm import tqdm
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.int_table import find_pair, new_table
+from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.engine.apply import enter_products, merge_words
 from mws_hf.learn.engine.greedy import (
@@ -33,11 +34,16 @@ from mws_hf.learn.engine.greedy import (
     most_pushes,
 )
 from mws_hf.learn.engine.pairs import PAIRS, PairTable, copy_words, merge_pair, write_weights
-from mws_hf.learn.engine.strings import BYTE_TOKENS, hash_and_power, hash_set
-from mws_hf.learn.engine.tables import NO_LIMIT, fill_cells, make_room, open_table, resized, strike_out
+from mws_hf.learn.engine.strings import hash_and_power, hash_set
+from mws_hf.learn.engine.tables import fill_cells, make_room, open_table, resized, strike_out
+from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, MergeLimits
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among
 
-_MERGES_A_CALL = 500
+MERGES_A_CALL = 500
+"""Merges that kernels make before Python moves the progress bar."""
+
+Turn = tuple[int, Callable[[], Array | None]]
+"""The most merges to learn by some position values, and the function that makes these values."""
 
 
 class Replayed(NamedTuple):
@@ -181,43 +187,74 @@ class Segmentation:
             yield Replayed(*ids, value, replaced)
 
     def learn(
-        self,
-        values: Array | None,
-        n_merges: int,
-        *,
-        min_occurrences: int = 1,
-        min_value: int = 1,
-        min_frequency: int = 0,
-        max_token_length: int | None = None,
-        forbidden: frozenset[str] = frozenset(),
-        struck: Iterable[tuple[int, int]] = (),
-        show_progress: bool = False,
-        title: str = "merges",
+        self, values: Array | None, n_merges: int, limits: MergeLimits = UNLIMITED, *, title: str = "merges"
     ) -> LearnedMerges:
-        """Merge the best pair again and again, on top of the merges so far; arguments as `learn_by_position_value`.
+        """Merge the pair whose occurrences have the largest sum of position values, until none has a positive sum.
 
-        `title` names the progress bar; `struck`: pairs of ids of tokens there already, which are never merged.
+        Ties: the smaller left id, then the smaller right id. Ids number the alphabet in code-point order, then the
+        products in merge-rank order. A pair whose product is a token already is passed over. "aaa" counts as two
+        occurrences of (a, a) and is replaced from the left, as in Hugging Face BPE.
+
+        Args:
+            values: int64, shape (n_symbols,) or (n_cells,): worth of the position after each character of the corpus,
+                or of each cell of `text`, in units of your choice. Values after the last character of a word are not
+                used. Their sum must fit into 63 bits. None: the weight of the word everywhere (frequency BPE).
+            n_merges: how many merges are wanted.
+            limits: conditions that pairs must meet.
+            title: name of the progress bar.
+
+        Raises:
+            MwSError: the number of values is wrong.
+
+        >>> segmentation = Segmentation(SymbolCorpus.from_words(["xay", "xby", "ay"]))
+        >>> segmentation.learn(np.array([5, -9, 0, 5, 1, 0, 4, 0]), 5).merges
+        [('x', 'a'), ('x', 'b'), ('a', 'y'), ('xb', 'y')]
         """
-        limits = (max(1, min_occurrences), NO_LIMIT, max_token_length or NO_LIMIT)
-        least = Least(limits[0], max(1, min_value), min_frequency)
-        weights = self.cell_values(None) if min_frequency > 1 else np.zeros(0, np.int64)
-        table = open_table(self.text, self.cell_values(values), self.tokens, limits)
-        strike_out(table, struck)
+        bounds = (max(1, limits.min_occurrences), NO_LIMIT, limits.longest)
+        least = Least(bounds[0], max(1, limits.min_value), limits.min_frequency)
+        weights = self.cell_values(None) if limits.min_frequency > 1 else np.zeros(0, np.int64)
+        table = open_table(self.text, self.cell_values(values), self.tokens, bounds)
+        strike_out(table, limits.struck)
         fill_queue(table, queue := _queue(table), least)
-        forbidden = forbidden.union(BYTE_TOKENS)
-        strings = self.taken_strings(table, forbidden)
+        strings = self.taken_strings(table, limits.never)
         first, status, accepted = len(self.tokens), REACHED, -1
-        with tqdm(total=n_merges, desc=title, unit="", disable=None if show_progress else True) as bar:
+        with tqdm(total=n_merges, desc=title, unit="", disable=None if limits.show_progress else True) as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
-                goal = min(first + n_merges, len(self.tokens) + _MERGES_A_CALL)
-                status = advance(table, queue, strings, goal, least, limits, accepted, weights)
+                goal = min(first + n_merges, len(self.tokens) + MERGES_A_CALL)
+                status = advance(table, queue, strings, goal, least, bounds, accepted, weights)
                 bar.update(self.add_products(table))
                 if status == ASK:
-                    accepted = self.accepted_pair(table, int(queue.used[ASKED]), forbidden)
+                    accepted = self.accepted_pair(table, int(queue.used[ASKED]), limits.never)
                 elif status not in (REACHED, EXHAUSTED):
                     table, queue = _enlarged(table, queue)
-                    strings = self.taken_strings(table, forbidden)
+                    strings = self.taken_strings(table, limits.never)
         return learnt(table, self.tokens, first, status == EXHAUSTED)
+
+    def learn_in_turns(
+        self, turns: Iterable[Turn], n_merges: int, limits: MergeLimits = UNLIMITED, *, title: str = "merges"
+    ) -> LearnedMerges:
+        """Learn by several arrays of position values, one after another, until `n_merges` are found in all.
+
+        Args:
+            turns: for each array of values the most merges to learn by it, and a function that makes it when its turn
+                comes, so that one array at a time is held.
+            n_merges: how many merges are wanted of all turns together.
+            limits: conditions that pairs must meet.
+            title: name of the progress bars.
+
+        >>> segmentation = Segmentation(SymbolCorpus.from_words(["xay", "xby"]))
+        >>> turns = [(1, lambda: np.array([5, 0, 0, 0, 0, 0])), (9, lambda: None)]
+        >>> segmentation.learn_in_turns(turns, 2).merges
+        [('x', 'a'), ('b', 'y')]
+        """
+        found = LearnedMerges([])
+        for most, values in turns:
+            room = min(most, n_merges - len(found.merges))
+            found = found.then(self.learn(values(), room, limits, title=title))
+            give_back()
+            if len(found.merges) >= n_merges:
+                break
+        return found
 
     def cell_values(self, values: Array | None) -> Array:
         """Position values by cell (see pairs.py); None stands for each word's weight at all its positions.
@@ -260,57 +297,6 @@ class Segmentation:
             return pair
         table.value[pair] = table.places[pair] = table.listed[pair] = 0
         return -1
-
-
-def learn_by_position_value(
-    corpus: SymbolCorpus | Segmentation,
-    values: Array | None,
-    n_merges: int,
-    *,
-    min_occurrences: int = 1,
-    min_value: int = 1,
-    min_frequency: int = 0,
-    max_token_length: int | None = None,
-    forbidden: frozenset[str] = frozenset(),
-    show_progress: bool = False,
-) -> LearnedMerges:
-    """Greedily merge the pair whose occurrences have the largest sum of position values, until none is positive.
-
-    Ties: smaller left id, then smaller right id; ids are the alphabet in code-point order, then merges in rank order.
-    A pair is passed over when its product is already a token, is in `forbidden`, or reads like a byte token ``<0x..>``.
-    "aaa" counts as two occurrences of (a, a), and is replaced from the left, as in Hugging Face BPE.
-
-    Args:
-        corpus: words as symbols, or a `Segmentation` to continue on (it is moved on in place).
-        values: int64, shape (n_symbols,): worth of the position after each character of the corpus, in units of your
-            choice; those after a word's last character are not used. The sum must fit into 63 bits. None: the word's
-            weight everywhere, which is frequency BPE.
-        n_merges: how many merges are wanted.
-        min_occurrences: least number of places in the corpus (not weighted) where a pair must stand.
-        min_value: least sum of a pair.
-        min_frequency: least number of a pair's occurrences, each counted by its word's weight in the corpus.
-        max_token_length: longest product in characters; None: no limit.
-        forbidden: strings that must not become tokens.
-        show_progress: a bar on stderr when it is a terminal.
-
-    Raises:
-        MwSError: the number of values is wrong.
-
-    >>> words = SymbolCorpus.from_words(["xay", "xby", "ay"])
-    >>> learn_by_position_value(words, np.array([5, -9, 0, 5, 1, 0, 4, 0]), 5)
-    LearnedMerges(merges=[('x', 'a'), ('x', 'b'), ('a', 'y'), ('xb', 'y')], scores=[5.0, 5.0, 4.0, 1.0], exhausted=True)
-    """
-    segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)
-    return segmentation.learn(
-        values,
-        n_merges,
-        min_occurrences=min_occurrences,
-        min_value=min_value,
-        min_frequency=min_frequency,
-        max_token_length=max_token_length,
-        forbidden=forbidden,
-        show_progress=show_progress,
-    )
 
 
 def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> LearnedMerges:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.int_table import enlarged, find_pair, new_table
-from mws_hf.kernels.threads import in_parts, part_edges
+from mws_hf.kernels.threads import in_parts, part_edges, side_by_side
 from mws_hf.learn.engine.pairs import (
     ARENA,
     PAIR_FIELDS,
@@ -26,7 +25,6 @@ from mws_hf.learn.engine.pairs import (
 )
 from mws_hf.learn.engine.strings import hashes_and_powers
 
-NO_LIMIT = 1 << 30
 SPARE = 4096  # rows to start with; a power of two
 _AT_ONCE = 4  # parts that count pairs: each has a table of its own, and joining them is the work of one thread
 
@@ -59,17 +57,16 @@ def open_table(
     for k in range(1, len(edges) - 1):
         while tok[edges[k]] != SEPARATOR:
             edges[k] += 1
-    with ThreadPoolExecutor(len(edges) - 1) as pool:
-        empty = _empty_table(tok, val, tokens, strip)
-        parts = [empty, *(_with_own_pairs(empty) for _ in edges[2:])]
-        parts = list(pool.map(_count, parts, edges, edges[1:], [limits] * len(parts)))
-        table, places = _joined(parts)
-        del empty, parts
-        table = _laid_out(table, limits[0])
-        at = [table.begin[: table.used[PAIRS]].copy()]  # where the list of each part begins
-        for own in places[:-1]:
-            at.append(np.add(at[-1], own, out=own))
-        list(pool.map(list_occurrences, [table] * len(at), edges, edges[1:], at))
+    empty = _empty_table(tok, val, tokens, strip)
+    parts = [empty, *(_with_own_pairs(empty) for _ in edges[2:])]
+    parts = side_by_side(_count, parts, edges, edges[1:], [limits] * len(parts))
+    table, places = _joined(parts)
+    del empty, parts
+    table = _laid_out(table, limits[0])
+    at = [table.begin[: table.used[PAIRS]].copy()]  # where the list of each part begins
+    for own in places[:-1]:
+        at.append(np.add(at[-1], own, out=own))
+    side_by_side(list_occurrences, [table] * len(at), edges, edges[1:], at)
     return table
 
 

@@ -7,7 +7,6 @@ goes on from there, over all ways to write each word. An unknown stem is spelled
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +14,13 @@ import numpy as np
 from mws_hf.kernels.arithmetic import column_sums, log_odds
 from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.expectation import Moves, expect, maximise
-from mws_hf.learn.evidence.kernels import Arcs, Model, Spelling, drop_arcs
+from mws_hf.learn.evidence.kernels import PREFIX, STEM, SUFFIX, Arcs, Model, Spelling, drop_arcs
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.evidence.substrings import Lattice
 from mws_hf.learn.evidence.trigrams import Trigrams, fit_trigrams, spell_stems
 from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
-
-PREFIX, STEM, SUFFIX = range(3)
 
 OTHER_CLASS = 0.1
 """Uses that an entry found in one class has in each of the others, before the first step."""
@@ -46,8 +44,7 @@ class AffixModel(NamedTuple):
 
 
 def fit_affixes(
-    corpus: SymbolCorpus, lattice: Lattice, cut: Mask, settings: EvidenceSettings, pool: ThreadPoolExecutor,
-    n_threads: int,
+    corpus: SymbolCorpus, lattice: Lattice, cut: Mask, settings: EvidenceSettings, pool: ThreadPool,
 ) -> AffixModel:  # fmt: skip
     """Learn the entries, their classes and the letters of stems from words and first cuts.
 
@@ -57,7 +54,6 @@ def fit_affixes(
         cut: bool, one a symbol: words are cut after it at first.
         settings: of the lexicon; `affix_steps` of maximisation.
         pool: threads; the result does not depend on their number.
-        n_threads: most word ranges worked on side by side.
     """
     counts, stems = count_pieces(corpus, lattice, cut)
     p = first_weights(counts, lattice.lengths, settings)
@@ -67,14 +63,13 @@ def fit_affixes(
     spelling = _spelling(model, corpus, settings)
     for _ in range(settings.affix_steps):
         full = Model(p, *model.moves, 1 - settings.unknown_stems, spelling)
-        used, moved = expect(corpus, arcs, full, posterior, pool, n_threads)
+        used, moved = expect(corpus, arcs, full, posterior, pool)
         model = model._replace(moves=maximise(used, moved, lattice.lengths, settings.single_stem, p))
     return model
 
 
 def affix_log_odds(
-    model: AffixModel, corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings, pool: ThreadPoolExecutor,
-    n_threads: int,
+    model: AffixModel, corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings, pool: ThreadPool,
 ) -> Floats:  # fmt: skip
     """Log-odds of a cut after each symbol of words, those that the model was fitted to or others.
 
@@ -83,12 +78,11 @@ def affix_log_odds(
         corpus: words over the same alphabet.
         lattice: their substrings, where the model's entries have the numbers they had.
         settings: those of the fit.
-        pool: threads.
-        n_threads: most word ranges worked on side by side.
+        pool: threads; the result does not depend on their number.
     """
     posterior = np.empty(len(corpus.symbols), np.float32)
     full = Model(model.p, *model.moves, 1 - settings.unknown_stems, _spelling(model, corpus, settings))
-    expect(corpus, _found_arcs(lattice, model.p), full, posterior, pool, n_threads)
+    expect(corpus, _found_arcs(lattice, model.p), full, posterior, pool)
     return log_odds(posterior, _LEAST)
 
 
@@ -150,7 +144,7 @@ def _count_pieces(
         begin = start
         for i in range(start, end):
             if cut[i] or i + 1 == end:
-                kind = 0 if begin < begins[w] else (1 if begin == begins[w] else 2)
+                kind = PREFIX if begin < begins[w] else (STEM if begin == begins[w] else SUFFIX)
                 for e in range(rows[begin], rows[begin + 1]):
                     if spans[e] == i + 1 - begin:
                         counts[entries[e], kind] += 1

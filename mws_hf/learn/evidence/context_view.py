@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from mws_hf.kernels.arithmetic import moments
 from mws_hf.kernels.arrays import Doubles, Floats, Longs
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
 from mws_hf.learn.evidence.logistic import fit_logistic
@@ -22,8 +22,7 @@ def context_log_odds(
     contexts: Contexts,
     targets: Floats,
     settings: EvidenceSettings,
-    pool: ThreadPoolExecutor,
-    n_threads: int,
+    pool: ThreadPool,
 ) -> Floats:
     """Fit to the words that have targets, then log-odds of a cut after each symbol of all words.
 
@@ -32,8 +31,7 @@ def context_log_odds(
         contexts: their context nodes.
         targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
         settings: sample size and ridge. The sample is spread evenly over the positions that have targets.
-        pool: threads for scoring.
-        n_threads: word ranges scored side by side.
+        pool: threads; the result does not depend on their number.
 
     Returns:
         float32, one a symbol; 0 at word ends.
@@ -44,7 +42,7 @@ def context_log_odds(
     def work(starts: Longs) -> None:
         score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, *weights, out)
 
-    list(pool.map(work, word_ranges(corpus, n_threads)))
+    list(pool.map(work, word_ranges(corpus, pool.size)))
     return out.astype(np.float32)
 
 

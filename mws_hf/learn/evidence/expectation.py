@@ -6,12 +6,12 @@ Used by the lexicon view, which prunes its entries between steps, and by the aff
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Longs
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Expected, Model, expected_counts, variational_weights
 from mws_hf.learn.evidence.positions import word_ranges
 from mws_hf.learn.words import SymbolCorpus
@@ -40,8 +40,7 @@ class Moves(NamedTuple):
 
 
 def expect(
-    corpus: SymbolCorpus, arcs: Arcs, model: Model, posterior: Floats, pool: ThreadPoolExecutor,
-    n_threads: int,
+    corpus: SymbolCorpus, arcs: Arcs, model: Model, posterior: Floats, pool: ThreadPool,
 ) -> tuple[Longs, Longs]:  # fmt: skip
     """Expected uses of the entries and moves between classes, in units of 1 / FIXED_POINT.
 
@@ -50,14 +49,13 @@ def expect(
         arcs: the entries that may start at each of their symbols.
         model: the probabilities.
         posterior: float32, one a symbol; the probability of a cut after each is written here.
-        pool: threads.
-        n_threads: most word ranges worked on side by side.
+        pool: threads; the result does not depend on their number.
 
     Returns:
         int64, shapes (n_entries, 3) and (5, 3), as in `kernels.Expected`.
     """
     most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, len(model.p))))
-    ranges = word_ranges(corpus, min(n_threads, most))
+    ranges = word_ranges(corpus, min(pool.size, most))
     counts = [np.zeros((len(model.p), 3), np.int64) for _ in ranges]
     moves = np.zeros((len(counts), 5, 3), np.int64)
 

@@ -10,7 +10,6 @@ and mixed pre-tokens are no words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ import numpy as np
 from mws_hf.kernels.arrays import Ints, Longs, Mask
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.threads import in_parts
+from mws_hf.kernels.threads import in_parts, side_by_side
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, cut_out, distinct, find_among, joined
 from mws_hf.pattern import compiled
 
@@ -219,8 +218,7 @@ def _by_count(counts: Longs, hashes: Longs) -> Longs:
     def sorted_rows(rows: Longs) -> Longs:
         return rows[np.lexsort((hashes[rows], -counts[rows]))]
 
-    with ThreadPoolExecutor(2) as pool:
-        return np.concatenate(list(pool.map(sorted_rows, (np.nonzero(counts > 1)[0], np.nonzero(counts <= 1)[0]))))
+    return np.concatenate(side_by_side(sorted_rows, (np.nonzero(counts > 1)[0], np.nonzero(counts <= 1)[0])))
 
 
 def with_lower_case(forms: Forms) -> Forms:

@@ -10,6 +10,9 @@ from mws_hf.kernels.arithmetic import exp, log
 from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.jit import njit
 
+PREFIX, STEM, SUFFIX = range(3)
+"""Classes of the pieces of a word: columns of all arrays of shape (n_entries, 3)."""
+
 FIXED_POINT = 2.0**32
 """Expected counts are summed as integers of this unit, so that the sum does not depend on the number of threads."""
 

@@ -11,7 +11,6 @@ import itertools
 import logging
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +19,7 @@ from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.arithmetic import column_sums, exp, log, moments, sigmoid
 from mws_hf.kernels.arrays import Doubles, Longs, Mask
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.context_view import raw_coefficients, standardise
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
@@ -206,7 +206,7 @@ class _Design:
 
 def refit(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, targets: Doubles,
-    pool: ThreadPoolExecutor, n_threads: int,
+    pool: ThreadPool,
 ) -> Refit:  # fmt: skip
     """Fit to labelled positions, and the new log-odds of all.
 
@@ -216,8 +216,7 @@ def refit(
         views: shape (n, k), log-odds of the single views at the n inner positions.
         mixture: shape (n,), the calibrated mixture of default granularity there.
         targets: from `label_targets`, of at least `LEAST` words.
-        pool: threads.
-        n_threads: word ranges scored side by side.
+        pool: threads; the result does not depend on their number.
     """
     inner = inner_positions(corpus)
     rank = np.cumsum(inner) - 1
@@ -252,7 +251,7 @@ def refit(
     tried = list(pool.map(held_out, ridges))
     best = _choose([_word_likelihoods(found, labelled, words) for found in tried])
     weights = fit(np.ones(len(at), bool), ridges[best])
-    found = _score_all(corpus, contexts, views, mixture, weights, design, pool, n_threads)
+    found = _score_all(corpus, contexts, views, mixture, weights, design, pool)
     n_words = len(np.unique(words))
     without = SLOPE * mixture[rank[at]] + SHIFT
     return Refit(found, _granularity(found, n_words), ridges[best], _f1(tried[best], labelled), _f1(without, labelled))
@@ -283,7 +282,7 @@ def _features(
 
 def _score_all(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, weights: Doubles, design: _Design,
-    pool: ThreadPoolExecutor, n_threads: int,
+    pool: ThreadPool,
 ) -> Doubles:  # fmt: skip
     """Log-odds of all inner positions."""
     k = 2 * len(design.mean) + N_FLAGS
@@ -293,7 +292,7 @@ def _score_all(
     def work(starts: Longs) -> None:
         score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
 
-    list(pool.map(work, word_ranges(corpus, n_threads)))
+    list(pool.map(work, word_ranges(corpus, pool.size)))
     found = out[inner_positions(corpus)]
     for column, weight in enumerate(weights[k:-2]):
         found += (views[:, column] - design.view_mean[column]) * (weight / design.view_scale[column])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -22,13 +21,22 @@ import numpy as np
 from mws_hf.kernels.arithmetic import column_sums, exps, log, logs
 from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.expectation import Moves, expect, maximise
-from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Model, Spelling, best_splits, drop_arcs
+from mws_hf.learn.evidence.kernels import (
+    FIXED_POINT,
+    PREFIX,
+    STEM,
+    SUFFIX,
+    Arcs,
+    Model,
+    Spelling,
+    best_splits,
+    drop_arcs,
+)
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.evidence.substrings import Lattice
 from mws_hf.learn.words import SymbolCorpus
-
-PREFIX, STEM, SUFFIX = range(3)
 
 TYPICAL_STEM = 3.0
 """Length in symbols at which a substring is half as likely a stem as a long one with the same count, at first."""
@@ -124,7 +132,6 @@ class LexiconView:
         lattice: candidates from `build_lattice`; used up by `posteriors`, which shortens its arrays in place.
         settings: price ramp, steps, spelling.
         pool: threads; the result does not depend on their number.
-        n_threads: most word ranges worked on side by side.
     """
 
     def __init__(
@@ -132,11 +139,10 @@ class LexiconView:
         corpus: SymbolCorpus,
         lattice: Lattice,
         settings: EvidenceSettings,
-        pool: ThreadPoolExecutor,
-        n_threads: int,
+        pool: ThreadPool,
     ) -> None:
         self._n_symbols, self._settings, self._pool = len(corpus.symbols), settings, pool
-        self._corpus, self._n_threads = corpus, n_threads
+        self._corpus = corpus
         spelled_out = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
         self._known = 1 - reduce(add, spelled_out.tolist())
         letters = letter_probabilities(corpus)[corpus.symbols]
@@ -171,7 +177,7 @@ class LexiconView:
     def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
         arcs = Arcs(state.rows, state.entries, state.spans)
         model = Model(state.p, *state.moves, self._known, self._spelling)
-        return expect(self._corpus, arcs, model, posterior, self._pool, self._n_threads)
+        return expect(self._corpus, arcs, model, posterior, self._pool)
 
     def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
         state.moves = maximise(counts, moves, state.lengths, self._settings.single_stem, state.p)

@@ -7,12 +7,11 @@ Full lists need neither: there the lexicon view knows as much.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from mws_hf.kernels.arithmetic import moments
 from mws_hf.kernels.arrays import Doubles
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.paradigms import find_splits, fit_paradigms, paradigm_support
@@ -37,8 +36,7 @@ def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:
 
 
 def rerank(
-    mixed: Doubles, corpus: SymbolCorpus, contexts: Contexts, settings: EvidenceSettings, pool: ThreadPoolExecutor,
-    n_threads: int,
+    mixed: Doubles, corpus: SymbolCorpus, contexts: Contexts, settings: EvidenceSettings, pool: ThreadPool,
 ) -> tuple[Doubles, Doubles]:  # fmt: skip
     """Bring the inner positions of a short list into a better order.
 
@@ -48,7 +46,6 @@ def rerank(
         contexts: from `collect_contexts`; their first two views, the tries, number the prefixes and suffixes.
         settings: weights of the views.
         pool: threads; the result does not depend on their number.
-        n_threads: most word ranges worked on side by side.
 
     Returns:
         The same values in the new order; the two views, shape (n, 2): paradigms, affixes.
@@ -61,8 +58,8 @@ def rerank(
     cut = np.zeros(len(inner), bool)
     cut[inner] = handed_out(mixed, order) > least_cut(mixed, settings.granularity or DEFAULT_GRANULARITY)
     lattice = build_lattice(corpus, settings.max_substring, settings.min_substring_count)
-    model = fit_affixes(corpus, lattice, cut, settings, pool, n_threads)
-    affixes = affix_log_odds(model, corpus, lattice, settings, pool, n_threads)[inner].astype(np.float64)
+    model = fit_affixes(corpus, lattice, cut, settings, pool)
+    affixes = affix_log_odds(model, corpus, lattice, settings, pool)[inner].astype(np.float64)
     order += weight * settings.affix_weight * standard_scores(affixes)
     return handed_out(mixed, order), np.stack([paradigms, affixes], axis=1)
 

@@ -8,7 +8,6 @@ two views more. Where words are labelled, `labels` re-fits the mixture.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
 from mws_hf.kernels.arrays import Doubles, Floats
 from mws_hf.kernels.memory import give_back
-from mws_hf.kernels.threads import thread_count
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
 from mws_hf.learn.evidence.labels import Refit, refit
@@ -95,9 +94,8 @@ def boundaries_of(
         return j, None
     if labelled is not None and mixture.views is not None and mixture.contexts is not None:
         _calibrate(mixed, DEFAULT_GRANULARITY, settings.sharpness)
-        n_threads = thread_count(n_threads)
-        with ThreadPoolExecutor(n_threads) as pool:
-            found = refit(corpus, mixture.contexts, mixture.views, mixed, labelled, pool, n_threads)
+        with ThreadPool(n_threads) as pool:
+            found = refit(corpus, mixture.contexts, mixture.views, mixed, labelled, pool)
         mixed = found.log_odds.copy()
     granularity = settings.granularity or (DEFAULT_GRANULARITY if found is None else found.granularity)
     if found is not None:
@@ -125,19 +123,18 @@ def mix_views(
         n_threads: threads; all cores when absent.
         keep: also keep the views and the contexts, for labels.
     """
-    n_threads = thread_count(n_threads)
     inner = inner_positions(corpus)
     if not inner.any():
         return Mixture(np.zeros(0))
     learnt = _first_words(corpus, settings.em_types)
-    with ThreadPoolExecutor(n_threads) as pool, ThreadPoolExecutor(1) as aside:
-        tries = [aside.submit(trie_view, corpus, backwards) for backwards in (False, True)]
-        targets, lexicon = _lexicon_view(learnt, settings, pool, n_threads)
+    with ThreadPool(n_threads) as pool:
+        tries = pool.submit(lambda: [trie_view(corpus, backwards) for backwards in (False, True)])
+        targets, lexicon = _lexicon_view(learnt, settings, pool)
         give_back()
-        contexts = collect_contexts(corpus, settings.orders, [trie.result() for trie in tries], pool)
+        contexts = collect_contexts(corpus, settings.orders, tries.result(), pool)
         del tries
         give_back()
-        mixed = context_log_odds(corpus, contexts, targets, settings, pool, n_threads)[inner].astype(np.float64)
+        mixed = context_log_odds(corpus, contexts, targets, settings, pool)[inner].astype(np.float64)
         context = mixed.copy() if keep else None
         known = np.nonzero(inner[: len(targets)])[0]
         mixed[: len(known)] += (1 - settings.context_weight) * (lexicon[known] - mixed[: len(known)])
@@ -147,7 +144,7 @@ def mix_views(
         mixed += variation
         more = np.zeros((len(mixed), 0))
         if short_list_weight(len(corpus), settings) > 0:
-            mixed, more = rerank(mixed, corpus, contexts, settings, pool, n_threads)
+            mixed, more = rerank(mixed, corpus, contexts, settings, pool)
     if context is None:
         return Mixture(mixed)
     views = np.zeros((len(mixed), 4))
@@ -157,11 +154,13 @@ def mix_views(
 
 
 def _lexicon_view(
-    corpus: SymbolCorpus, settings: EvidenceSettings, pool: ThreadPoolExecutor, n_threads: int
+    corpus: SymbolCorpus,
+    settings: EvidenceSettings,
+    pool: ThreadPool,
 ) -> tuple[Floats, Floats]:
     """Mean over the price ends of the lexicon's cut probabilities, and of their log-odds."""
     lattice = build_lattice(corpus, settings.max_substring, settings.min_substring_count)
-    view = LexiconView(corpus, lattice, settings, pool, n_threads)
+    view = LexiconView(corpus, lattice, settings, pool)
     del lattice
     levels = np.float32(len(settings.price_ends))
     mean, odds = np.zeros(len(corpus.symbols), np.float32), np.zeros(len(corpus.symbols), np.float32)

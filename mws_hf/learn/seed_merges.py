@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mws_hf.kernels.arrays import Longs
-from mws_hf.learn.engine.tables import NO_LIMIT
 from mws_hf.learn.evidence.forms import CharacterTable, fold, split_graphemes
+from mws_hf.learn.limits import UNLIMITED, MergeLimits
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 
 LONGEST = 16
@@ -70,9 +70,7 @@ def grapheme_merges(
     found: MarkedLetters,
     alphabet: Iterable[str],
     room: int,
-    *,
-    max_token_length: int | None = None,
-    forbidden: frozenset[str] = frozenset(),
+    limits: MergeLimits = UNLIMITED,
 ) -> list[tuple[str, str]]:
     """Merges that put letters with marks together, mark by mark, the most frequent first.
 
@@ -82,14 +80,13 @@ def grapheme_merges(
         found: from `find_marked_letters`.
         alphabet: the characters that are tokens; what holds another is left out.
         room: at most so many merges.
-        max_token_length: longest token in characters.
-        forbidden: strings that must not become tokens; what begins with one is left out as well.
+        limits: greatest length of a token, and strings that must not become tokens. A letter that begins with such a
+            string and goes on with more marks is left out as well.
     """
     known = set(alphabet)
     made: list[tuple[str, str]] = []
     for grapheme in sorted(found.counts, key=lambda g: (-found.counts[g], len(g), g)):
-        fits = max_token_length is None or len(grapheme) <= max_token_length
-        if len(made) < room and fits and grapheme not in forbidden and known.issuperset((grapheme[:-1], grapheme[-1])):
+        if len(made) < room and limits.allow(grapheme) and known.issuperset((grapheme[:-1], grapheme[-1])):
             made.append((grapheme[:-1], grapheme[-1]))
             known.add(grapheme)
     return made
@@ -100,9 +97,7 @@ def space_merges(
     n_merges: int,
     marked: MarkedLetters,
     graphemes: Sequence[tuple[str, str]],
-    *,
-    max_token_length: int | None,
-    forbidden: frozenset[str],
+    limits: MergeLimits = UNLIMITED,
 ) -> list[tuple[str, str]]:
     """Merges of the space with letters, by code point; the most frequent word-initial ones where there are too many.
 
@@ -111,11 +106,10 @@ def space_merges(
         n_merges: how many merges are wanted in all.
         marked: from `find_marked_letters`.
         graphemes: the merges of letters with marks that come before.
-        max_token_length: longest token in characters.
-        forbidden: strings that must not become tokens.
+        limits: greatest length of a token, and strings that must not become tokens.
 
     >>> corpus = SymbolCorpus.from_words([" ab", " b"], np.array([3, 1]), [" ", "a", "b"])
-    >>> space_merges(corpus, 16, MarkedLetters({}, {}), [], max_token_length=None, forbidden=frozenset())
+    >>> space_merges(corpus, 16, MarkedLetters({}, {}), [])
     [(' ', 'a'), (' ', 'b')]
     """
     room = n_merges // SPACE_SHARE
@@ -130,5 +124,4 @@ def space_merges(
     products = (left + right for left, right in graphemes)
     letters |= {product: marked.initial[product] for product in products if product in marked.initial}
     most = sorted(letters, key=lambda letter: (-letters[letter], letter))[:room]
-    longest = max_token_length or NO_LIMIT
-    return [(" ", c) for c in sorted(most) if " " + c not in forbidden and len(c) < longest]
+    return [(" ", c) for c in sorted(most) if limits.allow(" " + c)]

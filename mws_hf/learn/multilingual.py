@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
 from mws_hf.corpus.labels import labels_of_groups
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.arrays import Doubles
-from mws_hf.kernels.threads import thread_count
+from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.evidence.identifiers import CODE
@@ -37,7 +36,7 @@ from mws_hf.learn.evidence.scripts import script_lists
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, distinct
 
-AT_ONCE = 2
+MAX_LISTS_AT_ONCE = 2
 """Groups, and scripts of one, worked on side by side: much of it is done by one thread; each takes 100 to 200 MB."""
 
 
@@ -86,11 +85,12 @@ def find_evidence(
         name, words = next(iter(groups.items()))
         return _group_evidence(name, words, settings, labels.get(name, ()))
     by_length = sorted(groups, key=lambda name: -len(groups[name]))  # the longest first, or it would be last and alone
-    with ThreadPoolExecutor(min(AT_ONCE, thread_count())) as pool:
-        jobs = {
-            name: pool.submit(_group_evidence, name, groups[name], settings, labels.get(name, ())) for name in by_length
-        }
-    found = {name: job.result() for name, job in jobs.items()}
+    each = side_by_side(
+        lambda name: _group_evidence(name, groups[name], settings, labels.get(name, ())),
+        by_length,
+        most=MAX_LISTS_AT_ONCE,
+    )
+    found = dict(zip(by_length, each, strict=True))
     parts = [
         GroupEvidence(found[name], _frequency(found[name]), shares[name], float(words.total))
         for name, words in groups.items()
@@ -158,11 +158,10 @@ def _group_evidence(
     words = CodePoints.of_counts(counts)
     lists = script_lists(words)
     own = [replace(settings, labels=() if i else labels, group_labels={}) for i in range(len(lists))]
-    with ThreadPoolExecutor(min(AT_ONCE, thread_count())) as pool:
-        parts = (words.take(rows) for rows in lists) if len(lists) > 1 else [words]
-        listed = list(pool.map(collect_types, parts, [counts.counts[rows] for rows in lists]))
-        del words, lists, parts
-        found = list(pool.map(collect_evidence, listed, own))
+    parts = (words.take(rows) for rows in lists) if len(lists) > 1 else [words]
+    listed = side_by_side(collect_types, parts, [counts.counts[rows] for rows in lists], most=MAX_LISTS_AT_ONCE)
+    del words, lists, parts
+    found = side_by_side(collect_evidence, listed, own, most=MAX_LISTS_AT_ONCE)
     whole = found[0] if len(found) == 1 else _concatenated(found)
     fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most
     in_code = np.ones(len(whole.code_points)) if name == CODE else None

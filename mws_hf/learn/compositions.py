@@ -1,0 +1,131 @@
+"""The second phase: fill the vocabulary with compositions of frequent neighbours, whole stems and whole words.
+
+Frequency alone would glue morphs back together across every boundary it meets. So each occurrence of a pair is worth
+the tokens of running text it saves, less a price for the boundary it hides, paid once a word type. This module
+finds neither morphs nor boundary evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.kernels.memory import give_back
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.limits import UNLIMITED, MergeLimits
+from mws_hf.learn.overflow import SCALE, check_fits
+from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
+from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, in_alphabet
+from mws_hf.learn.worth import cell_values, composition_worth
+
+DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
+"""Factors of the price, one after another: where no composition is worth its price, the price falls, until the
+vocabulary is filled."""
+
+FREE = (0.0,)
+"""The factors where boundaries have no price."""
+
+
+@dataclass(frozen=True)
+class PricedWords:
+    """Words, and what their positions are worth to compositions; from `price_words`.
+
+    Attributes:
+        corpus: the words, weighted by their frequency in running text.
+        values: gives the worth of each cell (see learn/engine/pairs.py) at a factor of the price: int64, in 1 / `unit`
+            of an occurrence. None: each position is worth its word's weight.
+        unit: least sum that is worth an occurrence.
+        discounts: factors of the price, in the order in which they are tried.
+    """
+
+    corpus: SymbolCorpus
+    values: Callable[[float], Longs | None]
+    unit: int = 1
+    discounts: tuple[float, ...] = FREE
+
+
+def price_words(
+    words: Sequence[str] | CodePoints, counts: Longs, alphabet: Sequence[str],
+    boundaries: Callable[[], Doubles] | None = None, hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE,
+) -> PricedWords:  # fmt: skip
+    """Get words ready for `learn_compositions`; no merge is needed for it.
+
+    Args:
+        words: distinct pre-tokens.
+        counts: int64, shape (n_words,), their frequencies in running text.
+        alphabet: the characters that are tokens.
+        boundaries: gives float64, shape (n_characters,): probability of a boundary after each character of all words.
+            It is called for each factor of the price, so that the array need not be kept. None: no boundaries.
+        hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
+
+    Raises:
+        MwSError: the counts are too large to be weighed; or later, where `boundaries` gives a wrong number of them.
+    """
+    words = CodePoints.of(words)
+    price = 0.0 if boundaries is None else hidden_boundary_price
+    check_fits(words.starts, np.asarray(counts, np.int64), SCALE, price)
+    corpus = SymbolCorpus.from_words(words, counts, alphabet)
+    if boundaries is None or price == 0:
+        return PricedWords(corpus, lambda _: None)
+    kept = in_alphabet(words, alphabet)
+    mean = float(corpus.weights.sum()) / max(1, len(corpus))
+    del words
+
+    def values(discount: float) -> Longs:
+        found = boundaries()
+        if len(found) != len(kept):
+            raise MwSError(f"{len(found)} boundary probabilities for {len(kept)} characters; give one each")
+        found = found if len(corpus.symbols) == len(kept) else found[kept]
+        worth = partial(composition_worth, price=hidden_boundary_price * discount * mean * SCALE)
+        return cell_values(corpus, found, corpus.weights, worth)
+
+    return PricedWords(corpus, values, SCALE, DISCOUNTS)
+
+
+def learn_compositions(
+    words: PricedWords, morphs: Sequence[tuple[str, str]], n_merges: int, *, known: Segmentation | None = None,
+    limits: MergeLimits = UNLIMITED,
+) -> LearnedMerges:  # fmt: skip
+    """Merge frequent neighbours on top of the morph merges.
+
+    The value of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``. When no
+    pair has a positive value, the price falls to the next of `DISCOUNTS`, until `n_merges` are found.
+
+    Args:
+        words: from `price_words`.
+        morphs: the merges of the first phase, applied first.
+        n_merges: how many merges are wanted.
+        known: words cut by `morphs` already, to be copied instead of cut again, and then let go; it only saves time.
+        limits: conditions that pairs must meet. A pair that saves less than one occurrence is never merged.
+
+    >>> words = price_words([" walk", " walked", " talked"], np.array([9, 1, 1]), sorted(set(" walkedt")))
+    >>> learn_compositions(words, [(" ", "w"), ("e", "d")], 3).merges
+    [('a', 'l'), ('al', 'k'), (' w', 'alk')]
+    """
+    segmentation = Segmentation(words.corpus) if known is None else Segmentation.continued(words.corpus, known, morphs)
+    if known is None:
+        segmentation.apply(morphs)
+    give_back()  # what the first phase and the words took
+    return compose(segmentation, words.values, words.discounts, n_merges, replace(limits, min_value=words.unit))
+
+
+def compose(
+    segmentation: Segmentation, values: Callable[[float], Longs | None], discounts: Sequence[float], n_merges: int,
+    limits: MergeLimits,
+) -> LearnedMerges:  # fmt: skip
+    """Merge pairs by their worth to compositions, at one price after another.
+
+    Args:
+        segmentation: words, changed in place.
+        values: gives the worth of each cell of the words at a factor of the price, int64; None: the word's weight.
+        discounts: factors of the price, in the order in which they are tried.
+        n_merges: how many merges are wanted.
+        limits: conditions that pairs must meet.
+    """
+    turns = [(n_merges, partial(values, discount)) for discount in discounts]
+    return segmentation.learn_in_turns(turns, n_merges, limits, title="compositions")

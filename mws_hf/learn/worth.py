@@ -1,0 +1,103 @@
+"""What a position is worth to the merges of each phase, from boundary posteriors and weights; nothing is merged here.
+
+A position is the place after a character, where a boundary may lie. The value of a pair of tokens is the sum of the
+worth of the positions between them. A position inside a morph is worth its word's weight to the morph phase, and one
+across a boundary costs the crossing penalty. To the composition phase each position is worth the tokens that it saves
+in running text, less the price of the boundary that it hides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mws_hf.kernels.arrays import Doubles, Ints, Longs
+from mws_hf.kernels.threads import in_parts
+from mws_hf.learn.engine.pairs import write_cells
+from mws_hf.learn.evidence.forms import Forms
+from mws_hf.learn.overflow import SCALE
+from mws_hf.learn.words import SymbolCorpus
+
+UNIT = 1 << 16
+"""Worth of an occurrence that is surely inside a morph; posteriors are rounded to 1 / UNIT before any comparison."""
+
+FORM_UNIT = 256
+"""Weight of a type, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
+(equal shares cost lower-case English words .008 of F1, Russian ones .002)."""
+
+_AT_ONCE = 1 << 12
+"""Words whose worth is worked out at a time, so that intermediate arrays stay small."""
+
+
+def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = None) -> Longs:
+    """Share each type's weight of `FORM_UNIT` out among its forms by their counts, at least 1 each.
+
+    Args:
+        forms: forms and the types that they share.
+        type_of: int32, shape (n_forms,): number of the form's type in the evidence; negative where it has none.
+        type_weights: float64, factor of each type of the evidence; None: 1 for all.
+
+    Returns:
+        int64, shape (n_forms,); 0 for forms without evidence.
+    """
+    total = np.bincount(forms.type_of, forms.counts)[forms.type_of]
+    shares = np.rint(FORM_UNIT * forms.counts / total)
+    if type_weights is not None:
+        shares = np.rint(np.maximum(1, shares) * type_weights[np.maximum(type_of, 0)])
+    return np.where(type_of < 0, 0, np.maximum(1, shares)).astype(np.int64)
+
+
+def morph_worth(boundaries: Doubles, weights: Longs, crossing_penalty: float) -> Longs:
+    """Work out what positions are worth to morphs: weight * (1 - (1 + penalty) * P(boundary)), in 1 / UNIT.
+
+    >>> (morph_worth(np.array([0.0, 1.0]), np.array([3, 3]), 16.0) / UNIT).tolist()
+    [3.0, -48.0]
+    """
+    return np.rint(UNIT * (1 - (1 + crossing_penalty) * boundaries)).astype(np.int64) * weights
+
+
+def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs:
+    """Work out what positions are worth to compositions: count - price * P(boundary), in 1 / SCALE of an occurrence.
+
+    Args:
+        boundaries: float64, probability of a boundary at each position.
+        counts: int64, how often the word of each position occurs in running text.
+        price: of a certain boundary, in 1 / SCALE of an occurrence.
+
+    >>> (composition_worth(np.array([0.0, 0.5]), np.array([3, 3]), 8.0 * SCALE) / SCALE).tolist()
+    [3.0, -1.0]
+    """
+    return SCALE * counts - np.rint(price * boundaries).astype(np.int64)
+
+
+def cell_values(
+    corpus: SymbolCorpus, boundaries: Doubles, weights: Longs, worth: Callable[[Doubles, Longs], Longs]
+) -> Longs:
+    """Lay the worth of all positions out by cell, as the merge engine reads it (see learn/engine/pairs.py).
+
+    Args:
+        corpus: distinct words.
+        boundaries: float64, shape (n_symbols,): probability of a boundary after each symbol.
+        weights: int64, shape (n_words,).
+        worth: gives worth from the boundaries and the weights of some positions.
+
+    Returns:
+        int64, one a cell; cells between words hold no worth.
+
+    >>> corpus = SymbolCorpus.from_words(["ab", "c"])
+    >>> cell_values(corpus, np.zeros(3), np.array([2, 7]), lambda _, weights: weights)[[1, 2, 4]].tolist()
+    [2, 2, 7]
+    """
+    values = np.empty(len(corpus.symbols) + len(corpus) + 1, np.int64)
+    values[0] = 0
+
+    def fill(a: int, b: int) -> None:
+        for first in range(a, b, _AT_ONCE):
+            starts = corpus.starts[first : min(b, first + _AT_ONCE) + 1]
+            each = np.repeat(weights[first : first + len(starts) - 1], np.diff(starts))
+            found = worth(boundaries[starts[0] : starts[-1]], each)
+            write_cells(found, starts - starts[0], values[starts[0] + first :])
+
+    in_parts(fill, len(corpus))
+    return values

@@ -30,7 +30,7 @@ from mws_hf.evaluate import score
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.evaluate.tables import markdown_table
 from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.evidence.ensemble import boundaries_of, mix_views
+from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
 from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
 from mws_hf.learn.evidence.labels import add_labelled, label_targets
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -64,7 +64,7 @@ def measure(counts: WordCounts, gold: tuple[GoldWord, ...], sample: int, sizes: 
     for n in [n for n in LABELS if n <= len(pool)]:
         labelled = label_targets(types, pool[:n], graphemes.last) if n else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last], refit = boundaries_of(mixture, graphemes.corpus, settings, labelled=labelled)
+        found[graphemes.last], refit = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labelled)
         for size in sizes:
             trainer = MwSTrainer(vocab_size=size, composition=0, show_progress=False)
             learned = trainer.learn(counts, evidence=Evidence(types, found, settings))

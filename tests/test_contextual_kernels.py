@@ -11,7 +11,7 @@ from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.interning import build_trie, intern_dense, intern_hashed, intern_pairs
 from mws_hf.learn.evidence import reference
 from mws_hf.learn.evidence.contexts import collect_contexts, read_contexts, trie_view
-from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
+from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, add_log_odds, sample_rows
 from mws_hf.learn.evidence.kernels import (
     FIXED_POINT,
     Arcs,
@@ -20,7 +20,7 @@ from mws_hf.learn.evidence.kernels import (
     Spelling,
     best_splits,
     drop_arcs,
-    expected_counts,
+    forward_backward,
     variational_weights,
 )
 from mws_hf.learn.evidence.logistic import (
@@ -144,8 +144,8 @@ def test_scores_are_the_weighted_rows(corpus, contexts):
     rows = rows_of(corpus, contexts, positions)
     linear, square = random.normal(size=(2, rows.shape[1]))
     out = np.zeros(len(corpus.symbols))
-    score(contexts, 0, corpus.starts[:6], linear, square, out)
-    score(contexts, 5, corpus.starts[5:], linear, square, out)
+    add_log_odds(contexts, 0, corpus.starts[:6], linear, square, out)
+    add_log_odds(contexts, 5, corpus.starts[5:], linear, square, out)
     np.testing.assert_allclose(out[positions], rows @ linear + rows**2 @ square, rtol=1e-9, atol=1e-9)
     assert not np.delete(out, positions).any()
 
@@ -181,7 +181,7 @@ def test_expected_counts_and_moves_equal_going_through_all_ways_to_write(edged):
     lengths, nothing = np.array([0, 0, 0.2, 0.1, 0.05]), np.zeros(0)
     edges = (heads[corpus.symbols], ends[corpus.symbols]) if edged else (nothing, nothing)
     probabilities = Model(p, step, stop, start, 0.65, Spelling(lengths, letters[corpus.symbols], *edges))
-    expected_counts(corpus.starts, arcs, probabilities, Expected(counts, moves, posterior))
+    forward_backward(corpus.starts, arcs, probabilities, Expected(counts, moves, posterior))
     table = dict(zip(names, p.tolist(), strict=True))
     alone = reference.letters_alone(dict(zip(corpus.alphabet, letters, strict=True)), lengths)
     head, end = (dict(zip(corpus.alphabet, each, strict=True)) for each in (heads, ends))
@@ -202,7 +202,7 @@ def test_a_word_that_cannot_be_written_counts_nothing():
     arcs = Arcs(lattice.rows, lattice.entries, lattice.spans)
     nothing = Spelling(np.zeros(1), np.ones(2), np.zeros(0), np.zeros(0))
     model = Model(np.ones((2, 3)), np.zeros((3, 3)), np.ones(3), np.ones(3), 1.0, nothing)
-    expected_counts(corpus.starts, arcs, model, Expected(counts, moves, posterior))
+    forward_backward(corpus.starts, arcs, model, Expected(counts, moves, posterior))
     assert not counts.any()
     assert not moves.any()
     assert not posterior.any()

@@ -16,7 +16,7 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.evaluate import score
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.evidence.ensemble import boundaries_of, mix_views
+from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -52,7 +52,7 @@ def test_no_number_of_labels_is_worse_than_none():
     def f1(labels: list[GoldWord], rest: list[GoldWord]) -> float:
         labelled = label_targets(types, labels, graphemes.last) if labels else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last] = boundaries_of(mixture, graphemes.corpus, settings, labelled=labelled)[0]
+        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labelled)[0]
         learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
         return score(rest, segment_words(trainer.backend(learned)[0], [entry.word for entry in rest])).f1
 

@@ -171,10 +171,10 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
     alone, parts = opened(1), opened(5)
     n = int(alone.used[PAIRS])
     assert n > 1000 and parts.used.tolist() == alone.used.tolist()
-    for name in ("left", "right", "value", "places", "begin", "listed"):
+    for name in ("left", "right", "value", "occurrences", "begin", "listed"):
         assert np.array_equal(getattr(parts, name)[:n], getattr(alone, name)[:n]), name
     assert np.array_equal(parts.arena[: alone.used[ARENA]], alone.arena[: alone.used[ARENA]])
-    assert 0 < alone.used[ARENA] < alone.places[:n].sum()  # some are too rare to be listed
+    assert 0 < alone.used[ARENA] < alone.occurrences[:n].sum()  # some are too rare to be listed
 
 
 @settings(max_examples=100, deadline=None)
@@ -184,8 +184,8 @@ def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     limits = 1, tables.NO_LIMIT, tables.NO_LIMIT
     table = tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
     for _ in range(n):
-        pair = int(np.argmax(table.places[: table.used[PAIRS]])) if table.used[PAIRS] else -1
-        if pair < 0 or table.places[pair] == 0:
+        pair = int(np.argmax(table.occurrences[: table.used[PAIRS]])) if table.used[PAIRS] else -1
+        if pair < 0 or table.occurrences[pair] == 0:
             break
         table = tables.make_room(table, pair)
         merge_pair(table, pair, limits)

@@ -171,7 +171,7 @@ def test_too_few_labels_are_told_of_once(caplog, tmp_path):
 
 
 def test_many_labels_are_fitted_in_bounded_memory(monkeypatch):
-    monkeypatch.setattr(label_module, "MOST", 6)
+    monkeypatch.setattr(label_module, "MAX_LABELS", 6)
     pairs = [
         (f"{stem}{end}", f"{stem} {end}") for stem in ("walk", "talk", "balk", "jump") for end in ("s", "ed", "ing")
     ]

@@ -20,7 +20,7 @@ from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.arrays import Doubles
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.evidence.context_view import fit_contexts, score_contexts
+from mws_hf.learn.evidence.context_view import fit_contexts, word_log_odds
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, split_graphemes
 from mws_hf.learn.evidence.positions import inner_positions
@@ -29,7 +29,7 @@ from mws_hf.learn.words import CodePoints, SymbolCorpus, joined
 from mws_hf.stock import Tokenizer
 from mws_hf.training_record import EVIDENCE_FILE, merges_digest
 
-MOST = 200_000
+MAX_TYPES = 200_000
 """Types that are kept and compared with: more add size and time, and nothing to words that are not among them."""
 _SETTINGS = EvidenceSettings(fit_sample=20_000)
 _FORMAT = "1"
@@ -95,18 +95,18 @@ class AnyWord:
 
 def _of_last_word(corpus: SymbolCorpus, contexts: Contexts, weights: tuple[Doubles, Doubles]) -> Doubles:
     """Probabilities of a cut after each symbol of the last word; 0 after its last one."""
-    log_odds = score_contexts(contexts, len(corpus) - 1, corpus.starts[-2:], weights, len(corpus.symbols))
+    log_odds = word_log_odds(contexts, len(corpus) - 1, corpus.starts[-2:], weights, len(corpus.symbols))
     found = sigmoid(log_odds[corpus.starts[-2] :].astype(np.float64))
     found[-1] = 0.0
     return found
 
 
 def _most_frequent(evidence: Evidence) -> Evidence:
-    """The evidence of at most `MOST` types, the most frequent ones where their counts are known."""
-    if len(evidence.code_points) <= MOST:
+    """The evidence of at most `MAX_TYPES` types, the most frequent ones where their counts are known."""
+    if len(evidence.code_points) <= MAX_TYPES:
         return evidence
     times = evidence.times
-    rows = np.arange(MOST) if times is None else np.sort(np.argsort(-times, kind="stable")[:MOST])
+    rows = np.arange(MAX_TYPES) if times is None else np.sort(np.argsort(-times, kind="stable")[:MAX_TYPES])
     sizes = np.diff(evidence.starts)
     kept = np.zeros(len(sizes), bool)
     kept[rows] = True
@@ -125,7 +125,7 @@ def evidence_bytes(evidence: Evidence, backend: Tokenizer) -> bytes:
     """Write evidence as a Parquet file: a row a type, with a byte in per cent for each place inside it.
 
     Args:
-        evidence: of which the `MOST` most frequent types are kept.
+        evidence: of which the `MAX_TYPES` most frequent types are kept.
         backend: whose merges were learnt from it; the file serves no other.
     """
     kept = _most_frequent(evidence)

@@ -17,7 +17,7 @@ from mws_hf.kernels.arrays import Bytes, Doubles, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.memory import give_back
 from mws_hf.kernels.threads import in_parts
-from mws_hf.learn.evidence.ensemble import find_boundaries
+from mws_hf.learn.evidence.ensemble import boundary_posteriors
 from mws_hf.learn.evidence.forms import (
     TypeCounts,
     WordPlaces,
@@ -191,5 +191,5 @@ def collect_evidence(
     give_back()
     labelled = label_targets(types, labels, graphemes.last) if labels else None
     found = np.zeros(len(graphemes.last))
-    found[graphemes.last], fitted = find_boundaries(graphemes.corpus, settings, n_threads, labelled)
+    found[graphemes.last], fitted = boundary_posteriors(graphemes.corpus, settings, n_threads, labelled)
     return Evidence(types, found, settings, labels=report(settings.labels, types, n_text, fitted), times=times)

@@ -92,7 +92,7 @@ def find_evidence(
     )
     found = dict(zip(by_length, each, strict=True))
     parts = [
-        GroupEvidence(found[name], _frequency(found[name]), shares[name], float(words.total))
+        GroupEvidence(found[name], _relative_frequencies(found[name]), shares[name], float(words.total))
         for name, words in groups.items()
     ]
     return join_groups(parts, settings)
@@ -177,7 +177,7 @@ def _concatenated(lists: Sequence[Evidence]) -> Evidence:
     )
 
 
-def _frequency(evidence: Evidence) -> Doubles:
+def _relative_frequencies(evidence: Evidence) -> Doubles:
     """How often each type occurs among all of them."""
     times = np.ones(len(evidence.code_points), np.int64) if evidence.times is None else evidence.times
     return times / max(1, int(times.sum()))

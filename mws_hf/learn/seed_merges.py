@@ -21,7 +21,7 @@ from mws_hf.learn.evidence.forms import CharacterTable, fold, split_graphemes
 from mws_hf.learn.limits import UNLIMITED, MergeLimits
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 
-LONGEST = 16
+MAX_GRAPHEME_LENGTH = 16
 """Characters of the longest letter with marks that is put together; real writing has four."""
 
 SPACE_SHARE = 8
@@ -53,7 +53,7 @@ def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
     letters = {i: g for i, g in enumerate(corpus.alphabet) if len(g) > 1 and table.letter[ord(g[0])]}
     groups: dict[str, int] = {}
     for i, grapheme in letters.items():
-        for size in range(2, min(len(grapheme), LONGEST) + 1):
+        for size in range(2, min(len(grapheme), MAX_GRAPHEME_LENGTH) + 1):
             key = fold(grapheme[0]) + grapheme[1:size]
             groups[key] = groups.get(key, 0) + int(times[i])
     both = {case + key[1:]: count for key, count in groups.items() for case in (key[0], key[0].upper())}
@@ -61,7 +61,7 @@ def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
     firsts = corpus.symbols[heads[[corpus.alphabet[s] == " " for s in corpus.symbols[heads].tolist()]] + 1]
     initial = np.bincount(firsts, minlength=len(corpus.alphabet))
     return MarkedLetters(
-        {grapheme: count for grapheme, count in both.items() if len(grapheme) <= LONGEST and len(grapheme) > 1},
+        {grapheme: count for grapheme, count in both.items() if 1 < len(grapheme) <= MAX_GRAPHEME_LENGTH},
         {grapheme: int(initial[i]) for i, grapheme in letters.items() if initial[i]},
     )
 

@@ -53,19 +53,19 @@ def _add(t: PairTable, q: Queue, p: int) -> None:
 def fill_queue(t: PairTable, q: Queue, least: Least) -> None:
     """Queue every pair of the table that is a candidate."""
     for p in range(t.used[PAIRS]):
-        if t.places[p] >= least.occurrences and t.value[p] >= least.value:
+        if t.occurrences[p] >= least.occurrences and t.value[p] >= least.value:
             _add(t, q, p)
 
 
 @njit(inner=True)
 def _best(t: PairTable, q: Queue, least: Least) -> int:
     """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
-    keys, ids, value, places, heap, queued, used = t.keys, t.ids, t.value, t.places, q.heap, q.queued, q.used
+    keys, ids, value, occurrences, heap, queued, used = t.keys, t.ids, t.value, t.occurrences, q.heap, q.queued, q.used
     while used[SIZE] > 0:
         p = np.int64(ids[slot_of(keys, heap[0, 1])])
         if -heap[0, 0] != queued[p]:
             used[SIZE] = pop(heap, used[SIZE])
-        elif places[p] < least.occurrences or value[p] < least.value:
+        elif occurrences[p] < least.occurrences or value[p] < least.value:
             queued[p] = NOT_QUEUED
             used[SIZE] = pop(heap, used[SIZE])
         elif value[p] < queued[p]:
@@ -102,7 +102,7 @@ def advance(
     strings: Array,
     goal: int,
     least: Least,
-    limits: tuple[int, int, int],
+    bounds: tuple[int, int, int],
     accepted: int,
     weights: Array,
 ) -> int:
@@ -114,7 +114,7 @@ def advance(
         strings: hashes of the strings that may not be made again (strings.py).
         goal: number of tokens to stop at.
         least: what makes a pair a candidate.
-        limits: see `merge_pair`.
+        bounds: see `merge_pair`.
         accepted: a pair the caller has found to make a new string although its hash is known; else -1.
         weights: int64, by cell, how often each word counts in a frequency; empty when no frequency is asked for.
 
@@ -127,7 +127,7 @@ def advance(
         if p < 0:
             return EXHAUSTED
         if len(weights) > 0 and _frequency(t, p, weights) < least.frequency:
-            t.value[p] = t.places[p] = t.listed[p] = 0  # for good: occurrences only vanish
+            t.value[p] = t.occurrences[p] = t.listed[p] = 0  # for good: occurrences only vanish
             continue
         left, right = t.left[p], t.right[p]
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
@@ -139,10 +139,10 @@ def advance(
         t.token_score[t.used[TOKENS]] = t.value[p]
         q.queued[p] = NOT_QUEUED
         q.used[SIZE] = pop(q.heap, q.used[SIZE])
-        merge_pair(t, p, limits)
+        merge_pair(t, p, bounds)
         remember(strings, product)
         for k in range(t.used[TOUCHED] + t.used[PAIRS] - first):
             p = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]
-            if t.places[p] >= least.occurrences and t.value[p] >= least.value and t.value[p] > q.queued[p]:
+            if t.occurrences[p] >= least.occurrences and t.value[p] >= least.value and t.value[p] > q.queued[p]:
                 _add(t, q, p)
     return REACHED

@@ -34,8 +34,8 @@ class PairTable(NamedTuple):
     Text: `tok` int32, `val` int64 (what the position after a cell is worth).
     Tokens: `length` in characters, `left_size` (the same, or without leading whitespace; the limit on pairs uses it),
     `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (see strings.py), `token_score`.
-    Pairs: `left`, `right`, `value` (sum of `val` over occurrences), `places` (how many), `begin` and `listed` (segment
-    of `arena`). `keys` and `ids`: hash table (kernels/int_table.py) from a pair to its row.
+    Pairs: `left`, `right`, `value` (sum of `val` over `occurrences`), `occurrences`, `begin` and `listed` (segment of
+    `arena`). `keys` and `ids`: hash table (kernels/int_table.py) from a pair to its row.
     Scratch: `hits`, `sums`, `seen`, `n_seen`, `cursor`, one row each for left and for right neighbours; `touched`: rows
     of pairs that lost occurrences in the last merge.
     """
@@ -52,7 +52,7 @@ class PairTable(NamedTuple):
     left: Array
     right: Array
     value: Array
-    places: Array
+    occurrences: Array
     begin: Array
     listed: Array
     keys: Array
@@ -68,7 +68,7 @@ class PairTable(NamedTuple):
 
 
 TOKEN_FIELDS = ("length", "left_size", "token_left", "token_right", "token_hash", "token_power", "token_score")
-PAIR_FIELDS = ("left", "right", "value", "places", "begin", "listed")
+PAIR_FIELDS = ("left", "right", "value", "occurrences", "begin", "listed")
 
 
 @njit(nogil=True)
@@ -107,7 +107,7 @@ def _new_pair(t: PairTable, left: int, right: int) -> int:
     t.used[PAIRS] = p + 1
     put(t.keys, t.ids, pair_key(left, right), p)
     t.left[p], t.right[p] = left, right
-    t.value[p] = t.places[p] = t.begin[p] = t.listed[p] = 0
+    t.value[p] = t.occurrences[p] = t.begin[p] = t.listed[p] = 0
     return p
 
 
@@ -120,8 +120,8 @@ def _fits(left_size: Array, length: Array, left: int, right: int, limit: int, lo
 def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int) -> int:
     """Count adjacent pairs from cell `position` up to `end`, a separator; returns where room ran out, or the end."""
     # handing the whole table to a function costs a reference count for each array: too dear within loops
-    tok, val, length, left_size, value, places, keys, ids = (
-        t.tok, t.val, t.length, t.left_size, t.value, t.places, t.keys, t.ids,
+    tok, val, length, left_size, value, occurrences, keys, ids = (
+        t.tok, t.val, t.length, t.left_size, t.value, t.occurrences, t.keys, t.ids,
     )  # fmt: skip
     room = min(len(t.left), len(t.keys) // 2)
     while position < end:
@@ -138,7 +138,7 @@ def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int)
                     return position
                 p = _new_pair(t, left, right)
             value[p] += val[after - 1]
-            places[p] += 1
+            occurrences[p] += 1
         position = after
     return position
 
@@ -152,7 +152,7 @@ def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
         if p < 0:
             p = _new_pair(t, left, right)
         t.value[p] += other.value[k]
-        t.places[p] += other.places[k]
+        t.occurrences[p] += other.occurrences[k]
         rows[k] = p
 
 
@@ -231,7 +231,7 @@ def _withdraw(t: PairTable, p: int) -> None:
             q = find_pair(t.keys, t.ids, a, b)
             if q >= 0:
                 t.value[q] -= t.sums[side, x]
-                t.places[q] -= t.hits[side, x]
+                t.occurrences[q] -= t.hits[side, x]
                 t.touched[t.used[TOUCHED]] = q
                 t.used[TOUCHED] += 1
             t.hits[side, x] = t.sums[side, x] = 0
@@ -239,7 +239,7 @@ def _withdraw(t: PairTable, p: int) -> None:
 
 
 @njit(inner=True)
-def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
+def _enter(t: PairTable, new: int, bounds: tuple[int, int, int]) -> None:
     """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
     for side in range(2):
         for k in range(t.n_seen[side]):
@@ -248,9 +248,9 @@ def _enter(t: PairTable, new: int, limits: tuple[int, int, int]) -> None:
             t.hits[side, x] = t.sums[side, x] = 0
             t.cursor[side, x] = -1
             a, b = (x, new) if side == LEFT else (new, x)
-            if hits >= limits[0] and _fits(t.left_size, t.length, a, b, limits[1], limits[2]):
+            if hits >= bounds[0] and _fits(t.left_size, t.length, a, b, bounds[1], bounds[2]):
                 q = _new_pair(t, a, b)
-                t.value[q], t.places[q], t.listed[q] = value, hits, hits
+                t.value[q], t.occurrences[q], t.listed[q] = value, hits, hits
                 t.begin[q] = t.cursor[side, x] = t.used[ARENA]
                 t.used[ARENA] += hits
         t.n_seen[side] = 0
@@ -271,13 +271,13 @@ def _add_token(t: PairTable, p: int) -> int:
 
 
 @njit(nogil=True)
-def merge_pair(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
+def merge_pair(t: PairTable, p: int, bounds: tuple[int, int, int]) -> int:
     """Merge pair `p` everywhere: adds the token, updates text, counts and lists. Needs room (see `has_room`).
 
     Args:
         t: the table; pairs that lost occurrences are left in `touched`, new pairs are the last rows.
         p: row of the pair.
-        limits: (least occurrences, largest left_size + length, greatest length) of a pair worth keeping.
+        bounds: (least occurrences, largest left_size + length, greatest length) of a pair worth keeping.
 
     Returns:
         The value of the occurrences replaced; the product's id is `used[TOKENS] - 1`.
@@ -285,7 +285,7 @@ def merge_pair(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
     new = _add_token(t, p)
     n, total = _replace(t, p, new)
     _withdraw(t, p)
-    t.value[p] = t.places[p] = t.listed[p] = 0
+    t.value[p] = t.occurrences[p] = t.listed[p] = 0
     first, size, tok, val, arena = t.begin[p], t.length[new], t.tok, t.val, t.arena
     hits, sums, seen, n_seen = t.hits, t.sums, t.seen, t.n_seen
     for s in range(first, first + n):
@@ -294,7 +294,7 @@ def merge_pair(t: PairTable, p: int, limits: tuple[int, int, int]) -> int:
             _note(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
         if tok[i + size] >= 0:
             _note(hits, sums, seen, n_seen, RIGHT, np.int64(tok[i + size]), val[i + size - 1])
-    _enter(t, new, limits)
+    _enter(t, new, bounds)
     cursor, length = t.cursor, t.length
     for s in range(first, first + n):
         i = arena[s]

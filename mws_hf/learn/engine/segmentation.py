@@ -171,8 +171,8 @@ class Segmentation:
 
     def replay(self, merges: Iterable[tuple[str, str]], cell_values: Array) -> Iterator[Replayed]:
         """Carry out given merges one by one, reporting on each; errors as `apply`."""
-        limits = (1, NO_LIMIT, NO_LIMIT)
-        table = open_table(self.text, cell_values, self.tokens, limits)
+        bounds = (1, NO_LIMIT, NO_LIMIT)
+        table = open_table(self.text, cell_values, self.tokens, bounds)
         for left, right in merges:
             ids = self._ids_of(left, right)
             pair = int(find_pair(table.keys, table.ids, *ids))
@@ -180,7 +180,7 @@ class Segmentation:
             if pair >= 0 and table.listed[pair] > 0:
                 value = int(table.value[pair])
                 table = make_room(table, pair)
-                replaced = int(merge_pair(table, pair, limits))
+                replaced = int(merge_pair(table, pair, bounds))
             else:
                 table = _absent_product(table, *ids)
             self.add_token(left + right)
@@ -295,7 +295,7 @@ class Segmentation:
         product = self.tokens[table.left[pair]] + self.tokens[table.right[pair]]
         if product not in self._ids and product not in forbidden:
             return pair
-        table.value[pair] = table.places[pair] = table.listed[pair] = 0
+        table.value[pair] = table.occurrences[pair] = table.listed[pair] = 0
         return -1
 
 

@@ -42,7 +42,7 @@ def fill_cells(symbols: Array, starts: Array, out: Array) -> None:
 
 
 def open_table(
-    tok: Array, val: Array, tokens: Sequence[str], limits: tuple[int, int, int], *, strip: bool = False
+    tok: Array, val: Array, tokens: Sequence[str], bounds: tuple[int, int, int], *, strip: bool = False
 ) -> PairTable:
     """Count and list the pairs of a segmented text.
 
@@ -50,7 +50,7 @@ def open_table(
         tok: the text in cells (see pairs.py); changed in place by later merges.
         val: int64, worth of the position after each cell.
         tokens: the token strings by id.
-        limits: (least occurrences, largest left size + length, greatest length in characters) of a pair to keep.
+        bounds: (least occurrences, largest left size + length, greatest length in characters) of a pair to keep.
         strip: leave leading whitespace out of left sizes.
     """
     edges = part_edges(len(tok), _AT_ONCE)
@@ -59,10 +59,10 @@ def open_table(
             edges[k] += 1
     empty = _empty_table(tok, val, tokens, strip)
     parts = [empty, *(_with_own_pairs(empty) for _ in edges[2:])]
-    parts = side_by_side(_count, parts, edges, edges[1:], [limits] * len(parts))
+    parts = side_by_side(_count, parts, edges, edges[1:], [bounds] * len(parts))
     table, places = _joined(parts)
     del empty, parts
-    table = _laid_out(table, limits[0])
+    table = _laid_out(table, bounds[0])
     at = [table.begin[: table.used[PAIRS]].copy()]  # where the list of each part begins
     for own in places[:-1]:
         at.append(np.add(at[-1], own, out=own))
@@ -78,22 +78,22 @@ def strike_out(table: PairTable, pairs: Iterable[tuple[int, int]]) -> None:
     for left, right in pairs:
         pair = int(find_pair(table.keys, table.ids, left, right))
         if pair >= 0:
-            table.value[pair] = table.places[pair] = table.listed[pair] = 0
+            table.value[pair] = table.occurrences[pair] = table.listed[pair] = 0
 
 
-def _count(table: PairTable, begin: int, end: int, limits: tuple[int, int, int]) -> PairTable:
+def _count(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int]) -> PairTable:
     """The table with the pairs of the cells from `begin` to `end` counted."""
-    position = count_pairs(table, begin, end, limits[1], limits[2])
+    position = count_pairs(table, begin, end, bounds[1], bounds[2])
     while position < end:
         table = _more_pairs(table, 2 * len(table.left))
-        position = count_pairs(table, position, end, limits[1], limits[2])
+        position = count_pairs(table, position, end, bounds[1], bounds[2])
     return table
 
 
 def _joined(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
     """The pairs of all parts in one table, and how often each stands in each part: int64, by row of this table."""
     table, rows = parts[0], [np.arange(parts[0].used[PAIRS], dtype=np.int32)]
-    own = [part.places[: part.used[PAIRS]].copy() for part in parts]
+    own = [part.occurrences[: part.used[PAIRS]].copy() for part in parts]
     for part in parts[1:]:
         needed = int(table.used[PAIRS] + part.used[PAIRS])
         table = _more_pairs(table, needed) if needed > min(len(table.left), len(table.keys) // 2) else table
@@ -108,7 +108,7 @@ def _joined(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
 def _laid_out(table: PairTable, least: int) -> PairTable:
     """The table with a segment of its arena for every pair that has `least` occurrences."""
     n = int(table.used[PAIRS])
-    table.listed[:n] = np.where(table.places[:n] >= least, table.places[:n], 0)
+    table.listed[:n] = np.where(table.occurrences[:n] >= least, table.occurrences[:n], 0)
     ends = np.cumsum(table.listed[:n], dtype=np.int64)
     table.begin[:n] = ends - table.listed[:n]
     table.used[ARENA] = listed = int(ends[-1]) if n else 0
@@ -142,7 +142,7 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
     nothing = np.full(n, -1, np.int32)
     rows: tuple[Array, ...] = (length, size, nothing, nothing, hashes[:, 0], hashes[:, 1], np.zeros(n))
     keys, ids = new_table(SPARE - 1)
-    int32s = {name: np.zeros(SPARE, np.int32) for name in ("left", "right", "places", "listed")}
+    int32s = {name: np.zeros(SPARE, np.int32) for name in ("left", "right", "occurrences", "listed")}
     return PairTable(
         tok=tok,
         val=val,

@@ -25,7 +25,7 @@ from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
 OTHER_CLASS = 0.1
 """Uses that an entry found in one class has in each of the others, before the first step."""
 
-_LEAST = 1e-4
+_LEAST_PROBABILITY = 1e-4
 """Cut probabilities are kept so far from 0 and 1 before their log-odds are taken."""
 
 
@@ -56,7 +56,7 @@ def fit_affixes(
         pool: threads; the result does not depend on their number.
     """
     counts, stems = count_pieces(corpus, lattice, cut)
-    p = first_weights(counts, lattice.lengths, settings)
+    p = piece_probabilities(counts, lattice.lengths, settings)
     arcs = _found_arcs(lattice, p)
     model = AffixModel(p, Moves.first(), fit_trigrams(corpus, stems))
     posterior = np.empty(len(corpus.symbols), np.float32)
@@ -83,7 +83,7 @@ def affix_log_odds(
     posterior = np.empty(len(corpus.symbols), np.float32)
     full = Model(model.p, *model.moves, 1 - settings.unknown_stems, _spelling(model, corpus, settings))
     expect(corpus, _found_arcs(lattice, model.p), full, posterior, pool)
-    return log_odds(posterior, _LEAST)
+    return log_odds(posterior, _LEAST_PROBABILITY)
 
 
 def _spelling(model: AffixModel, corpus: SymbolCorpus, settings: EvidenceSettings) -> Spelling:
@@ -101,7 +101,7 @@ def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:
     return Arcs(rows, entries[:left].copy(), spans[:left].copy())
 
 
-def first_weights(counts: Longs, lengths: Bytes, settings: EvidenceSettings) -> Doubles:
+def piece_probabilities(counts: Longs, lengths: Bytes, settings: EvidenceSettings) -> Doubles:
     """Probability of each entry in each class before the first step; 0 for what no word was cut into."""
     weights = counts + OTHER_CLASS * (counts.sum(1) > 0)[:, None]
     weights[lengths > settings.max_prefix, PREFIX] = 0

@@ -10,7 +10,7 @@ from mws_hf.kernels.arithmetic import moments
 from mws_hf.kernels.arrays import Doubles, Floats, Longs
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.contexts import Contexts
-from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
+from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, add_log_odds, sample_rows
 from mws_hf.learn.evidence.logistic import fit_logistic
 from mws_hf.learn.evidence.positions import inner_positions, word_ranges
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -40,7 +40,7 @@ def context_log_odds(
     out = np.zeros(len(corpus.symbols))
 
     def work(starts: Longs) -> None:
-        score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, *weights, out)
+        add_log_odds(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, *weights, out)
 
     list(pool.map(work, word_ranges(corpus, pool.size)))
     return out.astype(np.float32)
@@ -66,12 +66,12 @@ def fit_contexts(
     return raw_coefficients(weights, mean, scale)
 
 
-def score_contexts(
+def word_log_odds(
     contexts: Contexts, first: int, starts: Longs, weights: tuple[Doubles, Doubles], n_symbols: int
 ) -> Doubles:
     """Log-odds of a cut after each symbol of the words from number `first` on, which begin at `starts`; 0 elsewhere."""
     out = np.zeros(n_symbols)
-    score(contexts, first, starts, *weights, out)
+    add_log_odds(contexts, first, starts, *weights, out)
     return out
 
 

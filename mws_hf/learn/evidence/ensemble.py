@@ -46,10 +46,10 @@ def boundary_probabilities(
     >>> j.shape == corpus.symbols.shape, float(j[corpus.starts[1:] - 1].max())
     (True, 0.0)
     """
-    return find_boundaries(corpus, settings or EvidenceSettings(), n_threads)[0]
+    return boundary_posteriors(corpus, settings or EvidenceSettings(), n_threads)[0]
 
 
-def find_boundaries(
+def boundary_posteriors(
     corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, labelled: Doubles | None = None
 ) -> tuple[Doubles, Refit | None]:
     """`boundary_probabilities`, re-fitted where words are labelled, and what came of that.
@@ -58,14 +58,14 @@ def find_boundaries(
         corpus: distinct words.
         settings: constants of the recipe; where it names no granularity, that of the labels is used, or the default.
         n_threads: threads; all cores when absent.
-        labelled: from `labels.label_targets`; None where fewer than `labels.LEAST` words are labelled.
+        labelled: from `labels.label_targets`; None where fewer than `labels.MIN_LABELS` words are labelled.
     """
     mixture = mix_views(corpus, settings, n_threads, keep=labelled is not None)
-    return boundaries_of(mixture, corpus, settings, n_threads, labelled)
+    return calibrated_posteriors(mixture, corpus, settings, n_threads, labelled)
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Ensemble:
     """The views of n inner positions, mixed.
 
     Attributes:
@@ -80,14 +80,14 @@ class Mixture:
     contexts: Contexts | None = None
 
 
-def boundaries_of(
-    mixture: Mixture,
+def calibrated_posteriors(
+    mixture: Ensemble,
     corpus: SymbolCorpus,
     settings: EvidenceSettings,
     n_threads: int | None = None,
     labelled: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
-    """`find_boundaries` of views that are mixed; for labels they must have been kept."""
+    """`boundary_posteriors` of views that are mixed; for labels they must have been kept."""
     inner = inner_positions(corpus)
     j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
     if len(mixed) == 0:
@@ -114,7 +114,7 @@ def _calibrate(mixed: Doubles, granularity: float, sharpness: float) -> None:
 
 def mix_views(
     corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, *, keep: bool = False
-) -> Mixture:
+) -> Ensemble:
     """Weighted sum of the views at every inner position, the lexicon's only where it was learnt.
 
     Args:
@@ -125,7 +125,7 @@ def mix_views(
     """
     inner = inner_positions(corpus)
     if not inner.any():
-        return Mixture(np.zeros(0))
+        return Ensemble(np.zeros(0))
     learnt = _first_words(corpus, settings.em_types)
     with ThreadPool(n_threads) as pool:
         tries = pool.submit(lambda: [trie_view(corpus, backwards) for backwards in (False, True)])
@@ -146,11 +146,11 @@ def mix_views(
         if short_list_weight(len(corpus), settings) > 0:
             mixed, more = rerank(mixed, corpus, contexts, settings, pool)
     if context is None:
-        return Mixture(mixed)
+        return Ensemble(mixed)
     views = np.zeros((len(mixed), 4))
     views[: len(known), 0], views[: len(known), 1] = lexicon[known], 1
     views[:, 2], views[:, 3] = context, variation
-    return Mixture(mixed, np.concatenate([views, more], axis=1), contexts)
+    return Ensemble(mixed, np.concatenate([views, more], axis=1), contexts)
 
 
 def _lexicon_view(

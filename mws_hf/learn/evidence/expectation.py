@@ -12,7 +12,7 @@ import numpy as np
 
 from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Longs
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Expected, Model, expected_counts, variational_weights
+from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Expected, Model, forward_backward, variational_weights
 from mws_hf.learn.evidence.positions import word_ranges
 from mws_hf.learn.words import SymbolCorpus
 
@@ -60,7 +60,7 @@ def expect(
     moves = np.zeros((len(counts), 5, 3), np.int64)
 
     def work(starts: Longs, counted: Longs, moved: Longs) -> None:
-        expected_counts(starts, arcs, model, Expected(counted, moved, posterior))
+        forward_backward(starts, arcs, model, Expected(counted, moved, posterior))
 
     list(pool.map(work, ranges, counts, moves))
     for other in counts[1:]:

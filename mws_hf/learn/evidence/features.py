@@ -74,7 +74,7 @@ def _longest(starts: Longs) -> int:
 
 
 @njit(nogil=True, allocates=True)
-def _score_view(
+def _add_view(
     first: int, starts: Longs, view: View, backwards: bool, linear: Doubles, square: Doubles, out: Doubles
 ) -> None:
     nodes, row = np.empty(_longest(starts), np.int32), np.empty(len(linear))
@@ -88,7 +88,7 @@ def _score_view(
 
 
 @njit(nogil=True, allocates=True)
-def _score_flags(
+def _add_flags(
     starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask, suffix_is_word: Mask, linear: Doubles,
     square: Doubles, out: Doubles,
 ) -> None:  # fmt: skip
@@ -102,7 +102,7 @@ def _score_flags(
                 out[i] += (linear[k] + square[k] * row[k]) * row[k]
 
 
-def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square: Doubles, out: Doubles) -> None:
+def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square: Doubles, out: Doubles) -> None:
     """Add the log-odds of positions to `out`: linear . row + square . row ** 2, without keeping the rows.
 
     Args:
@@ -115,9 +115,9 @@ def score(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square
     """
     for v, view in enumerate(contexts.views):
         part = slice(PER_VIEW * v, PER_VIEW * (v + 1))
-        _score_view(first, starts, view, v % 2 == 1, linear[part], square[part], out)
+        _add_view(first, starts, view, v % 2 == 1, linear[part], square[part], out)
     prefixes, suffixes = (view.ids for view in contexts.views[:2])
-    _score_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
+    _add_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
 
 
 def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubles) -> None:

@@ -78,14 +78,14 @@ class Expected(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """Weights of a word's parts, shape (longest + 1, 3): see `expected_counts`."""
+    """Weights of a word's parts, shape (longest + 1, 3): see `forward_backward`."""
 
     f: Doubles
     enter: Doubles
     b: Doubles
 
 
-def expected_counts(starts: Longs, arcs: Arcs, model: Model, expected: Expected) -> None:
+def forward_backward(starts: Longs, arcs: Arcs, model: Model, expected: Expected) -> None:
     """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
 
     A way's weight is the product of `start` of its first class, of the probabilities of its pieces in their classes,

@@ -22,7 +22,7 @@ from mws_hf.kernels.arrays import Doubles, Longs, Mask
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.context_view import raw_coefficients, standardise
 from mws_hf.learn.evidence.contexts import Contexts
-from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, sample_rows, score
+from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, add_log_odds, sample_rows
 from mws_hf.learn.evidence.forms import count_graphemes, find_words
 from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
 from mws_hf.learn.evidence.positions import inner_positions, word_ranges
@@ -51,7 +51,7 @@ USUAL_SHARE = 0.23
 HALF_TRUST = 25
 """Words from which their share of boundaries counts as much as the default granularity."""
 
-SAMPLE = 20_000
+STANDARDISED_SAMPLE = 20_000
 """Positions on which features are standardised."""
 
 CUT_FROM = 0.4
@@ -61,17 +61,17 @@ _FREE = 3.0
 """Factor of the columns of `a` and `b`, which makes their ridge negligible."""
 
 
-LEAST = 5
+MIN_LABELS = 5
 """Labelled words below which nothing is fitted: each fold needs others to learn from."""
 
-MOST = 10_000
+MAX_LABELS = 10_000
 """Labelled words that are fitted to, of more those evenly spread over all: each takes 28 KB in the fit."""
 
 
 def bounded(labels: Sequence[GoldWord]) -> Sequence[GoldWord]:
-    """At most `MOST` of the labels, evenly spread."""
+    """At most `MAX_LABELS` of the labels, evenly spread."""
     n = len(labels)
-    return labels if n <= MOST else [labels[k * n // MOST] for k in range(MOST)]
+    return labels if n <= MAX_LABELS else [labels[k * n // MAX_LABELS] for k in range(MAX_LABELS)]
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class LabelFit:
 
     Attributes:
         given: labelled words.
-        used: those of them that were fitted: words of letters, 2 graphemes long to `max_word_length`, `MOST` at most;
-            none where they are fewer than `LEAST`.
+        used: labelled words that were fitted: words of letters, of 2 to `max_word_length` graphemes, at most
+            `MAX_LABELS`; none where there are fewer than `MIN_LABELS`.
         in_text: used words that are among the types of the corpus; the others were added to them.
     """
 
@@ -115,7 +115,7 @@ class LabelFit:
     def describe(self) -> str:
         """In a line."""
         if self.f1 is None:
-            return f"not used: {self.given} given, and at least {LEAST} words of letters are needed"
+            return f"not used: {self.given} given, and at least {MIN_LABELS} words of letters are needed"
         return (
             f"{self.used} of {self.given} used, {self.in_text} of them in the text; boundary F1 of the evidence "
             f"{self.f1:.3f} (cross-validated), without labels {self.f1_without:.3f}; granularity {self.granularity:.3f}"
@@ -161,11 +161,11 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
         last: bool, one a character of the types: it ends a grapheme.
 
     Returns:
-        None where fewer than `LEAST` words are labelled.
+        None where fewer than `MIN_LABELS` words are labelled.
     """
     words, letters = _letters(labels)
     found = find_among(letters, types)
-    if len(set(found[found >= 0].tolist())) < LEAST:
+    if len(set(found[found >= 0].tolist())) < MIN_LABELS:
         return None
     total, seen = np.zeros(len(last)), np.zeros(len(last))
     for k, at in zip(words.tolist(), found.tolist(), strict=True):
@@ -215,7 +215,7 @@ def refit(
         contexts: from `collect_contexts`.
         views: shape (n, k), log-odds of the single views at the n inner positions.
         mixture: shape (n,), the calibrated mixture of default granularity there.
-        targets: from `label_targets`, of at least `LEAST` words.
+        targets: from `label_targets`, of at least `MIN_LABELS` words.
         pool: threads; the result does not depend on their number.
     """
     inner = inner_positions(corpus)
@@ -224,7 +224,8 @@ def refit(
     words = np.searchsorted(corpus.starts, at, side="right") - 1
     labelled = targets[at]
     places = np.nonzero(inner)[0]
-    sample = places[np.arange(min(SAMPLE, len(places))) * len(places) // min(SAMPLE, len(places))]
+    size = min(STANDARDISED_SAMPLE, len(places))
+    sample = places[np.arange(size) * len(places) // size]
     design = _measure(contexts, corpus, sample, views[rank[sample]])
     rows = _features(contexts, corpus, at, views[rank[at]], mixture[rank[at]], design)
     middles = (2 * np.arange(PRIOR_POSITIONS) + 1) * len(sample) // (2 * PRIOR_POSITIONS)
@@ -290,7 +291,7 @@ def _score_all(
     out = np.zeros(len(corpus.symbols))
 
     def work(starts: Longs) -> None:
-        score(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
+        add_log_odds(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
 
     list(pool.map(work, word_ranges(corpus, pool.size)))
     found = out[inner_positions(corpus)]

@@ -90,14 +90,14 @@ def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -
     return upto[lattice.first + lattice.lengths.astype(np.int64)] - upto[lattice.first] - log(stop / (1 - stop))
 
 
-def first_weights(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings) -> Doubles:
+def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings) -> Doubles:
     """Probability of each entry in each class before the first step, shape (n_entries, 3).
 
     Prefixes and suffixes by the words they begin or end (but are not), stems by their places, longer ones preferred.
 
     >>> corpus = SymbolCorpus.from_words(["ab", "abc"])
     >>> from mws_hf.learn.evidence.substrings import build_lattice
-    >>> first_weights(corpus, build_lattice(corpus, 12, 2), EvidenceSettings()).round(2).tolist()
+    >>> initial_probabilities(corpus, build_lattice(corpus, 12, 2), EvidenceSettings()).round(2).tolist()
     [[0.67, 0.21, 0.0], [0.0, 0.21, 0.5], [0.0, 0.11, 0.5], [0.33, 0.47, 0.0]]
     """
     weights = np.zeros((len(lattice.first), 3))
@@ -150,7 +150,7 @@ class LexiconView:
         self._state = _State(
             lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths,
             spelling_costs(corpus, lattice, settings.mean_entry_length),
-            first_weights(corpus, lattice, settings),
+            initial_probabilities(corpus, lattice, settings),
             Moves.first(),
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from mws_hf.kernels.jit import njit
 MAX_STEPS = 50
 KEEP_CURVATURE = 0.5
 TOLERANCE = 1e-3
-SAMPLE = 8000
+FIRST_SAMPLE = 8000
 
 
 @njit(nogil=True)
@@ -121,7 +121,7 @@ def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles |
     [0.0, 2.197]
     """
     weights, factor = np.zeros(rows.shape[1]) if start is None else start, None
-    every = len(rows) // SAMPLE
+    every = len(rows) // FIRST_SAMPLE
     if every > 1:
         some = rows[::every].copy()
         weights = _newton(some, targets[::every].copy(), ridge / every, weights)

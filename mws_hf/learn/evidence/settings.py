@@ -13,7 +13,7 @@ from mws_hf.errors import MwSError
 DEFAULT_GRANULARITY = 0.095
 """From .09 to .11 English falls from .663 to .654 and Turkish rises from .664 to .676."""
 
-LONGEST = 16
+MAX_ENTRY_LENGTH = 16
 """Graphemes that a lexicon entry may have at most: `build_lattice` keeps a bit for each length in 16."""
 
 
@@ -149,8 +149,8 @@ class EvidenceSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
                 raise MwSError(f"{name}={value!r} must be a whole number; at least one word type is needed")
-        if not 1 <= self.max_substring <= LONGEST:
-            raise MwSError(f"max_substring={self.max_substring} must lie between 1 and {LONGEST}")
+        if not 1 <= self.max_substring <= MAX_ENTRY_LENGTH:
+            raise MwSError(f"max_substring={self.max_substring} must lie between 1 and {MAX_ENTRY_LENGTH}")
         if not set(self.price_ends) <= set(self.price_ramp) or list(self.price_ramp) != sorted(self.price_ramp):
             raise MwSError(
                 f"price_ramp {self.price_ramp} must rise and contain every one of price_ends {self.price_ends}"

@@ -18,7 +18,7 @@ MOST_LETTERS = 80
 """Letters with a row of their own: the most frequent ones. The table has the cube of their number of cells."""
 
 DISCOUNT = 0.75
-_LEAST = 1e-12
+_FLOOR = 1e-12
 
 
 class Trigrams(NamedTuple):
@@ -117,8 +117,8 @@ def _fill_letters(
         begin, end = starts[w], starts[w + 1]
         for i in range(begin + 1, end):
             if i > begin + 1:
-                letters[i] = max(table[symbols[i - 2], symbols[i - 1], symbols[i]] * shares[i], _LEAST)
-            ends[i] = max(table[symbols[i - 1], symbols[i], edge], _LEAST)
+                letters[i] = max(table[symbols[i - 2], symbols[i - 1], symbols[i]] * shares[i], _FLOOR)
+            ends[i] = max(table[symbols[i - 1], symbols[i], edge], _FLOOR)
         for i in range(begin, end - 1):
             first, second = table[edge, edge, symbols[i]] * shares[i], table[edge, symbols[i], symbols[i + 1]]
-            heads[i] = max(first * second * shares[i + 1], _LEAST) / (letters[i] * letters[i + 1])
+            heads[i] = max(first * second * shares[i + 1], _FLOOR) / (letters[i] * letters[i + 1])

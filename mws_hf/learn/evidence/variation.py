@@ -16,7 +16,7 @@ from mws_hf.kernels.jit import njit
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.words import SymbolCorpus
 
-LONGEST = 25
+MAX_DISTANCE = 25
 """Longer prefixes and suffixes are compared with each other: there are too few of each length."""
 
 
@@ -34,7 +34,7 @@ def _rises(
             rise[k] = np.float64(table[nodes[here], 0])
             if distance > 0:
                 rise[k] -= np.float64(table[nodes[last], 0])
-            group[k] = min(distance, LONGEST)
+            group[k] = min(distance, MAX_DISTANCE)
             k += 1
 
 
@@ -46,7 +46,7 @@ def add_standard_scores(values: Doubles, groups: Bytes, scores: Doubles) -> None
     >>> scores.round(2).tolist()
     [-1.0, 1.0, 0.0]
     """
-    _add_standard_scores(values, groups, np.zeros((5, LONGEST + 1)), scores)
+    _add_standard_scores(values, groups, np.zeros((5, MAX_DISTANCE + 1)), scores)
 
 
 @njit(nogil=True)
@@ -57,7 +57,7 @@ def _add_standard_scores(values: Doubles, groups: Bytes, sums: Doubles, scores: 
         size[g] += 1
         total[g] += values[k]
         squares[g] += values[k] * values[k]
-    for g in range(LONGEST + 1):
+    for g in range(MAX_DISTANCE + 1):
         n = max(size[g], 1.0)
         mean[g] = total[g] / n
         deviation[g] = math.sqrt(max(squares[g] / n - mean[g] * mean[g], 0.0)) + 1e-3

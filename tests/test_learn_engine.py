@@ -14,7 +14,7 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.engine import reference, tables
 from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.limits import MergeLimits
+from mws_hf.learn.limits import NO_LIMIT, MergeLimits
 from mws_hf.learn.words import SymbolCorpus
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)
@@ -165,7 +165,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
     def opened(threads):
         monkeypatch.setenv("MWS_NUM_THREADS", str(threads))
         segmentation = Segmentation(corpus)
-        limits = 100, tables.NO_LIMIT, 2
+        limits = 100, NO_LIMIT, 2
         return tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
 
     alone, parts = opened(1), opened(5)
@@ -181,7 +181,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
 @given(corpora(), st.integers(0, 6))
 def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     segmentation = Segmentation(corpus)
-    limits = 1, tables.NO_LIMIT, tables.NO_LIMIT
+    limits = 1, NO_LIMIT, NO_LIMIT
     table = tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
     for _ in range(n):
         pair = int(np.argmax(table.occurrences[: table.used[PAIRS]])) if table.used[PAIRS] else -1

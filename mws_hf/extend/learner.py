@@ -1,11 +1,11 @@
-"""New merges on top of a base's own cuts: characters, word beginnings, morphs, compositions. It writes no file.
+"""Learn new merges on top of a base's own cuts: characters, word beginnings, morphs, compositions. It writes no file.
 
 1. Characters. A byte-level base that has few letters of a script spells the others in bytes; those merge first, within
-   characters alone. A base with byte fallback gets such characters as symbols of their own. What remains in pieces is
-   left alone by everything below, so that no new token holds part of a character and more.
+   characters alone. A base with byte fallback gets such characters as symbols of their own. Characters that remain in
+   pieces are left alone by all later steps, so that no new token holds part of a character and more.
 2. The space with the letter behind it, so that a space is seldom a token before a letter.
-3. Morphs: pairs by their evidence, as in `learn.contextual`.
-4. Compositions at a price for each boundary they hide, as in `learn.compositions`.
+3. Morphs: pairs by their evidence, in the phase of `learn.morphs`.
+4. Compositions at a price for each boundary they hide, in the phase of `learn.compositions`.
 
 Ties: smaller id of the base, then of the new tokens in the order they were found; left before right.
 """
@@ -43,7 +43,7 @@ CHARACTER_SHARE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionSettings:
-    """What may be asked of an extension.
+    """Settings of an extension.
 
     Attributes:
         composition: share of the new tokens for compositions, 0 to 1; 1 alone needs no evidence: frequency BPE.
@@ -80,7 +80,7 @@ class ExtensionSettings:
 
 @dataclass(frozen=True)
 class LearnedTokens:
-    """What is to be appended.
+    """Tokens and merges to append to a base.
 
     Attributes:
         symbols: characters that a base with byte fallback gets as symbols; no merge makes them.
@@ -96,11 +96,11 @@ class LearnedTokens:
 
     @property
     def tokens(self) -> list[str]:
-        """The new tokens, in the order of their ids."""
+        """List the new tokens, in the order of their ids."""
         return [*self.symbols, *(left + right for left, right in self.merges)]
 
     def first(self, n_tokens: int) -> LearnedTokens:
-        """Only the first of the new tokens."""
+        """Keep only the first `n_tokens` of the new tokens."""
         symbols = self.symbols[:n_tokens]
         return replace(self, symbols=symbols, merges=self.merges[: n_tokens - len(symbols)])
 
@@ -114,7 +114,15 @@ def learn_tokens(
     *,
     show_progress: bool = False,
 ) -> LearnedTokens:
-    """Learn new tokens for a base from words by any pattern; nothing that `protection` names.
+    """Learn new tokens for a base from words by any pattern; nothing that `protection` names is learnt.
+
+    Args:
+        base: the tokenizer to extend.
+        counts: words and how often each occurs.
+        n_tokens: most new tokens.
+        settings: shares, prices and limits.
+        protection: pairs, characters and words to leave alone.
+        show_progress: show progress bars on stderr when it is a terminal.
 
     Raises:
         MwSError: there is no word to learn from.
@@ -148,7 +156,7 @@ def learn_tokens(
 def missing_characters(
     base: Base, forms: Forms, most: int, settings: ExtensionSettings, but: frozenset[str] = frozenset()
 ) -> list[str]:
-    """Characters of the words that the base spells in bytes, those that save most first, but not those of `but`."""
+    """List characters of the words that the base spells in bytes, the most saving first, without those of `but`."""
     counts = count_points(forms.words, forms.counts)
     points = np.nonzero(counts)[0]
     saved = counts[points] * (symbol_sizes(points.astype(np.int32)) - 1)
@@ -159,7 +167,7 @@ def missing_characters(
 
 
 class Learner:
-    """The steps, each of which moves the words on and appends its merges."""
+    """The steps of learning; each changes the words' cut and appends its merges."""
 
     def __init__(
         self,
@@ -239,10 +247,10 @@ class Learner:
         return len(learnt.merges)
 
     def _closed(self, values: Longs) -> Longs:
-        """The values, 0 where characters are kept apart, and within and around each character that is in pieces.
+        """Set values to 0 where characters are kept apart, and within and around each character that is in pieces.
 
-        No pair that touches one of these is worth a merge. Whether a pair does can be seen from its two tokens alone,
-        so that all its occurrences are 0.
+        No pair that touches one of these places is worth a merge. Whether a pair touches one can be seen from its two
+        tokens alone, so all its occurrences are 0.
         """
         broken = self.cut.broken()
         around = self.cut.last[broken]

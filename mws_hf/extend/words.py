@@ -1,4 +1,4 @@
-"""The words of a corpus as a base cuts them: which they are, and their tokens in the cells of the merge engine."""
+"""Find the words of a corpus as a base cuts them, and lay their tokens out in the cells of the merge engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BATCH = 1 << 16
 
 
 def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
-    """The words of counts by any pattern, normalized and cut by the base's own pre-tokenizer; nothing but words."""
+    """Collect the words of counts by any pattern, normalized and cut by the base's own pre-tokenizer."""
     pipeline = base.pipeline()
     forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
     pieces: dict[str, int] = {}
@@ -33,7 +33,7 @@ def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
 
 
 def pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
-    """What the model is given of a text, piece by piece, as people read it."""
+    """Cut a text into the pieces that the base's model is given, each as people read it."""
     normalized = text if pipeline.normalizer is None else pipeline.normalizer.normalize_str(text)
     if pipeline.pre_tokenizer is None:
         return [base.read(normalized)]
@@ -62,7 +62,12 @@ class CutWords:
     last: Longs
 
     def cells(self, behind: Longs, within: Longs) -> Longs:
-        """Values by cell, from the value of the place behind each character and of the places within it."""
+        """Lay values out by cell, from the value of the place behind each character and of the places within it.
+
+        Args:
+            behind: int64, shape (n_characters,), value of the place behind each character.
+            within: int64, shape (n_characters,), value of the places between the symbols of each character.
+        """
         values = np.zeros(len(self.segmentation.text), np.int64)
         values[self.last] = behind
         for k in range(1, int(self.sizes.max(initial=1))):
@@ -71,7 +76,7 @@ class CutWords:
         return values
 
     def broken(self) -> Mask:
-        """Of each character, whether a token ends within it."""
+        """Tell of each character whether a token ends within it; bool, shape (n_characters,)."""
         lengths = np.fromiter(map(len, self.segmentation.tokens), np.int64, len(self.segmentation.tokens))
         ends = np.zeros(len(self.segmentation.text), bool)
         _mark_ends(self.segmentation.text, lengths, ends)
@@ -81,7 +86,7 @@ class CutWords:
         return broken
 
     def per_character(self, of_words: Array) -> Array:
-        """A value of each word, repeated for each of its characters."""
+        """Repeat the value of each word for each of its characters."""
         return np.repeat(of_words, np.diff(self.words.starts))
 
 
@@ -97,9 +102,13 @@ def _mark_ends(text: Ints, lengths: Longs, ends: Mask) -> None:
 
 
 def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) -> CutWords:
-    """Cut words, as its pre-tokenizer leaves them (the mark a space), by the base's merges.
+    """Cut words by the base's merges.
 
-    `weights`: int64, how often each occurs; `more`: symbols that join its vocabulary.
+    Args:
+        base: the tokenizer to extend.
+        words: distinct words as its pre-tokenizer leaves them, with spaces for its mark.
+        weights: int64, shape (n_words,), how often each occurs.
+        more: symbols that join its vocabulary.
     """
     pipeline, strings = base.pipeline(more), words.strings()
     ids, ends = _encode(pipeline, strings)
@@ -127,7 +136,7 @@ def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) ->
 
 
 def symbol_sizes(points: Ints) -> Longs:
-    """Bytes of each character in UTF-8.
+    """Count the bytes of each character in UTF-8; int64, shape (n_characters,).
 
     >>> symbol_sizes(np.array([97, 1078, 8364, 128512], np.int32)).tolist()
     [1, 2, 3, 4]
@@ -136,7 +145,7 @@ def symbol_sizes(points: Ints) -> Longs:
 
 
 def _encode(pipeline: Tokenizer, words: list[str]) -> tuple[Longs, Longs]:
-    """Ids of all words one after another, and where each word's start."""
+    """Encode all words: ids one after another, and where the ids of each word start."""
     parts, sizes = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
     for start in range(0, len(words), _BATCH):
         batch = [item.ids for item in pipeline.encode_batch_fast(words[start : start + _BATCH])]
@@ -146,18 +155,18 @@ def _encode(pipeline: Tokenizer, words: list[str]) -> tuple[Longs, Longs]:
 
 
 def _relevant_tokens(known: dict[int, str], used: set[str]) -> list[str]:
-    """The tokens used and all that merges of these could spell, ascending by id."""
+    """List the tokens used and all tokens that merges of their symbols could spell, ascending by id."""
     symbols = set(chain.from_iterable(used))
     return [token for _, token in sorted(known.items()) if token in used or symbols.issuperset(token)]
 
 
 def _sums(values: Array, starts: Longs) -> Longs:
-    """The sum of each word's values."""
+    """Add up the values of each word."""
     return np.diff(np.concatenate([[0], np.cumsum(values, dtype=np.int64)])[starts])
 
 
 def _to_cells(pieces: Longs, lengths: Longs, starts: Longs, owner: Longs) -> Ints:
-    """Tokens in the layout of learn/engine/pairs.py."""
+    """Lay tokens out in the cells of learn/engine/pairs.py."""
     text = np.full(int(starts[-1]) + len(starts), INSIDE, np.int32)
     text[starts + np.arange(len(starts))] = SEPARATOR
     sizes = lengths[pieces]

@@ -1,7 +1,8 @@
-"""Boundary evidence of any word, among the training types or not, and its file beside a tokenizer. It learns no merges.
+"""Answer for any word, among the training types or not, where its boundaries lie; and keep the evidence in a file.
 
-The types and their final evidence are kept. Of a word that is not among them the context view tells: its regression is
-fitted to what was found for the types, whichever views found it, and reads the contexts of the new word among theirs.
+The types and their posteriors are kept. Words that are not among them are judged by the context view alone. Its
+regression is fitted to the posteriors of the types, whichever views gave them, and reads the contexts of the new word
+among the contexts of the types.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _FORMAT = "1"
 
 
 class AnyWord:
-    """Evidence that answers for any word.
+    """Boundary evidence that answers for any word; the context view judges words that are not among the types.
 
     >>> words = [a + b for a in ("ev", "kitap", "masa", "okul") for b in ("", "lar", "da", "lardan")]
     >>> from mws_hf.learn.evidence.ensemble import boundary_probabilities
@@ -59,7 +60,7 @@ class AnyWord:
         return self._evidence.word(pretoken) is not None
 
     def word(self, pretoken: str) -> list[float] | None:
-        """Probability of a boundary after each character of a pre-token; None of what is no word.
+        """Return the probability of a boundary after each character of a pre-token; None if it is no word.
 
         A leading space belongs to the word (0), any other leading character does not (1).
         """
@@ -74,7 +75,7 @@ class AnyWord:
         return self._guessed[letters].word(pretoken)
 
     def _guess(self, letters: str) -> Doubles:
-        """What the context view says of a word that is not among the types."""
+        """Compute the posteriors of the context view for a word that is not among the types."""
         listed = _most_frequent(self._evidence)
         types = joined(listed.code_points, CodePoints.of([letters]))
         graphemes = split_graphemes(types)
@@ -94,7 +95,7 @@ class AnyWord:
 
 
 def _of_last_word(corpus: SymbolCorpus, contexts: Contexts, weights: tuple[Doubles, Doubles]) -> Doubles:
-    """Probabilities of a cut after each symbol of the last word; 0 after its last one."""
+    """Return the probability of a cut after each symbol of the last word of a corpus; 0 after its last symbol."""
     log_odds = word_log_odds(contexts, len(corpus) - 1, corpus.starts[-2:], weights, len(corpus.symbols))
     found = sigmoid(log_odds[corpus.starts[-2] :].astype(np.float64))
     found[-1] = 0.0
@@ -102,7 +103,7 @@ def _of_last_word(corpus: SymbolCorpus, contexts: Contexts, weights: tuple[Doubl
 
 
 def _most_frequent(evidence: Evidence) -> Evidence:
-    """The evidence of at most `MAX_TYPES` types, the most frequent ones where their counts are known."""
+    """Keep the evidence of at most `MAX_TYPES` types, the most frequent ones where their counts are known."""
     if len(evidence.code_points) <= MAX_TYPES:
         return evidence
     times = evidence.times
@@ -125,8 +126,8 @@ def evidence_bytes(evidence: Evidence, backend: Tokenizer) -> bytes:
     """Write evidence as a Parquet file: a row a type, with a byte in per cent for each place inside it.
 
     Args:
-        evidence: of which the `MAX_TYPES` most frequent types are kept.
-        backend: whose merges were learnt from it; the file serves no other.
+        evidence: boundary evidence; its `MAX_TYPES` most frequent types are kept.
+        backend: the tokenizer whose merges were learnt from it; the file serves no other.
     """
     kept = _most_frequent(evidence)
     types, starts = kept.types, kept.starts.tolist()
@@ -148,7 +149,10 @@ def evidence_bytes(evidence: Evidence, backend: Tokenizer) -> bytes:
 
 
 def read_evidence(directory: Path, backend: Tokenizer) -> AnyWord | None:
-    """Read the evidence that lies beside a tokenizer; None where none, or that of other merges, is there.
+    """Read the evidence that lies beside a tokenizer.
+
+    Returns:
+        None where there is no such file, or where it belongs to other merges.
 
     Raises:
         MwSError: the file is damaged.

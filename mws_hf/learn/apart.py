@@ -1,4 +1,4 @@
-"""Characters that no merge may join, by the user's wish: a place between them is a boundary for sure."""
+"""Keep characters apart by the user's wish: no merge joins them, so the place between them is a certain boundary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHIFT = 21  # bits of a code point
 
 @dataclass(frozen=True)
 class Apart:
-    """What is kept apart; nothing, by default.
+    """Characters and pairs of characters that are kept apart; none by default.
 
     Attributes:
         alone: characters that are merged with no other.
@@ -30,7 +30,7 @@ class Apart:
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> Apart:
-        """Read entries of one character or two.
+        """Read a list of entries, each of one character or two.
 
         Raises:
             MwSError: an entry is empty or longer.
@@ -45,7 +45,13 @@ class Apart:
         return cls(frozenset(e for e in given if len(e) == 1), frozenset(e for e in given if len(e) == 2))
 
     def behind(self, points: npt.NDArray[np.integer]) -> Mask:
-        """Whether no merge may cross the place behind each character of a text of code points.
+        """Find the places that no merge may cross.
+
+        Args:
+            points: shape (n,), code points of a text.
+
+        Returns:
+            bool, shape (n,): True behind each character where a merge must stop.
 
         >>> Apart.of(["'", "12"]).behind(np.array([ord(c) for c in "a'b121"])).tolist()
         [True, True, False, True, False, False]

@@ -1,4 +1,4 @@
-"""Checks of a trainer's arguments, made before any work begins; nothing is learnt here."""
+"""Check the arguments of a trainer before any work begins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check_whole(name: str, value: Any, least: int) -> None:
     """Check that an argument is None or a whole number from `least` up.
 
     Raises:
-        MwSError: it is not.
+        MwSError: the argument is another thing.
 
     >>> check_whole("vocab_size", 1000.5, 0)
     Traceback (most recent call last):
@@ -29,7 +29,10 @@ def check_whole(name: str, value: Any, least: int) -> None:
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Check that an argument is True or False; raises MwSError for all else, such as "False", which counts as true.
+    """Check that an argument is True or False. The string "False" is refused, which Python would count as true.
+
+    Raises:
+        MwSError: the argument is another thing.
 
     >>> check_flag("types", "False")
     Traceback (most recent call last):
@@ -44,7 +47,7 @@ def check_number(name: str, value: Any) -> None:
     """Check that an argument is a finite number from 0 up.
 
     Raises:
-        MwSError: it is not.
+        MwSError: the argument is another thing.
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
         raise MwSError(f"{name}={value!r} must be a number from 0 up")
@@ -54,7 +57,7 @@ def check_composition(value: Any) -> None:
     """Check that the share of compositions is None, "fill", or a number from 0 to 1.
 
     Raises:
-        MwSError: it is something else.
+        MwSError: the share is another thing.
     """
     if value is None or (isinstance(value, str) and value == "fill"):
         return

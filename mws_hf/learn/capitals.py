@@ -1,8 +1,8 @@
-"""Add frequent words in capitals at a small share of their count, so that some of those become compositions.
+"""Add upper-case variants of frequent words at a small share of their count, so that some become compositions.
 
 Running text has few words in capitals, so a vocabulary learnt from it cuts a headline into many tokens. One occurrence
-in capitals for every `SHARE` in small letters mends that for 30 to 300 entries (scripts/LOG.md, 2026-11-23). Words with
-one capital at the head are left alone: there are so many of them that they cost 1.9 % of length.
+in capitals for every `SHARE` in small letters mends this for 30 to 300 entries (scripts/LOG.md, 2026-11-23). Words with
+one capital at the head get no variant: they are so many that they would make text 1.9 % longer.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
 
     Args:
         words: distinct words.
-        counts: int64, how often each occurs.
+        counts: int64, shape (n_words,), how often each occurs.
 
     Returns:
-        The words, those that are new at the end, and the count of each.
+        The words, with new ones at the end, and the count of each.
 
     >>> words, counts = with_capitals(CodePoints.of([" ab", " AB", " Cd", " cd"]), np.array([1000, 3, 900, 500]))
     >>> words.strings(), counts.tolist()

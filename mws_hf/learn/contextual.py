@@ -38,7 +38,7 @@ UNKNOWN = 0.5
 
 
 class _Tables(NamedTuple):
-    """Arrays of an `Evidence`: starts, probabilities and `in_code`; and the cases of code points.
+    """Arrays of an `Evidence` that kernels read: starts, probabilities, `in_code`, and the case of each code point.
 
     The last two are empty where there is no group of code.
     """
@@ -51,18 +51,19 @@ class _Tables(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """Boundary evidence of the word types it was computed from.
+    """Boundary evidence of word types: posterior probabilities of a boundary, weights, prices and label results.
 
     Attributes:
         code_points: the types, case-folded letters, by count.
-        probabilities: float64, one a character of the types: probability of a boundary after it; 0 at the end of a
-            type and between a letter and its mark.
+        probabilities: float64, shape (n_characters of the types,): probability of a boundary after each character; 0 at
+            the end of a type and between a letter and its mark.
         settings: the constants used, the labels among them.
         weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
-        prices: float64, shape (n_types,), what compositions pay for boundaries of each type; None: 1 for all.
-        labels: what came of the labels by group, "" where groups have no names; empty where there were none.
+        labels: results of fitting to labelled words by group, "" where groups have no names; empty without labels.
         in_code: float64, shape (n_types,), how much each type belongs to the group of `evidence.identifiers`, from 0 to
             1; None: there is no such group. At a capital that begins a part, evidence p becomes p + in_code * (1 - p).
+        prices: float64, shape (n_types,), what compositions pay for boundaries of each type; None: 1 for all.
+        times: int64, shape (n_types,), how often each type occurs, comparable among types; None: not known.
     """
 
     code_points: CodePoints
@@ -76,12 +77,12 @@ class Evidence:
 
     @cached_property
     def types(self) -> list[str]:
-        """The lower-cased types as strings."""
+        """List the lower-cased types as strings."""
         return self.code_points.strings()
 
     @property
     def starts(self) -> Longs:
-        """int64, shape (n_types + 1,): where each type begins in `probabilities`."""
+        """Return where each type begins in `probabilities`: int64, shape (n_types + 1,)."""
         return self.code_points.starts
 
     @cached_property
@@ -89,11 +90,11 @@ class Evidence:
         return {word: i for i, word in enumerate(self.types)}
 
     def find(self, words: Sequence[str] | CodePoints) -> Ints:
-        """Index of each lower-cased word among the types, -1 where it is none of them."""
+        """Find lower-cased words among the types: int32, the index of each word's type, -1 where there is none."""
         return find_among(CodePoints.of(words), self.code_points)
 
     def word(self, pretoken: str) -> list[float] | None:
-        """Probability of a boundary after each character of a pre-token; None if it is not among the types.
+        """Return the probability of a boundary after each character of a pre-token; None if it is not among the types.
 
         A leading space belongs to the word (0), any other leading character does not (1).
         """
@@ -102,7 +103,7 @@ class Evidence:
         return None if found is None else self._fill(places, np.array([found], np.int32)).tolist()
 
     def types_of(self, pretokens: Sequence[str] | CodePoints) -> Ints:
-        """The number of each pre-token's type, int32; -1 where that has no evidence, NO_WORD for what is no word."""
+        """Find the type of each pre-token: int32, its index; -1 for a word without evidence, NO_WORD for all else."""
         places = find_words(pretokens)
         words = np.nonzero(places.is_word)[0]
         type_of = np.full(len(places.text), NO_WORD, np.int32)
@@ -112,10 +113,18 @@ class Evidence:
     def boundaries(
         self, pretokens: Sequence[str] | CodePoints, type_of: Ints | None = None, *, priced: bool = False
     ) -> Doubles:
-        """`word` of many pre-tokens, one after another; `type_of`, from `types_of`, saves time.
+        """Return the probability of a boundary after each character of pre-tokens, one pre-token after another.
 
-        Without evidence it is 0.5 at every position inside a word but those before combining marks, 1 at capitals if
-        there is a group of code; 0 in what is no word. If `priced`, all times the type's price, 1 if it has none.
+        In a word without evidence it is 0.5 at every position but those before combining marks, and 1 at capitals that
+        begin a part if there is a group of code. In a pre-token that is no word it is 0.
+
+        Args:
+            pretokens: any pre-tokens.
+            type_of: int32, from `types_of` of the same pre-tokens, if it is known; saves time.
+            priced: multiply by the price of each type, 1 for types without one.
+
+        Returns:
+            float64, shape (n_characters,).
         """
         type_of = self.types_of(pretokens) if type_of is None else type_of
         places = find_words(pretokens)
@@ -126,7 +135,13 @@ class Evidence:
         return out
 
     def _fill(self, places: WordPlaces, type_of: Ints) -> Doubles:
-        """`boundaries`, given the index of each pre-token's type: NO_WORD, or -1 for a word without evidence."""
+        """Write the boundary probabilities of words.
+
+        Args:
+            places: the pre-tokens, and where the words among them lie.
+            type_of: int32, shape (n_pretokens,): index of the word's type, -1 if it has no evidence, NO_WORD if it is
+                no word.
+        """
         text, out = places.text, np.zeros(len(places.text.points))
         tables = self.tables(text.points)
         in_parts(
@@ -139,7 +154,7 @@ class Evidence:
         return out
 
     def tables(self, points: Ints) -> _Tables:
-        """What kernels read, of words with these code points."""
+        """Gather the arrays that kernels read, for words with these code points."""
         code = (np.zeros(0), np.zeros(0, np.uint8)) if self.in_code is None else (self.in_code, cases_of(points))
         return _Tables(self.starts, self.probabilities, *code)
 
@@ -148,7 +163,7 @@ class Evidence:
 def _fill_boundaries(
     points: Ints, starts: Longs, begins: Longs, spaced: Mask, type_of: Ints, mark: Mask, tables: _Tables, out: Doubles
 ) -> None:
-    """See `Evidence._fill`."""
+    """Write the probability of a boundary after each character of words; see `Evidence._fill` for the arguments."""
     type_starts, probabilities, in_code, cases = tables
     for w in range(len(type_of)):
         if type_of[w] == NO_WORD:
@@ -170,12 +185,14 @@ def _fill_boundaries(
 def collect_evidence(
     listed: TypeCounts, settings: EvidenceSettings | None = None, n_threads: int | None = None
 ) -> Evidence:
-    """Evidence for the `max_types` most frequent types of 2 to `max_word_length` graphemes.
+    """Compute boundary evidence for the `max_types` most frequent types of 2 to `max_word_length` graphemes.
+
+    Labelled words that are no types of the list are added to them.
 
     Args:
         listed: from `collect_types`.
         settings: constants of the recipe.
-        n_threads: threads; all cores when absent. The result does not depend on it.
+        n_threads: threads; all cores when absent. The result does not depend on their number.
     """
     settings = settings or EvidenceSettings()
     sizes = count_graphemes(listed.words)

@@ -1,17 +1,19 @@
-"""Boundary evidence of several groups of words as one: each from its own list, shared words their mean. No merges here.
+"""Compute boundary evidence of groups of words, such as languages: each from its own list, shared words averaged.
 
-A language's words are judged among their like: every group, and within a group every script, is a list of its own for
-`contextual.collect_evidence`, with its own budget and calibration. A type of several groups belongs to each by a share
-in proportion to its relative frequency there. Its evidence is the mean by these shares, and it weighs the sum of its
-shares, each times the group's weight over the number of types the group has (their shares added up). So with equal
-weights every language weighs the same, however many forms it has.
+A language's words are judged among their like. Every group, and within a group every script, is a word list of its own
+for `contextual.collect_evidence`, with its own budget and calibration. A type of several groups belongs to each group
+by a share, in proportion to its relative frequency there. Its posterior is the mean over the groups by these shares.
 
-Compositions go by the text, where a type of English may occur ten times as often as one of Finnish. Was the price of a
-hidden boundary the same for all, the language with more forms would get far fewer whole words; was it in proportion
-to the mean count of the types of its group, the one with more text would. So it is in proportion to the square root.
+Its weight in the merges is the sum of its shares, each times the weight of the group over the number of types of the
+group (its shares added up). So with equal weights every language weighs the same, however many forms it has.
 
-The group named `code` holds identifiers: its words are cut at their capitals for sure (`evidence.identifiers`), by its
-share those that other groups have too.
+Compositions go by the text, where a type of English may occur ten times as often as a type of Finnish. The price of a
+hidden boundary is in proportion to the square root of the mean count of the types of a group. Why the square root: an
+equal price starves languages with many word forms of whole words; a price in proportion to the mean count starves
+languages with much text.
+
+The group named `code` holds identifiers. Its words are cut at their capitals for sure (`evidence.identifiers`); words
+that other groups have too are so cut by their share in the group.
 """
 
 from __future__ import annotations
@@ -37,15 +39,16 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, distinct
 
 MAX_LISTS_AT_ONCE = 2
-"""Groups, and scripts of one, worked on side by side: much of it is done by one thread; each takes 100 to 200 MB."""
+"""Word lists (groups, or scripts of a group) that are worked on side by side. Much of the work is done by one thread;
+each list takes 100 to 200 MB."""
 
 
 class GroupEvidence(NamedTuple):
-    """What one group says.
+    """Boundary evidence of one group, and how much the group counts.
 
     Attributes:
-        evidence: of its types.
-        frequency: float64, shape (n_types,), how often each occurs among all of them; adds up to 1.
+        evidence: of the types of the group.
+        frequency: float64, shape (n_types,), relative frequency of each type in the group; adds up to 1.
         weight: of the group against others.
         text: how many words the group has in its text.
     """
@@ -61,15 +64,15 @@ def find_evidence(
     settings: EvidenceSettings | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> Evidence:
-    """Evidence for the words of all groups; of unnamed words every type weighs the same.
+    """Compute boundary evidence for the words of all groups; without named groups every type weighs the same.
 
     Args:
-        counts: words, by group if somebody named groups.
+        counts: words and how often each occurs, by group where groups are named.
         settings: constants of the recipe; budgets are those of each list.
-        weights: of groups; 1 for one that is not named.
+        weights: of groups; 1 for a group that is not named here.
 
     Raises:
-        MwSError: a weight or labels for a group that is not there; labels of no group beside several groups.
+        MwSError: a weight or labels name a group that is not there, or labels name no group although there are several.
 
     >>> fin = WordCounts.from_mapping({" talossa": 3, " talosta": 1, " in": 1}, pattern="...")
     >>> eng = WordCounts.from_mapping({" in": 9, " house": 2, " houses": 1}, pattern="...")
@@ -99,7 +102,7 @@ def find_evidence(
 
 
 def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> Evidence:
-    """The evidence of all groups as one, with weights and prices; see the module docstring.
+    """Join the evidence of groups: mean posteriors, weights and prices of types, as the module docstring says.
 
     >>> types = [CodePoints.of(["ab", "cd"]), CodePoints.of(["cd"])]
     >>> parts = [GroupEvidence(Evidence(types[0], np.array([.2, 0, .4, 0])), np.array([.9, .1]), 1.0),
@@ -143,7 +146,7 @@ def _sum(values: Doubles) -> float:
 
 
 def concatenated(parts: Sequence[CodePoints]) -> CodePoints:
-    """The words of all parts, one after another."""
+    """Put the words of all parts one after another."""
     ends = np.cumsum([0, *(len(part.points) for part in parts)]).tolist()
     starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
     return CodePoints(

@@ -1,4 +1,4 @@
-"""Merges for strings that must be entries of a vocabulary, whatever the learner thinks of them."""
+"""Find merges for strings that must be entries of a vocabulary, whatever their value to the learner."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Merge = tuple[str, str]
 
 
 def merges_for(strings: Iterable[Sequence[str]], merges: Sequence[Merge], known: Collection[str] = ()) -> list[Merge]:
-    """Find merges that, behind those there are, make each string one token where it is a word by itself.
+    """Find merges that make each string one token where it is a word by itself; they rank behind all other merges.
 
-    They join the pieces that a string falls into, the left ones first, unless the product is an entry already. A later
-    string changes no earlier one, since its merges rank behind.
+    A string falls into pieces under the merges so far. New merges join these pieces, the left ones first, unless the
+    product is an entry already. A later string changes no earlier one, since its merges rank behind.
 
     Args:
         strings: the symbols of each string.
-        merges: those there are, in rank order.
+        merges: the merges that exist, in rank order.
         known: entries that no merge need make.
 
     Raises:
-        MwSError: every product that could lead to a string is made by other merges already.
+        MwSError: other merges already make every product that could lead to a string.
 
     >>> merges_for(["abcd", "abc"], [("b", "c")])
     [('a', 'bc'), ('abc', 'd')]

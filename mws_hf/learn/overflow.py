@@ -1,4 +1,4 @@
-"""Whether what words weigh, summed over their letters, stays within 64 bits; weights that do not are cut down."""
+"""Check that sums of weights over all letters fit into 64 bits, or find how many low bits of the weights must go."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
 
 SCALE = 256
-"""Units in which compositions reckon an occurrence."""
+"""Units in which the composition phase counts one occurrence."""
 
 BITS = 62
 """Sums of worth stay below 2 ** BITS, a factor of two below what int64 holds."""
 
 
 def letters_weighed(starts: Longs, weights: Longs) -> int:
-    """The sum of all words' lengths times weights, exactly.
+    """Add up the lengths of all words times their weights, exactly.
 
     >>> letters_weighed(np.array([0, 3, 4]), np.array([2**62, 1]))
     13835058055282163713
@@ -27,16 +27,16 @@ def letters_weighed(starts: Longs, weights: Longs) -> int:
 
 
 def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> None:
-    """Check that the worth of all places in running text can be summed, each worth `scale` and priced at the mean.
+    """Check that 64 bits hold the worth of all positions of the running text, each at the price of a certain boundary.
 
     Args:
         starts: int64, shape (n_words + 1,), where words begin.
-        counts: int64, how often each occurs.
+        counts: int64, shape (n_words,), how often each word occurs.
         scale: units of an occurrence.
         price: of a boundary, in units of the mean count of a word.
 
     Raises:
-        MwSError: it can not.
+        MwSError: the sum is too large.
 
     >>> check_fits(np.array([0, 4]), np.array([2**52 - 1]), 256)
     >>> check_fits(np.array([0, 4]), np.array([2**52]), 256)
@@ -56,7 +56,12 @@ def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> 
 
 
 def spare_bits(starts: Longs, weights: Longs, scale: float) -> int:
-    """How many low bits of the weights must go for the sum over all letters, each worth at most `scale`, to fit.
+    """Find how many low bits of the weights must go so that the sum over all letters fits into `BITS` bits.
+
+    Args:
+        starts: int64, shape (n_words + 1,), where words begin.
+        weights: int64, shape (n_words,).
+        scale: the most that one letter of a word of weight 1 is worth.
 
     >>> [spare_bits(np.array([0, 4]), np.array([2**40]), 2.0**power) for power in (19, 20)]
     [0, 1]

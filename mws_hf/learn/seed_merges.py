@@ -1,12 +1,12 @@
-"""The first merges of all: letters with their combining marks, then the space with letters. No evidence here.
+"""Build the merges of the lowest ranks: letters with their combining marks, then the space with letters.
 
-So no token begins with a mark, and a space is never a token before a letter.
+They need no evidence. By them no token begins with a mark, and a space is never a token before a letter.
 
-What is guaranteed, as long as there is room: where a letter with these marks stands in a word of the training text, in
-either case and anywhere in the word, no text is ever cut between them. These merges have the lowest ranks, each adds
-one mark to the right, and no other merge begins with a mark, so nothing can come between. Not guaranteed: letters with
-marks that no word has, marks on what is no letter (the split pattern itself cuts digits from them), marks left out of
-the alphabet (they become bytes), and all but the first 15 marks of a letter.
+This is guaranteed as long as there is room: where a word of the training text holds a letter with these marks, in
+either case and anywhere in the word, no text is ever cut between them. Each such merge adds one mark to the right, and
+no other merge begins with a mark, so nothing can come between. Not guaranteed are letters with marks that no word has,
+marks on digits and other characters that are no letters (the split pattern itself cuts there), marks left out of the
+alphabet (they become bytes), and all but the first 15 marks of a letter.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ more. The letters left out join the space where their words earn it."""
 
 @dataclass(frozen=True)
 class MarkedLetters:
-    """Letters with combining marks.
+    """Letters with combining marks, counted.
 
     Attributes:
-        counts: how often each stands in words, all begun by it included.
-        initial: in how many words each is the whole first letter after the leading space.
+        counts: how often each stands in words; "ä" counts where "ä" with one more mark stands, too.
+        initial: in how many words each is the whole first letter behind the leading space.
     """
 
     counts: dict[str, int]
@@ -43,7 +43,12 @@ class MarkedLetters:
 
 
 def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
-    """The letters with marks of words; in `counts` also what they begin with, and both cases, counted as one."""
+    """Count the letters with marks in words; both cases of a letter count as one, and both are in the result.
+
+    Args:
+        words: distinct words.
+        counts: int64, shape (n_words,), how often each occurs.
+    """
     table = CharacterTable.of(words.points)
     places = np.nonzero(table.mark[words.points])[0]
     marked = np.unique(np.searchsorted(words.starts, places, side="right") - 1)
@@ -72,13 +77,13 @@ def grapheme_merges(
     room: int,
     limits: MergeLimits = UNLIMITED,
 ) -> list[tuple[str, str]]:
-    """Merges that put letters with marks together, mark by mark, the most frequent first.
+    """List merges that put letters with marks together, mark by mark, the most frequent letter first.
 
     Ties: the shorter, then the one with lower code points.
 
     Args:
         found: from `find_marked_letters`.
-        alphabet: the characters that are tokens; what holds another is left out.
+        alphabet: the characters that are tokens; letters that hold another character are left out.
         room: at most so many merges.
         limits: greatest length of a token, and strings that must not become tokens. A letter that begins with such a
             string and goes on with more marks is left out as well.
@@ -99,7 +104,7 @@ def space_merges(
     graphemes: Sequence[tuple[str, str]],
     limits: MergeLimits = UNLIMITED,
 ) -> list[tuple[str, str]]:
-    """Merges of the space with letters, by code point; the most frequent word-initial ones where there are too many.
+    """List merges of the space with letters, by code point; of too many, the most frequent word-initial letters.
 
     Args:
         corpus: the words.

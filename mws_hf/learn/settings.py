@@ -1,4 +1,4 @@
-"""What `learn` is told: settings of each criterion, those both share, and the same as flat arguments and as records."""
+"""Hold what `learn` is told: settings of each criterion and of both, also as flat arguments and as records."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from 4,000 on (scripts/LOG.md, 2026-11-21).
 """
 
 MULTILINGUAL_COMPOSITION = 0.6
-"""The same where there are several groups.
+"""Share of the merges given to compositions where there are several groups, such as languages.
 
 Morphs are learnt with every language alike, compositions by the frequencies of the text, as BPE does. With half of the
-merges a language that has more text than others gets too few whole words: of eight languages at 64,000 and 128,000
-entries Russian has up to 9 % more tokens a word than BPE of the same text, with .6 at most 7.7 % (scripts/LOG.md,
-2026-11-22).
+merges a language that has more text than others gets too few whole words. Measured on eight languages at 64,000 and
+128,000 entries against BPE of the same text: Russian has up to 9 % more tokens a word with .5, at most 7.7 % with .6
+(scripts/LOG.md, 2026-11-22).
 """
 
 DEFAULT_HIDDEN_BOUNDARY_PRICE = 1.0
@@ -97,7 +97,7 @@ _RECORDED = (
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularySettings:
-    """What both criteria share; each field is the argument of the same name of `mws_hf.MwSTrainer`.
+    """Settings that both criteria share; each field is the argument of the same name of `mws_hf.MwSTrainer`.
 
     Raises:
         MwSError: a value is out of range, or both `vocab_size` and `n_merges` are given.
@@ -135,19 +135,19 @@ class VocabularySettings:
 
 
 def criterion_of(settings: CriterionSettings) -> Literal["contextual", "classic"]:
-    """The name of the criterion that settings belong to."""
+    """Name the criterion that settings belong to."""
     return "classic" if isinstance(settings, ClassicSettings) else "contextual"
 
 
 def alphabet_kind(settings: CriterionSettings, vocabulary: VocabularySettings) -> Alphabet:
-    """What the symbols below the merges are: as asked for, else characters for the classic criterion."""
+    """Tell whether symbols below the merges are bytes or characters; the classic criterion defaults to characters."""
     if vocabulary.alphabet is not None:
         return vocabulary.alphabet
     return "characters" if isinstance(settings, ClassicSettings) else DEFAULT_ALPHABET
 
 
 def read_settings(arguments: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
-    """The settings that flat arguments, those of `mws_hf.MwSTrainer`, stand for.
+    """Read settings from flat arguments, as `mws_hf.MwSTrainer` takes them.
 
     Args:
         arguments: fields of `VocabularySettings`; ``criterion``, a name or the settings themselves; and the criterion's
@@ -198,7 +198,7 @@ def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSetti
 def to_record(
     settings: CriterionSettings, vocabulary: VocabularySettings, pattern: str, normalization: str | None
 ) -> dict[str, Any]:
-    """The settings that decide about merges, flat, as `mws_hf.training_record` keeps them beside a tokenizer."""
+    """Write the settings that decide about merges as a flat dict, for mws_training.json beside a tokenizer."""
     record: dict[str, Any] = {"criterion": criterion_of(settings), "pattern": pattern, "normalization": normalization}
     record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
     record["alphabet"] = alphabet_kind(settings, vocabulary)
@@ -215,11 +215,11 @@ def to_record(
 
 
 def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
-    """The settings of a record; what is unknown or, in older records, of the other criterion is passed over.
+    """Read the settings of a record. Unknown names are passed over, and in older records those of the other criterion.
 
     Raises:
         MwSError: a value is out of range.
-        TypeError: a value is none that `to_record` writes.
+        TypeError: a value has a type that `to_record` never writes.
 
     >>> settings = ContextualSettings(evidence=EvidenceSettings(granularity=0.1))
     >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings

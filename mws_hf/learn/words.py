@@ -1,4 +1,4 @@
-"""Words as flat arrays: as code points, as symbols of an alphabet; and the merges that learners find in them."""
+"""Hold words as flat arrays, of code points or of symbols of an alphabet; and the merges that learners find."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ N_POINTS = 0x110000
 
 @dataclass(frozen=True)
 class CodePoints:
-    """Words one after another.
+    """Words as one array of code points, one word after another.
 
     Attributes:
-        points: int32, the code points of all words.
+        points: int32, shape (n_characters,), the code points of all words.
         starts: int64, shape (n_words + 1,); word w is ``points[starts[w]:starts[w + 1]]``.
 
     >>> words = CodePoints.of(["дом", "а"])
@@ -40,7 +40,7 @@ class CodePoints:
 
     @classmethod
     def of(cls, words: Sequence[str] | CodePoints) -> CodePoints:
-        """The same words as code points; lone surrogates are kept."""
+        """Convert strings to code points; lone surrogates are kept. Words in code points are returned as they are."""
         if isinstance(words, CodePoints):
             return words
         points = np.frombuffer(bytearray("".join(words).encode("utf-32-le", "surrogatepass")), np.int32)
@@ -50,7 +50,7 @@ class CodePoints:
 
     @classmethod
     def of_counts(cls, counts: WordCounts) -> CodePoints:
-        """The words of counts; it takes a few hundredths of a second."""
+        """Return the words of counts; for a million words it takes a few hundredths of a second."""
         points, starts = counts.code_points()
         return cls(points.view(np.int32), starts)
 
@@ -58,18 +58,18 @@ class CodePoints:
         return len(self.starts) - 1
 
     def strings(self) -> list[str]:
-        """The words as a list of str."""
+        """Convert the words to a list of str."""
         text = self.points.tobytes().decode("utf-32-le", "surrogatepass")
         bounds = self.starts.tolist()
         return [text[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
 
     def take(self, words: Longs | Ints) -> CodePoints:
-        """The words with the given numbers, in the order given."""
+        """Select words by number, in the order of the numbers."""
         return cut_out(self.points, self.starts[words], self.starts[words + 1])
 
 
 def joined(first: CodePoints, second: CodePoints) -> CodePoints:
-    """The words of both, one after another.
+    """Put the words of two lists one after another.
 
     >>> joined(CodePoints.of(["ab"]), CodePoints.of(["c", "d"])).strings()
     ['ab', 'c', 'd']
@@ -79,7 +79,7 @@ def joined(first: CodePoints, second: CodePoints) -> CodePoints:
 
 
 def cut_out(points: Ints, begins: Longs, ends: Longs) -> CodePoints:
-    """The slices ``points[begins[k]:ends[k]]`` as words."""
+    """Copy the slices ``points[begins[k]:ends[k]]`` as words."""
     starts = np.zeros(len(begins) + 1, np.int64)
     np.cumsum(ends - begins, out=starts[1:])
     out = np.empty(starts[-1], np.int32)
@@ -96,12 +96,12 @@ def _copy_slices(points: Ints, begins: Longs, starts: Longs, out: Ints) -> None:
 
 
 class Distinct(NamedTuple):
-    """Distinct words, numbered in order of first appearance.
+    """Distinct words, numbered in the order of their first appearance.
 
     Attributes:
-        ids: int32, one a word: its number.
-        first: int32, the first word with each number.
-        hashes: int64, a well-mixed hash of each number's content, the same everywhere.
+        ids: int32, shape (n_words,): the number of each word.
+        first: int32, shape (n_distinct,): the first word with each number.
+        hashes: int64, shape (n_distinct,): a well-mixed hash of each distinct word, equal on all machines.
     """
 
     ids: Ints
@@ -110,7 +110,7 @@ class Distinct(NamedTuple):
 
 
 def distinct(words: CodePoints) -> Distinct:
-    """Number the distinct words.
+    """Number the distinct words among words.
 
     >>> found = distinct(CodePoints.of(["ab", "a", "ab"]))
     >>> found.ids.tolist(), found.first.tolist()
@@ -121,7 +121,10 @@ def distinct(words: CodePoints) -> Distinct:
 
 
 def find_among(words: CodePoints, known: CodePoints) -> Ints:
-    """Number of each word in `known` (the first of equal ones); -1 where it is none of them.
+    """Find each word in another list of words.
+
+    Returns:
+        int32, shape (n_words,): the number of the word in `known`, the first of equal ones; -1 where it is not there.
 
     >>> find_among(CodePoints.of(["b", "c", "a"]), CodePoints.of(["a", "b"])).tolist()
     [1, -1, 0]
@@ -130,7 +133,7 @@ def find_among(words: CodePoints, known: CodePoints) -> Ints:
 
 
 def count_points(words: CodePoints, weights: Longs) -> Longs:
-    """How often each code point occurs, words weighted; shape (N_POINTS,).
+    """Count how often each code point occurs, each word as often as its weight; int64, shape (N_POINTS,).
 
     >>> count_points(CodePoints.of(["ab", "b"]), np.array([2, 5]))[[97, 98]].tolist()
     [2, 7]
@@ -148,7 +151,12 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
 
 
 def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
-    """The characters, ascending and each once, and the number of every code point among them, -1 for the others."""
+    """Number the characters of an alphabet by code point.
+
+    Returns:
+        The distinct characters, ascending; and int32, shape (N_POINTS,): the number of each code point among them, -1
+        for all code points outside the alphabet.
+    """
     kept = np.array(sorted({ord(c) for c in alphabet}), np.int64)
     number = np.full(N_POINTS, -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
@@ -170,8 +178,8 @@ class SymbolCorpus:
     """Distinct pre-tokens as one flat array of symbols, the input of every learner.
 
     Attributes:
-        alphabet: the characters, ascending by code point; a symbol's id is its index here.
-        symbols: int32, shape (n_characters,), all pre-tokens one after another.
+        alphabet: the characters, ascending by code point; the id of a symbol is its index here.
+        symbols: int32, shape (n_symbols,), all pre-tokens one after another.
         starts: int64, shape (n_words + 1,); word w is ``symbols[starts[w]:starts[w + 1]]``.
         weights: int64, shape (n_words,), how often each word counts (1 each under the good-dataset principle).
     """
@@ -185,7 +193,7 @@ class SymbolCorpus:
         return len(self.weights)
 
     def word(self, index: int) -> str:
-        """The characters of word `index` as a string."""
+        """Return word number `index` as a string."""
         return "".join(self.alphabet[s] for s in self.symbols[self.starts[index] : self.starts[index + 1]])
 
     @classmethod
@@ -195,7 +203,7 @@ class SymbolCorpus:
         weights: Iterable[int] | Longs | None = None,
         alphabet: Iterable[str] | None = None,
     ) -> SymbolCorpus:
-        """Build the arrays; characters outside `alphabet`, when one is given, split their word and are left out.
+        """Build the arrays. Characters outside a given `alphabet` are left out, and cut their word in two.
 
         Args:
             words: pre-tokens; empty ones are dropped.

@@ -78,13 +78,13 @@ class ClassicSettings:
 
     @property
     def floor(self) -> int:
-        """A pair must have more than this many units of 1e-9 to be merged."""
+        """Return the units of 1e-9 that a pair must exceed to be merged."""
         threshold = 0.0 if self.stop_threshold is None else max(0.0, min(self.stop_threshold, 1e6))
         return to_units(threshold)
 
 
 class Counts(NamedTuple):
-    """What the coefficient of a pair depends on.
+    """Counts that the coefficient of a pair depends on.
 
     Attributes:
         u_l: tokens l.
@@ -136,7 +136,7 @@ class Terms(NamedTuple):
 
 
 def terms_of(counts: Counts, len_norm_factor: float, log_base: float) -> Terms:
-    """All terms of a pair with b > 0. The engine compiles this very function, so it is written for both worlds."""
+    """Compute all terms of a pair with b > 0. Kernels compile this very function, so it keeps to their Python."""
     per_log = log(log_base)
     average = counts.n_characters / counts.n_tokens
     p_l = counts.u_l / counts.n_tokens
@@ -153,17 +153,17 @@ def terms_of(counts: Counts, len_norm_factor: float, log_base: float) -> Terms:
 
 
 def is_candidate(size: int, n_tokens: int, n_characters: int, max_merge_len: int, max_len_delta: float) -> bool:
-    """Whether a product of `size` = L + R characters may be made while the mean token length is what it is."""
+    """Tell whether a product of `size` = L + R characters may be made at the present mean token length."""
     return size <= max_merge_len and abs(size - math.sqrt(n_characters / n_tokens)) <= max_len_delta
 
 
 def to_units(coefficient: float) -> int:
-    """A coefficient as a whole number of 1e-9, rounded half up: what is compared."""
+    """Convert a coefficient to a whole number of 1e-9, rounded half up; pairs are compared by this number."""
     return math.floor(coefficient * UNITS + 0.5)
 
 
 def terms(counts: Counts, settings: ClassicSettings | None = None) -> Terms:
-    """Every term of the coefficient, whether or not the pair is a candidate.
+    """Compute every term of the coefficient, whether or not the pair is a candidate.
 
     >>> found = terms(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
     >>> round(found.pmi, 3), round(found.t_score, 3), round(found.gain, 3), round(found.total, 3)
@@ -174,7 +174,7 @@ def terms(counts: Counts, settings: ClassicSettings | None = None) -> Terms:
 
 
 def coefficient(counts: Counts, settings: ClassicSettings | None = None) -> float:
-    """The coefficient of a pair, rounded to 1e-9; 0 for a pair that is no candidate.
+    """Compute the coefficient of a pair, rounded to 1e-9; 0 for a pair that is no candidate.
 
     >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
     0.666736425

@@ -1,4 +1,4 @@
-"""Why the classic criterion merged what it merged: the terms of a coefficient at a given moment; it chooses nothing."""
+"""Explain classic merges: every term of a coefficient at a given moment; no merge is chosen here."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from mws_hf.learn.words import SymbolCorpus
 
 @dataclass(frozen=True)
 class Explanation:
-    """One pair at one moment.
+    """Terms of one pair at one moment.
 
     Attributes:
         left: left part.
         right: right part.
-        counts: what was counted.
+        counts: counts that the coefficient depends on.
         terms: every term of the coefficient; None when the pair occurs nowhere.
         candidate: whether the lengths allow the merge at that moment.
-        coefficient: what is compared: the total rounded to 1e-9, 0 when negative or no candidate.
+        coefficient: the total rounded to 1e-9, by which pairs are compared; 0 when negative or no candidate.
     """
 
     left: str
@@ -41,7 +41,7 @@ class Explanation:
     coefficient: float
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers under one roof, for tables and JSON."""
+        """Convert all numbers to one flat dict, for tables and JSON."""
         row = {"left": self.left, "right": self.right, **self.counts._asdict()}
         row |= dict.fromkeys(Terms._fields) if self.terms is None else self.terms._asdict()
         return {**row, "candidate": self.candidate, "coefficient": self.coefficient}
@@ -56,7 +56,7 @@ def explain_pair(
     *,
     show_progress: bool = False,
 ) -> Explanation:
-    """Every term of the coefficient of (left, right) after the merges that make its parts.
+    """Compute every term of the coefficient of (left, right) after the merges that make its parts.
 
     Args:
         corpus: the training words.
@@ -67,7 +67,7 @@ def explain_pair(
         show_progress: a bar on stderr when it is a terminal.
 
     Raises:
-        MwSError: a part is not a token then.
+        MwSError: a part is no token after these merges.
 
     >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
     >>> found = explain_pair(words, "ч", "и")
@@ -98,7 +98,7 @@ def explain_merges(
     *,
     show_progress: bool = False,
 ) -> list[Explanation]:
-    """Every term of each merge's coefficient at the time it was taken.
+    """Compute every term of each merge's coefficient at the time the merge was taken.
 
     Args:
         corpus: the training words.
@@ -131,7 +131,7 @@ def explain_merges(
 def _merges_up_to(
     corpus: SymbolCorpus, parts: set[str], settings: ClassicSettings, show_progress: bool
 ) -> list[tuple[str, str]]:
-    """The classic merges up to the last one that makes one of the parts; none when all parts are characters."""
+    """Learn classic merges up to the last one that makes one of the parts; none when all parts are characters."""
     missing = parts.difference(corpus.alphabet)
     if not missing:
         return []

@@ -45,7 +45,7 @@ _to_units = njit(to_units)
 
 
 class Keys(NamedTuple):
-    """What the search needs beside the pair table.
+    """Arrays of the search, beside the pair table.
 
     `unigrams` int64 by token; `head` int32, (2, tokens), first pair of a token as left and as right member; `link`
     int32, (2, pairs), the next one (-1 ends); `key` float64 by pair (-inf: out of the race); `top` float64 by block of
@@ -90,7 +90,7 @@ def count_tokens(tok: Array, val: Array, length: Array, unigrams: Array) -> None
 
 @njit
 def _evaluate(pairs: PairArrays, unigrams: Array, totals: Array, rules: Rules, p: int) -> float:
-    """Coefficient of a pair, not cut at 0; -inf when it is out of the race for good."""
+    """Compute the coefficient of a pair, not cut at 0; -inf when it is out of the race for good."""
     left, right, left_size, length, value = pairs
     left_length, right_length = np.int64(max(1, left_size[left[p]])), np.int64(length[right[p]])
     n_tokens, n_characters = totals[N_TOKENS], totals[N_CHARACTERS]
@@ -146,7 +146,7 @@ def _renew(t: PairTable, k: Keys, rules: Rules, token: int) -> None:
 
 @njit
 def _highest(key: Array, top: Array, n_blocks: int) -> int:
-    """The pair with the greatest key, or -1; corrects the bounds of the blocks it looks into."""
+    """Find the pair with the greatest key, or -1; corrects the bounds of the blocks it looks into."""
     while n_blocks > 0:
         block = int(np.argmax(top[:n_blocks]))
         if top[block] == -np.inf:
@@ -160,7 +160,7 @@ def _highest(key: Array, top: Array, n_blocks: int) -> int:
 
 @njit
 def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
-    """The pair with the highest coefficient by the total order, and its units; (-1, floor) when there is none."""
+    """Find the pair with the highest coefficient by the total order, and its units; (-1, floor) when there is none."""
     left, right, key, top, drift = t.left, t.right, k.key, k.top, k.drift[0]
     pairs, unigrams, totals = (left, right, t.left_size, t.length, t.value), k.unigrams, k.totals
     best, best_units = -1, rules.floor
@@ -188,7 +188,7 @@ def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
 
 @njit
 def _shift(k: Keys, log_base: float, n_new: int) -> None:
-    """Move N to `n_new` and raise the drift by what any coefficient can have risen."""
+    """Move N to `n_new` and raise the drift by the most that any coefficient can have risen."""
     n_old, words = k.totals[N_TOKENS], k.totals[N_WORDS]
     k.totals[N_TOKENS] = n_new
     if n_new == words:

@@ -1,4 +1,4 @@
-"""The classic criterion at the price of BPE: same merges as classic_reference.py, but each costs what it changes."""
+"""Learn merges by the classic criterion, equal to those of `reference`, but each at the cost of what it changes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _rules(settings: ClassicSettings, limits: MergeLimits) -> Rules:
 
 
 def _open(segmentation: Segmentation, values: Array, rules: Rules) -> tuple[PairTable, Keys, Rules]:
-    """Pair table and keys of the segmentation as it is now, with pairs of the length now possible."""
+    """Open the pair table and keys of the present segmentation, with pairs of the length that is now possible."""
     tokens = segmentation.tokens
     lengths = np.fromiter(map(len, tokens), np.int32, len(tokens))
     unigrams = np.zeros(len(tokens), np.int64)
@@ -125,7 +125,7 @@ def _with_room(table: PairTable, keys: Keys) -> tuple[PairTable, Keys]:
 
 
 def _resized(keys: Keys, table: PairTable) -> Keys:
-    """Keys with room for as many tokens and pairs as the table has; new rows are empty."""
+    """Make room in keys for as many tokens and pairs as the table has; new rows are empty."""
     n_tokens, n_blocks = len(table.length), -(-len(table.left) // BLOCK)
     return keys._replace(
         unigrams=resized(keys.unigrams, n_tokens),

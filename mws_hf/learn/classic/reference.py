@@ -1,4 +1,4 @@
-"""The classic MwS algorithm as an executable spec, in plain Python: read this first. `classic_engine` is the fast twin.
+"""The classic MwS algorithm as an executable spec, in plain Python: read this first; `learner` is the fast twin.
 
 Every merge recounts the whole corpus, so use it on small lists only.
 """
@@ -63,7 +63,7 @@ def learn_classic_reference(
 
 
 def coefficients(words: list[tuple[list[str], int]], settings: ClassicSettings) -> dict[Pair, tuple[int, float]]:
-    """Count b and coefficient of every adjacent pair of a segmented corpus of (tokens, weight)."""
+    """Compute count b and coefficient of every adjacent pair of a segmented corpus of (tokens, weight)."""
     tokens: Counter[str] = Counter()
     pairs: Counter[Pair] = Counter()
     for word, weight in words:

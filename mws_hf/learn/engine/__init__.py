@@ -1,1 +1,1 @@
-"""Greedy merging of adjacent pairs of tokens, whatever their values come from."""
+"""Merge adjacent pairs of tokens greedily, whatever their values come from."""

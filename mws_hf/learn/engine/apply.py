@@ -1,4 +1,4 @@
-"""Merges that are known already, carried out word by word as a BPE tokenizer does; nothing is counted or chosen."""
+"""Carry out merges that are known already, word by word as a BPE tokenizer does; nothing is counted or chosen."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from mws_hf.learn.engine.pairs import INSIDE
 
 @njit(nogil=True)
 def enter_products(pairs: Array, first: int, keys: Array, products: Array) -> None:
-    """Give row k of `pairs`, two token ids, the product ``first + k`` in a table (kernels/int_table.py)."""
+    """Enter the product ``first + k`` of each row k of `pairs`, two token ids, in a table (kernels/int_table.py)."""
     for k in range(len(pairs)):
         put(keys, products, pair_key(pairs[k, 0], pairs[k, 1]), first + k)
 
 
 @njit(nogil=True)
 def merge_words(tok: Array, length: Array, keys: Array, products: Array, scratch: Array) -> None:
-    """Carry out merges word by word, of all that a word has room for the one with the lowest product first.
+    """Carry out merges word by word, in each word the merge with the lowest product first.
 
-    The same as merge by merge over all words, if products have higher ids than their parts and later merges.
+    The result equals that of merge by merge over all words, if products have higher ids than their parts and than the
+    products of earlier merges.
 
     Args:
-        tok: the text; changed in place.
-        length: of the tokens, products included, in characters.
+        tok: int32, the text in cells (see pairs.py); changed in place.
+        length: int32, characters of each token, products included.
         keys: with `products` a table (kernels/int_table.py) from each pair to its product.
         products: token ids; -1 for pairs that are not merged.
         scratch: int32, shape (2, characters of the longest word).
@@ -53,7 +54,8 @@ def merge_words(tok: Array, length: Array, keys: Array, products: Array, scratch
 def _merge_tokens(ids: Array, made: Array, n: int, keys: Array, products: Array) -> int:
     """Merge the `n` tokens of a word, where ``made[k]`` is the product of tokens k and k + 1; returns how many stay.
 
-    All places of the lowest product go in one pass, for what they make is higher: a long word would take squared time.
+    All places of the lowest product go in one pass, for the pairs that they make have higher products. One place a pass
+    would take a long word squared time.
     """
     while True:
         at, best = -1, np.int64(1) << 40

@@ -1,6 +1,6 @@
-"""Merge kernels that always take the most valuable pair: a heap with lazy entries; not where values come from.
+"""Merge the most valuable pair again and again, by a heap with lazy entries; where values come from is not known here.
 
-Order of the heap: larger value, then smaller left id, then smaller right id (that of `tokenizers`' BpeTrainer).
+Order of the heap: larger value, then smaller left id, then smaller right id (as in `tokenizers`' BpeTrainer).
 `queued[p]` is the greatest value under which pair p stands in the heap and never less than its present value, so the
 top entry, when it is not stale, is the best pair of all.
 """
@@ -24,9 +24,12 @@ SIZE, ASKED = 0, 1  # indexes into Queue.used
 
 
 class Queue(NamedTuple):
-    """Candidates. `heap` (kernels/heap.py): the negated value and the `pair_key`; `queued`: int64, by pair.
+    """Candidates for merging.
 
-    `used`: int64, how many entries the heap has, and the pair that the caller is asked about.
+    Attributes:
+        heap: int64 (see kernels/heap.py), the negated value and the `pair_key` of each entry.
+        queued: int64, by pair, the greatest value under which it stands in the heap.
+        used: int64, how many entries the heap has, and the pair that the caller is asked about.
     """
 
     heap: Array
@@ -35,7 +38,7 @@ class Queue(NamedTuple):
 
 
 class Least(NamedTuple):
-    """What a pair must have: places where it stands and value to be a candidate, frequency when its turn comes."""
+    """Least occurrences and value of a candidate, and its least frequency when its turn comes."""
 
     occurrences: int
     value: int
@@ -59,7 +62,7 @@ def fill_queue(t: PairTable, q: Queue, least: Least) -> None:
 
 @njit(inner=True)
 def _best(t: PairTable, q: Queue, least: Least) -> int:
-    """Bring the heap's top up to date; returns the best pair or -1 when no candidate is left."""
+    """Bring the heap's top up to date; returns the best pair, or -1 when no candidate is left."""
     keys, ids, value, occurrences, heap, queued, used = t.keys, t.ids, t.value, t.occurrences, q.heap, q.queued, q.used
     while used[SIZE] > 0:
         p = np.int64(ids[slot_of(keys, heap[0, 1])])
@@ -79,13 +82,13 @@ def _best(t: PairTable, q: Queue, least: Least) -> int:
 
 @njit
 def most_pushes(listed: int, n_tokens: int) -> int:
-    """Upper bound of the pairs that merging one can add to the heap: two lost and two new for each neighbour."""
+    """Bound the pairs that one merge can add to the heap: two lost and two new ones for each neighbour."""
     return 4 * min(listed, n_tokens + 1)
 
 
 @njit(inner=True)
 def _frequency(t: PairTable, p: int, weights: Array) -> int:
-    """Occurrences of a pair, each with the weight of its first cell."""
+    """Add up the occurrences of a pair, each with the weight of its first cell."""
     tok, arena, left, right, total = t.tok, t.arena, t.left[p], t.right[p], np.int64(0)
     size = t.length[left]
     for s in range(t.begin[p], t.begin[p] + t.listed[p]):
@@ -113,9 +116,9 @@ def advance(
         q: its candidates.
         strings: hashes of the strings that may not be made again (strings.py).
         goal: number of tokens to stop at.
-        least: what makes a pair a candidate.
-        bounds: see `merge_pair`.
-        accepted: a pair the caller has found to make a new string although its hash is known; else -1.
+        least: thresholds that make a pair a candidate.
+        bounds: (least occurrences, largest left size + length, greatest length) of a pair worth keeping.
+        accepted: a pair whose product the caller has found to be a new string although its hash is known; else -1.
         weights: int64, by cell, how often each word counts in a frequency; empty when no frequency is asked for.
 
     Returns:

@@ -86,7 +86,7 @@ def write_cells(symbols: Array, starts: Array, out: Array) -> None:
 
 @njit(nogil=True)
 def copy_words(text: Array, starts: Array, words: Array, target: Array, target_starts: Array, places: Array) -> None:
-    """Copy the cells of the given words of one text to the given places of another, both as `write_cells` has them."""
+    """Copy the cells of words of one text to given words of another; `write_cells` has made both texts."""
     for k in range(len(words)):
         begin = starts[words[k]] + words[k] + 1
         shift = target_starts[places[k]] + places[k] + 1 - begin
@@ -145,7 +145,7 @@ def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int)
 
 @njit(nogil=True)
 def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
-    """Add what `other` has counted; `rows` (int32) gets the row of each of its pairs. Needs room for all of them."""
+    """Add the counts of another table; `rows` (int32) gets the row of each of its pairs. Needs room for all of them."""
     for k in range(other.used[PAIRS]):
         left, right = np.int64(other.left[k]), np.int64(other.right[k])
         p = find_pair(t.keys, t.ids, left, right)
@@ -160,7 +160,7 @@ def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
 def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
     """Write the occurrences from cell `position` up to `end`, a separator, into the arena, in corpus order.
 
-    Those of pair p go to ``at[p]`` (int64, changed) and behind; of a pair that is not listed, nothing.
+    Occurrences of pair p go to ``at[p]`` (int64, changed) and behind; pairs that are not listed are passed over.
     """
     tok, length, keys, ids, listed, arena = t.tok, t.length, t.keys, t.ids, t.listed, t.arena
     while position < end:
@@ -189,7 +189,7 @@ def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token
 
 @njit(inner=True)
 def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
-    """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours it is taken from.
+    """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours that lose the pair.
 
     The occurrences found valid are packed at the front of the pair's arena segment; returns their number and value.
     """
@@ -272,7 +272,7 @@ def _add_token(t: PairTable, p: int) -> int:
 
 @njit(nogil=True)
 def merge_pair(t: PairTable, p: int, bounds: tuple[int, int, int]) -> int:
-    """Merge pair `p` everywhere: adds the token, updates text, counts and lists. Needs room (see `has_room`).
+    """Merge pair `p` everywhere: add the token, update text, counts and lists. Needs room (see `has_room`).
 
     Args:
         t: the table; pairs that lost occurrences are left in `touched`, new pairs are the last rows.
@@ -310,7 +310,7 @@ def merge_pair(t: PairTable, p: int, bounds: tuple[int, int, int]) -> int:
 
 @njit(nogil=True)
 def tidy(t: PairTable) -> None:
-    """Take the occurrences that have vanished out of the arena; segments stand in the order of their pairs' rows."""
+    """Take vanished occurrences out of the arena; segments stand in the order of their pairs' rows."""
     tok, length, arena = t.tok, t.length, t.arena
     kept = np.int64(0)
     for p in range(t.used[PAIRS]):
@@ -327,7 +327,7 @@ def tidy(t: PairTable) -> None:
 
 @njit(inner=True)
 def has_room(t: PairTable, p: int) -> bool:
-    """Whether `merge_pair(t, p)` fits into the arrays as they are."""
+    """Tell whether `merge_pair(t, p)` fits into the arrays as they are."""
     n = np.int64(t.listed[p])
     pairs = t.used[PAIRS] + 2 * min(n, t.used[TOKENS] + 1)
     return (

@@ -63,7 +63,7 @@ def learn_by_position_value(
 
 
 def merge_word(word: Word, left: int, right: int, product: int) -> Word:
-    """Replace (left, right) from the left; the product keeps the position after its right part.
+    """Replace (left, right) from the left; the product keeps the position value after its right part.
 
     >>> merge_word([(0, 5), (0, 6), (0, 7)], 0, 0, 1)
     [(1, 6), (0, 7)]

@@ -1,4 +1,4 @@
-"""Incremental merge engine for any criterion that adds up over positions; it knows not where values come from.
+"""Learn and apply merges by any criterion that adds up over positions; where the values come from is not known here.
 
 A position is the place after a character, where a boundary may be. The engine repeatedly merges the adjacent pair of
 tokens whose occurrences have the largest sum of position values: word weights give frequency BPE, evidence for "no
@@ -56,12 +56,12 @@ class Replayed(NamedTuple):
 
 
 class Segmentation:
-    """A corpus cut into tokens, at first characters, and the tokens so far; learning moves it on.
+    """A corpus cut into tokens, at first characters, and the tokens so far; learning changes it in place.
 
     Attributes:
-        corpus: the words; never changed.
+        corpus: the words.
         tokens: token strings by id: the alphabet in code-point order, then the products in merge-rank order.
-        text: the words in cells of token ids, see pairs.py; kernels change it in place.
+        text: int32, the words in cells of token ids (see pairs.py).
 
     >>> words = SymbolCorpus.from_words(["ababc", "abc"], [3, 2])
     >>> segmentation = Segmentation(words)
@@ -86,9 +86,12 @@ class Segmentation:
 
     @classmethod
     def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
-        """`corpus` after `apply(merges)`; words that `known`, which has carried out just these, holds too are copied.
+        """Segment `corpus` by `merges`, reusing another corpus cut by them: shared words are copied, new ones merged.
 
-        What is returned is `known` itself, whose own words are let go.
+        Args:
+            corpus: words to segment.
+            known: another corpus, segmented by exactly these merges; it becomes the result and drops its own words.
+            merges: in rank order.
 
         Raises:
             MwSError: `known` has another alphabet or other tokens.
@@ -113,12 +116,12 @@ class Segmentation:
 
     @classmethod
     def resumed(cls, corpus: SymbolCorpus, tokens: Sequence[str], text: Array) -> Segmentation:
-        """Words that something else has cut already.
+        """Wrap words that another tokenizer has cut already.
 
         Args:
             corpus: where the words start, counted in characters, and their weights; its symbols are not looked at.
             tokens: distinct strings by id, of one character or more.
-            text: int32, the words in cells of these ids, see pairs.py; changed in place later.
+            text: int32, the words in cells of these ids (see pairs.py); learning changes it in place.
         """
         made = cls.__new__(cls)
         made.corpus, made.tokens, made.text = corpus, list(tokens), text
@@ -126,7 +129,7 @@ class Segmentation:
         return made
 
     def pieces(self, word: int) -> list[str]:
-        """The tokens of word number `word`, in order."""
+        """Return the tokens of word number `word`, in order."""
         at = int(self.corpus.starts[word]) + word + 1
         found = []
         while self.text[at] >= 0:
@@ -155,13 +158,13 @@ class Segmentation:
         in_parts(merge, len(self.corpus))
 
     def _made(self, left: str, right: str) -> tuple[int, int]:
-        """Add the product of two tokens; their ids."""
+        """Add the product of two tokens; returns their ids."""
         ids = self._ids_of(left, right)
         self.add_token(left + right)
         return ids
 
     def _ids_of(self, left: str, right: str) -> tuple[int, int]:
-        """The ids of a merge's parts."""
+        """Return the ids of a merge's parts."""
         if left not in self._ids or right not in self._ids or left + right in self._ids:
             raise MwSError(
                 f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
@@ -170,7 +173,15 @@ class Segmentation:
         return self._ids[left], self._ids[right]
 
     def replay(self, merges: Iterable[tuple[str, str]], cell_values: Array) -> Iterator[Replayed]:
-        """Carry out given merges one by one, reporting on each; errors as `apply`."""
+        """Carry out given merges one by one, reporting on each.
+
+        Args:
+            merges: (left, right) in rank order.
+            cell_values: int64, worth of the position after each cell.
+
+        Raises:
+            MwSError: a part is not a token yet, or a product already is one.
+        """
         bounds = (1, NO_LIMIT, NO_LIMIT)
         table = open_table(self.text, cell_values, self.tokens, bounds)
         for left, right in merges:
@@ -257,9 +268,9 @@ class Segmentation:
         return found
 
     def cell_values(self, values: Array | None) -> Array:
-        """Position values by cell (see pairs.py); None stands for each word's weight at all its positions.
+        """Lay position values out by cell (see pairs.py); None stands for each word's weight at all its positions.
 
-        Values that are by cell already, one for each of `text`, stay as they are.
+        Values that are by cell already, one for each cell of `text`, are returned as they are.
         """
         if values is not None and len(values) == len(self.text):
             return values
@@ -274,7 +285,7 @@ class Segmentation:
         return cells
 
     def taken_strings(self, table: PairTable, forbidden: Iterable[str]) -> Array:
-        """Hashes of all token strings and of those that may never become tokens, with room for the table's tokens."""
+        """Hash all token strings and the strings that may never be tokens; the set has room for the table's tokens."""
         hashes = [*table.token_hash[: len(self.tokens)].tolist(), *(hash_and_power(string)[0] for string in forbidden)]
         return hash_set(hashes, len(table.length) + len(hashes))
 
@@ -284,14 +295,14 @@ class Segmentation:
         self.tokens.append(token)
 
     def add_products(self, table: PairTable) -> int:
-        """Take over the tokens kernels have added to the table; returns how many."""
+        """Take over the tokens that kernels have added to the table; returns how many."""
         first, end = len(self.tokens), int(table.used[0])
         for i in range(first, end):
             self.add_token(self.tokens[table.token_left[i]] + self.tokens[table.token_right[i]])
         return end - first
 
     def accepted_pair(self, table: PairTable, pair: int, forbidden: frozenset[str]) -> int:
-        """`pair` if its product is a new string after all; otherwise the pair is struck out and -1 returned."""
+        """Return `pair` if its product is a new string after all; otherwise strike the pair out and return -1."""
         product = self.tokens[table.left[pair]] + self.tokens[table.right[pair]]
         if product not in self._ids and product not in forbidden:
             return pair
@@ -300,7 +311,7 @@ class Segmentation:
 
 
 def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> LearnedMerges:
-    """The merges of all tokens from id `first` on, with their recorded scores."""
+    """Collect the merges of all tokens from id `first` on, with their recorded scores."""
     parts = zip(
         table.token_left[first : len(tokens)].tolist(), table.token_right[first : len(tokens)].tolist(), strict=True
     )

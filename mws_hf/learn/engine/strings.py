@@ -1,7 +1,8 @@
-"""Exact test whether a product string is taken: 64-bit hashes that kernels can combine, verified by whoever asks.
+"""Test exactly whether a product string is taken: by 64-bit hashes that kernels can combine, verified by the caller.
 
-The hash of a string is a polynomial in its code points modulo 2**64, so that of l + r follows from those of l and r.
-Equal strings have equal hashes: a hash not in the set proves a string new; one in the set must be looked up in full.
+The hash of a string is a polynomial in its code points modulo 2**64, so the hash of l + r follows from the hashes of l
+and r. Equal strings have equal hashes: a hash not in the set proves a string new; one in the set must be looked up in
+full.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def _signed(value: int) -> int:
 
 
 def hash_and_power(string: str) -> tuple[int, int]:
-    """Hash of a string and base ** length, as signed 64-bit numbers: hash(l + r) = hash(l) * power(r) + hash(r).
+    """Compute hash and power (base ** length) of a string, signed 64-bit: hash(l + r) = hash(l) * power(r) + hash(r).
 
     >>> (a, p), (b, q), (ab, _) = (hash_and_power(s) for s in ("при", "вет", "привет"))
     >>> (a * q + b - ab) % 2**64
@@ -38,7 +39,7 @@ def hash_and_power(string: str) -> tuple[int, int]:
 
 
 def hashes_and_powers(strings: Sequence[str]) -> Array:
-    """`hash_and_power` of many strings, int64, shape (n, 2).
+    """Compute hash and base ** length of many strings; int64, shape (n, 2).
 
     >>> hashes_and_powers(["вет", ""]).tolist() == [list(hash_and_power("вет")), list(hash_and_power(""))]
     True
@@ -66,7 +67,7 @@ def _member(value: int) -> int:
 
 @njit
 def known(table: Array, value: int) -> bool:
-    """Whether the hash `value` is in the set `table` (see kernels/int_table.py)."""
+    """Tell whether the hash `value` is in the set `table` (see kernels/int_table.py)."""
     return table[slot_of(table, _member(value))] != FREE
 
 
@@ -83,7 +84,7 @@ def _remember_all(table: Array, values: Array) -> None:
 
 
 def hash_set(values: Iterable[int], room: int) -> Array:
-    """A set of hashes with room for `room` members in all, at most half full."""
+    """Make a set of hashes with room for `room` members in all, at most half full."""
     members = np.fromiter(values, np.int64)
     table = new_keys(max(room, len(members)))
     _remember_all(table, members)

@@ -1,4 +1,4 @@
-"""Making and enlarging a `PairTable`: the Python side of pairs.py; kernels never allocate."""
+"""Make and enlarge a `PairTable`: the Python side of pairs.py; kernels never allocate."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _AT_ONCE = 4  # parts that count pairs: each has a table of its own, and joining
 
 
 def resized(array: Array, size: int, fill: float = 0) -> Array:
-    """A copy with `size` columns (last axis), `fill` behind the old ones."""
+    """Copy an array to `size` columns (last axis), with `fill` behind the old ones."""
     out = np.full((*array.shape[:-1], size), fill, array.dtype)
     out[..., : array.shape[-1]] = array
     return out
 
 
 def fill_cells(symbols: Array, starts: Array, out: Array) -> None:
-    """`write_cells`, in parts side by side."""
+    """Copy flat symbols into cells with separators around each word, in parts side by side."""
     in_parts(lambda a, b: write_cells(symbols, starts[a : b + 1], out[starts[a] + a :]), len(starts) - 1)
 
 
@@ -71,9 +71,9 @@ def open_table(
 
 
 def strike_out(table: PairTable, pairs: Iterable[tuple[int, int]]) -> None:
-    """Take pairs of token ids out of a table that is just open: they are never merged.
+    """Take pairs of token ids out of a table that was just opened: they are never merged.
 
-    For good, if both tokens were there from the start: occurrences of such a pair only vanish.
+    This holds for good if both tokens were there from the start: occurrences of such a pair only vanish.
     """
     for left, right in pairs:
         pair = int(find_pair(table.keys, table.ids, left, right))
@@ -82,7 +82,7 @@ def strike_out(table: PairTable, pairs: Iterable[tuple[int, int]]) -> None:
 
 
 def _count(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int]) -> PairTable:
-    """The table with the pairs of the cells from `begin` to `end` counted."""
+    """Count the pairs of the cells from `begin` to `end`; returns the table, enlarged where needed."""
     position = count_pairs(table, begin, end, bounds[1], bounds[2])
     while position < end:
         table = _more_pairs(table, 2 * len(table.left))
@@ -91,7 +91,7 @@ def _count(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int])
 
 
 def _joined(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
-    """The pairs of all parts in one table, and how often each stands in each part: int64, by row of this table."""
+    """Join the pairs of all parts in one table; also returns how often each stands in each part, int64 by row."""
     table, rows = parts[0], [np.arange(parts[0].used[PAIRS], dtype=np.int32)]
     own = [part.occurrences[: part.used[PAIRS]].copy() for part in parts]
     for part in parts[1:]:
@@ -106,7 +106,7 @@ def _joined(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
 
 
 def _laid_out(table: PairTable, least: int) -> PairTable:
-    """The table with a segment of its arena for every pair that has `least` occurrences."""
+    """Reserve a segment of the arena for every pair that has `least` occurrences."""
     n = int(table.used[PAIRS])
     table.listed[:n] = np.where(table.occurrences[:n] >= least, table.occurrences[:n], 0)
     ends = np.cumsum(table.listed[:n], dtype=np.int64)
@@ -116,7 +116,7 @@ def _laid_out(table: PairTable, least: int) -> PairTable:
 
 
 def make_room(table: PairTable, pair: int) -> PairTable:
-    """Arrays large enough for merging row `pair` (see `has_room`), with room to spare."""
+    """Enlarge the arrays until row `pair` can be merged (see `has_room`), with room to spare."""
     occurrences = int(table.listed[pair])
     tokens, pairs = (int(table.used[i]) for i in (TOKENS, PAIRS))
     new_pairs = pairs + 2 * min(occurrences, tokens + 1)
@@ -164,7 +164,7 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
 
 
 def _with_own_pairs(table: PairTable) -> PairTable:
-    """The same text and tokens, with pairs of its own, as many as the table has."""
+    """Copy a table's pairs, so that the copy can count its own; text and tokens are shared."""
     fields = (*PAIR_FIELDS, "keys", "ids", "used")
     return table._replace(**{name: getattr(table, name).copy() for name in fields})
 

@@ -1,4 +1,4 @@
-"""The affix view, for short lists: a second lexicon of prefixes, stems and suffixes, started from cuts that are given.
+"""The affix view, for short lists: a second lexicon of prefixes, stems and suffixes, started from given cuts.
 
 The lexicon view starts from all substrings and pays for each; in a short list too few repay their spelling. Here the
 entries are the pieces of words that are cut already: the longest piece of a word is its stem. Expectation maximisation
@@ -26,14 +26,14 @@ OTHER_CLASS = 0.1
 """Uses that an entry found in one class has in each of the others, before the first step."""
 
 _LEAST_PROBABILITY = 1e-4
-"""Cut probabilities are kept so far from 0 and 1 before their log-odds are taken."""
+"""Cut probabilities are kept this far from 0 and 1 before their log-odds are taken."""
 
 
 class AffixModel(NamedTuple):
     """Fitted affix view.
 
     Attributes:
-        p: float64, shape (n_entries, 3), probability of each entry of a lattice in each class; 0 of those not found.
+        p: float64, shape (n_entries, 3), probability of each entry of a lattice in each class; 0 for entries not found.
         moves: probabilities of going from class to class.
         trigrams: the letter model of unknown stems.
     """
@@ -71,14 +71,17 @@ def fit_affixes(
 def affix_log_odds(
     model: AffixModel, corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings, pool: ThreadPool,
 ) -> Floats:  # fmt: skip
-    """Log-odds of a cut after each symbol of words, those that the model was fitted to or others.
+    """Compute the log-odds of a cut after each symbol of words, those that the model was fitted to or others.
 
     Args:
         model: from `fit_affixes`.
         corpus: words over the same alphabet.
-        lattice: their substrings, where the model's entries have the numbers they had.
-        settings: those of the fit.
+        lattice: their substrings, where the entries of the model keep their numbers.
+        settings: as in the fit.
         pool: threads; the result does not depend on their number.
+
+    Returns:
+        float32, one a symbol.
     """
     posterior = np.empty(len(corpus.symbols), np.float32)
     full = Model(model.p, *model.moves, 1 - settings.unknown_stems, _spelling(model, corpus, settings))
@@ -87,14 +90,14 @@ def affix_log_odds(
 
 
 def _spelling(model: AffixModel, corpus: SymbolCorpus, settings: EvidenceSettings) -> Spelling:
-    """Stems of 2 symbols to `max_unknown_stem`: the end is in the letter model, so all lengths have the same factor."""
+    """Spell stems of 2 to `max_unknown_stem` symbols, all lengths with one factor: the letter model has the end."""
     lengths = np.full(settings.max_unknown_stem + 1, settings.unknown_stems)
     lengths[:2] = 0
     return Spelling(lengths, *spell_stems(model.trigrams, corpus))
 
 
 def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:
-    """The arcs of the entries that have a probability; the entries keep their numbers."""
+    """Select the arcs of the entries that have a probability; the entries keep their numbers."""
     number = np.where((p > 0).any(1), np.arange(len(p)), -1).astype(np.int32)
     rows, entries, spans = lattice.rows.copy(), lattice.entries.copy(), lattice.spans.copy()
     left = drop_arcs(rows, entries, spans, number)
@@ -102,7 +105,7 @@ def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:
 
 
 def piece_probabilities(counts: Longs, lengths: Bytes, settings: EvidenceSettings) -> Doubles:
-    """Probability of each entry in each class before the first step; 0 for what no word was cut into."""
+    """Compute the probability of each entry in each class before the first step; 0 for entries that are no piece."""
     weights = counts + OTHER_CLASS * (counts.sum(1) > 0)[:, None]
     weights[lengths > settings.max_prefix, PREFIX] = 0
     weights[lengths > settings.max_suffix, SUFFIX] = 0
@@ -114,7 +117,8 @@ def piece_probabilities(counts: Longs, lengths: Bytes, settings: EvidenceSetting
 def count_pieces(corpus: SymbolCorpus, lattice: Lattice, cut: Mask) -> tuple[Longs, CodePoints]:
     """Count the pieces of words by class, and list the distinct stems of two symbols or more.
 
-    A word's longest piece, the first of equal ones, is its stem; pieces before it are prefixes, those behind suffixes.
+    A word's longest piece, the first of equal ones, is its stem; pieces before it are prefixes, pieces behind it
+    suffixes.
 
     Returns:
         int64, shape (n_entries, 3), how often each entry of the lattice is a piece; the stems, in symbols.

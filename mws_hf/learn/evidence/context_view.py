@@ -24,7 +24,7 @@ def context_log_odds(
     settings: EvidenceSettings,
     pool: ThreadPool,
 ) -> Floats:
-    """Fit to the words that have targets, then log-odds of a cut after each symbol of all words.
+    """Fit the regression to words with targets, then compute the log-odds of a cut after each symbol of all words.
 
     Args:
         corpus: distinct words.
@@ -49,7 +49,13 @@ def context_log_odds(
 def fit_contexts(
     corpus: SymbolCorpus, contexts: Contexts, targets: Floats, settings: EvidenceSettings
 ) -> tuple[Doubles, Doubles]:
-    """Fit the regression to the words that have targets; arguments as `context_log_odds`.
+    """Fit the regression to the words that have targets.
+
+    Args:
+        corpus: distinct words.
+        contexts: their context nodes.
+        targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
+        settings: sample size and ridge.
 
     Returns:
         The weights of the raw numbers that describe a position, and of their squares.
@@ -69,14 +75,22 @@ def fit_contexts(
 def word_log_odds(
     contexts: Contexts, first: int, starts: Longs, weights: tuple[Doubles, Doubles], n_symbols: int
 ) -> Doubles:
-    """Log-odds of a cut after each symbol of the words from number `first` on, which begin at `starts`; 0 elsewhere."""
+    """Compute the log-odds of a cut after each symbol of some words; 0 elsewhere.
+
+    Args:
+        contexts: from `collect_contexts`.
+        first: number of the first word.
+        starts: where the words begin, and the end of the last.
+        weights: from `fit_contexts`.
+        n_symbols: symbols of the whole corpus, the size of the result.
+    """
     out = np.zeros(n_symbols)
     add_log_odds(contexts, first, starts, *weights, out)
     return out
 
 
 def standardise(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
-    """Bring the first `n` columns to mean 0 and deviation 1, in place; the means and deviations there were."""
+    """Bring the first `n` columns to mean 0 and deviation 1, in place; returns the former means and deviations."""
     mean, scale = moments(rows, n)
     scale += 1e-6
     rows[:, :n] -= mean

@@ -1,4 +1,4 @@
-"""How free the continuation is: entropy, support and variety of the next symbol in a context.
+"""Measure how freely a word goes on after a context: entropy, support and variety of the next symbol.
 
 Contexts are whole prefixes and suffixes (tries) and the last k symbols before a position or the first k after it.
 Sources: branching entropy, Tanaka-Ishii and Jin (2006); its rise, Magistry and Sagot (2012). No decision is made here.
@@ -24,13 +24,13 @@ from mws_hf.learn.words import SymbolCorpus
 class View(NamedTuple):
     """The contexts of all symbols in one view.
 
-    Symbol i of word w has the context ``up[ids[i + pad * (w + 1) + shift]]``, or that without `up` when `up` is empty.
+    Symbol i of word w has the context ``up[ids[i + pad * (w + 1) + shift]]``; where `up` is empty, ``ids[...]`` itself.
 
     Attributes:
-        ids: int32; those of the n-gram views are one array, of the longest contexts.
-        up: int32, the context each of `ids` begins with.
+        ids: int32; the n-gram views share one array, of the longest contexts.
+        up: int32, the shorter context that each of `ids` begins with.
         pad: cells between words in `ids`.
-        shift: where a symbol's id stands.
+        shift: distance from a symbol to the cell of its id.
         table: float32, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of words that
             continue (the end of a word counts as a symbol), log2 of the number of distinct continuations.
     """
@@ -47,8 +47,8 @@ class Contexts:
     """All views of the contexts of a corpus.
 
     Attributes:
-        views: in pairs (forward, backward): first the tries, then one pair a context order. A forward view's context
-            of symbol i ends with i; a backward view's begins with i.
+        views: in pairs (forward, backward): first the tries, then one pair a context order. In a forward view the
+            context of symbol i ends with i; in a backward view it begins with i.
         is_word: bool, for each trie one a context: the prefix or suffix is itself a word, and begins longer ones.
     """
 
@@ -66,7 +66,7 @@ def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
 
 
 def continuation_table(n_contexts: int, context: Ints, counts: Ints) -> Floats:
-    """Entropy, log2 support and log2 variety of each context's continuations.
+    """Compute entropy, log2 support and log2 variety of each context's continuations.
 
     Args:
         n_contexts: number of contexts.
@@ -94,7 +94,7 @@ def continuation_table(n_contexts: int, context: Ints, counts: Ints) -> Floats:
 
 @njit(nogil=True)
 def _add_up(context: Ints, counts: Ints, support: Longs, variety: Longs) -> None:
-    """Sums of the counts and the number of each context's pairs."""
+    """Add up the counts of each context's pairs, and count the pairs."""
     for k in range(len(context)):
         support[context[k]] += counts[k]
         variety[context[k]] += 1
@@ -107,7 +107,7 @@ def _add_terms(context: Ints, terms: Doubles, sums: Doubles) -> None:
 
 
 def _padded(corpus: SymbolCorpus, pad: int) -> Ints:
-    """All words with `pad` zeros before, between and after them; symbols are shifted by 1."""
+    """Lay out all words with `pad` zeros before, between and after them; symbols are shifted by 1."""
     padded = np.zeros(len(corpus.symbols) + pad * (len(corpus) + 1), np.int32)
     _spread(corpus.symbols, corpus.starts, pad, padded)
     return padded
@@ -121,11 +121,12 @@ def _spread(symbols: Ints, starts: Longs, pad: int, padded: Ints) -> None:
 
 
 def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> list[View]:
-    """The forward and the backward view of each order.
+    """Build the forward and the backward view of each order.
 
     An n-gram is the context (order n) that ends with its last symbol and the one that begins with its first, so one
-    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest. What
-    follows or precedes n-grams are the n-grams longer by one, so those are counted and no place is looked at again.
+    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest. The
+    symbols that follow or precede n-grams are found by counting the n-grams longer by one, so no place is looked at
+    again.
     """
     pad = max(orders)
     grams = padded = _padded(corpus, pad)
@@ -156,9 +157,12 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -
 
 
 def trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, Mask]:
-    """A trie's view; all nodes with one word are context 0, for nothing is known of what follows them.
+    """Build the view of a trie; all nodes with a single word are context 0, for nothing is known of their continuation.
 
-    What follows a node are its children, and the end of the word where words end.
+    The continuations of a node are its children, and the end of the word where words end.
+
+    Returns:
+        The view, and bool, one a context: the prefix or suffix is itself a word.
     """
     trie = build_trie(corpus.symbols, corpus.starts, backwards)
     shared = trie.counts > 1
@@ -182,13 +186,13 @@ def _renumber(ids: Ints, number: Ints) -> None:
 def collect_contexts(
     corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]], pool: Executor
 ) -> Contexts:
-    """All context views of distinct words; linear in the number of symbols.
+    """Build all context views of distinct words; time is linear in the number of symbols.
 
     Args:
         corpus: distinct, non-empty words.
         orders: context lengths, ascending.
         tries: the forward and the backward `trie_view`.
-        pool: tables are made side by side in it.
+        pool: threads that make tables side by side.
     """
     (prefixes, left_is_word), (suffixes, right_is_word) = tries
     return Contexts([prefixes, suffixes, *_gram_views(corpus, orders, pool)], (left_is_word, right_is_word))

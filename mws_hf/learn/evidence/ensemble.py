@@ -1,9 +1,9 @@
-"""Boundary evidence: three views of every position, mixed as log-odds and calibrated. No merges here.
+"""Boundary posteriors from an ensemble of views: mixed as log-odds, then calibrated. No merges here.
 
-The lexicon view explains words by whole morphs, the context view generalises its posteriors over contexts (one round
-of co-training, Blum and Mitchell 1998, on soft labels), normalised variation looks at entropy alone. One round, since
-with classes in the lexicon further rounds move nothing or harm. In a short list `short_lists` re-ranks the positions by
-two views more. Where words are labelled, `labels` re-fits the mixture.
+The lexicon view explains words by whole morphs. The context view generalises the posteriors of the lexicon over
+contexts (one round of co-training, Blum and Mitchell 1998, on soft labels). Normalised variation looks at entropy
+alone. One round suffices: with classes in the lexicon further rounds move nothing or harm. In a short list
+`short_lists` re-ranks the positions by two more views. Where words are labelled, `labels` re-fits the mixture.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from mws_hf.learn.words import SymbolCorpus
 def boundary_probabilities(
     corpus: SymbolCorpus, settings: EvidenceSettings | None = None, n_threads: int | None = None
 ) -> Doubles:
-    """Probability that a morph boundary lies after each symbol.
+    """Compute the posterior probability of a morph boundary after each symbol, without labels.
 
     Args:
-        corpus: distinct words (weights are not used: every type counts once), those to learn the lexicon from first.
+        corpus: distinct words (weights are not used: every type counts once); the lexicon is learnt from the first
+            ones.
         settings: constants of the recipe.
-        n_threads: threads; all cores when absent. The result does not depend on it.
+        n_threads: threads; all cores when absent. The result does not depend on their number.
 
     Returns:
         float64, shape (n_symbols,); 0 after the last symbol of a word.
@@ -52,13 +53,16 @@ def boundary_probabilities(
 def boundary_posteriors(
     corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, labelled: Doubles | None = None
 ) -> tuple[Doubles, Refit | None]:
-    """`boundary_probabilities`, re-fitted where words are labelled, and what came of that.
+    """Compute the posterior probability of a morph boundary after each symbol, fitted to labels where there are some.
 
     Args:
         corpus: distinct words.
-        settings: constants of the recipe; where it names no granularity, that of the labels is used, or the default.
-        n_threads: threads; all cores when absent.
+        settings: constants of the recipe; where it names no granularity, the labels give it, or it is the default.
+        n_threads: threads; all cores when absent. The result does not depend on their number.
         labelled: from `labels.label_targets`; None where fewer than `labels.MIN_LABELS` words are labelled.
+
+    Returns:
+        float64, shape (n_symbols,), 0 after the last symbol of a word; and the result of the fit, None without labels.
     """
     mixture = mix_views(corpus, settings, n_threads, keep=labelled is not None)
     return calibrated_posteriors(mixture, corpus, settings, n_threads, labelled)
@@ -66,13 +70,13 @@ def boundary_posteriors(
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The views of n inner positions, mixed.
+    """Log-odds of the views at the n inner positions, mixed.
 
     Attributes:
-        log_odds: float64, shape (n,), their weighted sum, not calibrated.
-        views: shape (n, 4), of the lexicon, whether it was learnt there, of contexts, of variation; in a short list
-            shape (n, 6), also of paradigms and of affixes. None if not kept.
-        contexts: None if not kept.
+        log_odds: float64, shape (n,), weighted sum of the views, not calibrated.
+        views: shape (n, 4): the lexicon, whether it was learnt there, contexts, variation; in a short list shape (n,
+            6), with paradigms and affixes behind. None if not kept.
+        contexts: contexts of the words; None if not kept.
     """
 
     log_odds: Doubles
@@ -87,7 +91,18 @@ def calibrated_posteriors(
     n_threads: int | None = None,
     labelled: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
-    """`boundary_posteriors` of views that are mixed; for labels they must have been kept."""
+    """Calibrate the views of an ensemble, after re-fitting them where words are labelled, to boundary posteriors.
+
+    Args:
+        mixture: from `mix_views`; with labels, its views must have been kept.
+        corpus: the words that the views judge.
+        settings: sharpness and granularity of the calibration.
+        n_threads: threads; all cores when absent. The result does not depend on their number.
+        labelled: from `labels.label_targets`, or None.
+
+    Returns:
+        float64, shape (n_symbols,), 0 after the last symbol of a word; and the result of the fit, None without labels.
+    """
     inner = inner_positions(corpus)
     j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
     if len(mixed) == 0:
@@ -115,13 +130,13 @@ def _calibrate(mixed: Doubles, granularity: float, sharpness: float) -> None:
 def mix_views(
     corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, *, keep: bool = False
 ) -> Ensemble:
-    """Weighted sum of the views at every inner position, the lexicon's only where it was learnt.
+    """Compute the views and their weighted sum at every inner position; the lexicon counts only where it was learnt.
 
     Args:
         corpus: distinct words.
         settings: constants of the recipe.
-        n_threads: threads; all cores when absent.
-        keep: also keep the views and the contexts, for labels.
+        n_threads: threads; all cores when absent. The result does not depend on their number.
+        keep: also keep the single views and the contexts, for labels.
     """
     inner = inner_positions(corpus)
     if not inner.any():
@@ -158,7 +173,7 @@ def _lexicon_view(
     settings: EvidenceSettings,
     pool: ThreadPool,
 ) -> tuple[Floats, Floats]:
-    """Mean over the price ends of the lexicon's cut probabilities, and of their log-odds."""
+    """Average the lexicon's cut probabilities over the end prices, and likewise their log-odds."""
     lattice = build_lattice(corpus, settings.max_substring, settings.min_substring_count)
     view = LexiconView(corpus, lattice, settings, pool)
     del lattice
@@ -171,6 +186,6 @@ def _lexicon_view(
 
 
 def _first_words(corpus: SymbolCorpus, n: int) -> SymbolCorpus:
-    """The first `n` words, with the same alphabet."""
+    """Take the first `n` words of a corpus, with the same alphabet."""
     starts = corpus.starts[: n + 1]
     return SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n])

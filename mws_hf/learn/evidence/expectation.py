@@ -1,6 +1,6 @@
-"""One step of expectation maximisation over all words, the same on any number of threads. What a step means: `kernels`.
+"""One step of expectation maximisation over all words, the same on any number of threads; `kernels` has its formulas.
 
-Used by the lexicon view, which prunes its entries between steps, and by the affix view, which does not.
+The lexicon view, which prunes its entries between steps, and the affix view, which does not, both use it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Moves(NamedTuple):
 
     @classmethod
     def first(cls) -> Moves:
-        """Those before the first step.
+        """Return the probabilities before the first step.
 
         Zeros stay zero: no suffix before a stem, no prefix after one, no word ends with a prefix. A suffix may be
         followed by a stem (compounds with linking elements).
@@ -42,7 +42,7 @@ class Moves(NamedTuple):
 def expect(
     corpus: SymbolCorpus, arcs: Arcs, model: Model, posterior: Floats, pool: ThreadPool,
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    """Expected uses of the entries and moves between classes, in units of 1 / FIXED_POINT.
+    """Compute the expected uses of the entries and moves between classes, in units of 1 / FIXED_POINT.
 
     Args:
         corpus: distinct words.
@@ -69,14 +69,17 @@ def expect(
 
 
 def maximise(counts: Longs, moved: Longs, lengths: Bytes, single_stem: float, p: Doubles) -> Moves:
-    """Write the entries' probabilities that explain the expected counts to `p`; the moves that explain those counted.
+    """Find the probabilities that explain the expected counts; write those of the entries to `p`.
 
     Args:
-        counts: from `expect`.
-        moved: from `expect`.
-        lengths: symbols of each entry.
+        counts: expected uses, from `expect`.
+        moved: expected moves, from `expect`.
+        lengths: uint8, symbols of each entry.
         single_stem: probability of a single symbol as a stem, which is fixed.
-        p: shape (n_entries, 3).
+        p: float64, shape (n_entries, 3).
+
+    Returns:
+        The probabilities of moves between classes.
     """
     variational_weights(counts, lengths, single_stem, p)
     step, stop, start = moved[:3] / FIXED_POINT, moved[3] / FIXED_POINT, moved[4] / FIXED_POINT

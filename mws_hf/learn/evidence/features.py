@@ -1,8 +1,8 @@
-"""The context view's description of a position: 50 numbers from the context tables, their squares, 9 flags. No fitting.
+"""Describe a position for the context view: 50 numbers from the context tables, their squares, 9 flags. No fitting.
 
 Of each view: entropy at the position, its rise from the previous position (seen in the view's direction), the next
-rise, log2 support, log2 variety. Flags: left part is 1, 2, 3 symbols long, the same for the right part, the left part
-is a word, the right part is a word, constant.
+rise, log2 support, log2 variety. Flags: left part is 1, 2, 3 symbols long, right part is 1, 2, 3 symbols long, the left
+part is a word, the right part is a word, constant.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ N_FLAGS = 9
 
 @njit(nogil=True)
 def _fill_view(backwards: bool, i: int, n: int, nodes: Ints, table: Floats, row: Doubles) -> None:
-    """One view's numbers of the position after symbol `i` of a word of `n` symbols with these contexts."""
+    """Write one view's numbers of the position after symbol `i` of a word of `n` symbols with these contexts."""
     if backwards:
         here, last, following, edge = i + 1, i + 2, i, i + 2 == n
     else:
@@ -109,8 +109,8 @@ def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles,
         contexts: from `collect_contexts`.
         first: number of the first word.
         starts: its start and those of the words behind it, up to the end of the last.
-        linear: shape (5 * n_views + 9,).
-        square: the same shape.
+        linear: shape (5 * n_views + 9,), weights of the numbers and flags.
+        square: the same shape, weights of their squares.
         out: float64, one a symbol of the whole corpus.
     """
     for v, view in enumerate(contexts.views):

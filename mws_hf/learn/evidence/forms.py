@@ -1,10 +1,10 @@
-"""What of a word list can carry morphs: letters cased and folded, leading spaces, graphemes. Nothing is learnt here.
+"""Select the words in a list of pre-tokens and group them by case-folded type; cut words into graphemes.
 
 A word pre-token is an optional leading character followed by letters, their combining marks and inner apostrophes
 (' and ’). Its letters, lower-cased character by character where that keeps the length, are its lower-cased type; all
 cased and spaced forms share the evidence of their type. A leading space is part of the form; any other leading
-character is cut off, since the position after it is certain. Numbers, punctuation, whitespace
-and mixed pre-tokens are no words.
+character is cut off, since the position after it is a certain boundary. Numbers, punctuation, whitespace and mixed
+pre-tokens are no words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
 
 
 def fold(text: str) -> str:
-    """Lower case, character by character, leaving alone what would change its length.
+    """Convert to lower case, character by character; characters whose lower case is longer stay as they are.
 
     >>> fold("ЁЛКА"), fold("İğne")
     ('ёлка', 'İğne')
@@ -45,7 +45,7 @@ class CharacterTable(NamedTuple):
 
     @classmethod
     def of(cls, points: Ints) -> CharacterTable:
-        """That of the code points which occur in `points`; others are in no class."""
+        """Build the table for the code points in `points` only; all others get no class."""
         seen = np.zeros(N_POINTS, bool)
         seen[points] = True
         found = np.nonzero(seen)[0]
@@ -59,7 +59,7 @@ class CharacterTable(NamedTuple):
         return cls(lower, *classes)
 
     def write_lower(self, points: Ints) -> None:
-        """Put code points in lower case, in place."""
+        """Convert code points to lower case, in place."""
         in_parts(lambda a, b: _replace_each(points[a:b], self.lower), len(points))
 
 
@@ -71,11 +71,12 @@ def _replace_each(points: Ints, table: Ints) -> None:
 
 @dataclass(frozen=True)
 class WordPlaces:
-    """Where the words of a list of pre-tokens lie.
+    """Places of the words in a list of pre-tokens.
 
     Attributes:
         text: the pre-tokens.
-        begins: int64, shape (n_pretokens,), the first letter of each pre-token's type; its end is the pre-token's.
+        begins: int64, shape (n_pretokens,), the first letter of each pre-token's type; the type ends with the
+            pre-token.
         is_word: bool, shape (n_pretokens,).
         spaced: bool, shape (n_pretokens,), a word that starts with a space.
         table: classes and lower case of the code points.
@@ -88,11 +89,11 @@ class WordPlaces:
     table: CharacterTable
 
     def forms(self, words: Longs) -> CodePoints:
-        """The given words with their leading space, without any other leading character."""
+        """Return words by number with their leading space, without any other leading character."""
         return cut_out(self.text.points, self.begins[words] - self.spaced[words], self.text.starts[words + 1])
 
     def types(self, words: Longs) -> CodePoints:
-        """The lower-cased letters of the given words."""
+        """Return the lower-cased letters of words by number."""
         letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
         self.table.write_lower(letters.points)
         return letters
@@ -149,7 +150,7 @@ class Forms:
         type_of: int64, shape (n_forms,), index into the types.
         types: the lower-cased letters; by count, descending, then by a hash, so that the first n of a list without
             counts are an even sample of it and not one corner of the alphabet.
-        type_counts: int64, shape (n_types,).
+        type_counts: int64, shape (n_types,), how often each type occurs.
     """
 
     words: CodePoints
@@ -161,6 +162,10 @@ class Forms:
 
 def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms:
     """Group the words among the pre-tokens by form and by lower-cased type.
+
+    Args:
+        pretokens: distinct pre-tokens.
+        counts: int64, shape (n_pretokens,), how often each occurs.
 
     >>> found = collect_forms([" дом", " Дом", "(дом", "12", "дом"], np.array([5, 1, 2, 9, 1]))
     >>> found.words.strings(), found.counts.tolist(), found.types.strings(), found.type_counts.tolist()
@@ -183,14 +188,18 @@ def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms
 
 
 class TypeCounts(NamedTuple):
-    """Distinct lower-cased types in the order of `Forms.types`, and how often each occurs, int64."""
+    """Distinct lower-cased types, the most frequent first, and how often each occurs: int64, shape (n_types,)."""
 
     words: CodePoints
     counts: Longs
 
 
 def collect_types(pretokens: Sequence[str] | CodePoints, counts: Longs) -> TypeCounts:
-    """The types of `collect_forms` alone, in half the time.
+    """Collect the lower-cased types of the words among the pre-tokens, without their forms, in half the time.
+
+    Args:
+        pretokens: distinct pre-tokens.
+        counts: int64, shape (n_pretokens,), how often each occurs.
 
     >>> types = collect_types([" дом", " Дом", "(дом", "12", "ом"], np.array([5, 1, 2, 9, 1]))
     >>> types.words.strings(), types.counts.tolist()
@@ -202,7 +211,7 @@ def collect_types(pretokens: Sequence[str] | CodePoints, counts: Longs) -> TypeC
 
 
 def _collect_types(places: WordPlaces, words: Longs, counts: Longs) -> tuple[TypeCounts, Longs]:
-    """The types of the given words, and the number of each word's type."""
+    """Collect the types of words by number, and the number of each word's type."""
     letters = places.types(words)
     found = distinct(letters)
     type_counts = _sums(found.ids, counts, len(found.first))
@@ -213,7 +222,7 @@ def _collect_types(places: WordPlaces, words: Longs, counts: Longs) -> tuple[Typ
 
 
 def _by_count(counts: Longs, hashes: Longs) -> Longs:
-    """Rows by count, descending, then by hash; those that occur once, often most of them, beside the others."""
+    """Order rows by count, descending, then by hash; rows of count 1, often most of them, in a thread of their own."""
 
     def sorted_rows(rows: Longs) -> Longs:
         return rows[np.lexsort((hashes[rows], -counts[rows]))]
@@ -222,10 +231,10 @@ def _by_count(counts: Longs, hashes: Longs) -> Longs:
 
 
 def with_lower_case(forms: Forms) -> Forms:
-    """Also the lower-case twin of every cased form, counted like that form where the text never has it.
+    """Add the lower-case variant of every cased form; a variant that the text never has counts like its cased form.
 
-    What a dictionary, a query or a sentence puts in another case should not be cut as if it were unknown: German nouns
-    and words seen only at the start of sentences in lower case.
+    A dictionary, a query or a sentence may put a word in another case, and it should not be cut as if it were unknown:
+    German nouns, or words seen only at the start of sentences, in lower case.
 
     >>> more = with_lower_case(collect_forms([" Дом", " дома"], np.array([5, 1])))
     >>> more.words.strings(), more.counts.tolist()
@@ -247,7 +256,7 @@ def with_lower_case(forms: Forms) -> Forms:
 
 
 def _sums(ids: Ints, counts: Longs, n: int) -> Longs:
-    """Exact integer sums of `counts` by id."""
+    """Add up counts by id, exactly; int64, shape (n,)."""
     sums = np.zeros(n, np.int64)
     np.add.at(sums, ids, counts)
     return sums
@@ -255,7 +264,7 @@ def _sums(ids: Ints, counts: Longs, n: int) -> Longs:
 
 @dataclass(frozen=True)
 class Graphemes:
-    """Words as sequences of graphemes, a letter with the combining marks that follow it.
+    """Words as sequences of graphemes; a grapheme is a letter with the combining marks that follow it.
 
     Attributes:
         corpus: the words; symbols are graphemes, numbered in order of appearance after the code points.
@@ -267,7 +276,7 @@ class Graphemes:
 
 
 def count_graphemes(words: CodePoints) -> Longs:
-    """How many graphemes each word has; marks that begin a word are one of their own.
+    """Count the graphemes of each word; marks that begin a word are one grapheme of their own.
 
     >>> count_graphemes(CodePoints.of(["ते", "मन", ""])).tolist()
     [1, 2, 0]
@@ -276,7 +285,7 @@ def count_graphemes(words: CodePoints) -> Longs:
 
 
 def _find_bases(words: CodePoints) -> tuple[Mask, Longs]:
-    """True at the characters that begin a grapheme, and how many each word has."""
+    """Mark the characters that begin a grapheme (bool), and count the graphemes of each word (int64)."""
     base, sizes = np.empty(len(words.points), bool), np.empty(len(words), np.int64)
     _write_bases(words.points, words.starts, CharacterTable.of(words.points).mark, base, sizes)
     return base, sizes

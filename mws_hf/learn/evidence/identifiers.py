@@ -1,7 +1,7 @@
-"""Where the capitals of identifiers say for sure that a part begins: ``get|User|Name``, ``HTTP|Server``.
+"""Find the parts of identifiers by their capitals: ``get|User|Name``, ``HTTP|Server``.
 
-It holds for the words of the group named `CODE` alone; in a natural language capitals say nothing of morphs. An
-underscore and a digit need no rule: split patterns end a word there, so no merge crosses them.
+Capitals count as certain boundaries in the group named `CODE` alone; in a natural language they say nothing of morphs.
+An underscore and a digit need no rule: split patterns end a word there, so no merge crosses them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from mws_hf.learn.words import N_POINTS
 from mws_hf.pattern import compiled
 
 CODE = "code"
-"""The group of a mixture whose words are identifiers; its name is the switch."""
+"""Name of the group whose words are identifiers; a group of this name switches the rule on."""
 
 LOWER, UPPER = 1, 2
 
 
 def cases_of(points: Ints) -> Bytes:
-    """Case of the code points that occur in `points`: uint8, shape (N_POINTS,), LOWER, UPPER or 0.
+    """Look up the case of the code points that occur in `points`: uint8, shape (N_POINTS,), LOWER, UPPER or 0.
 
     >>> cases_of(np.array([ord(c) for c in "aЯ_"], np.int32))[[ord("a"), ord("Я"), ord("_")]].tolist()
     [1, 2, 0]
@@ -36,9 +36,10 @@ def cases_of(points: Ints) -> Bytes:
 
 @njit(inline="always")
 def part_ends(points: Ints, i: int, end: int, cases: Bytes) -> bool:
-    """Whether a part of an identifier ends after character `i` of the pre-token that ends before `end`.
+    """Tell whether a part of an identifier ends after character `i` of the pre-token that ends before `end`.
 
-    Before a capital behind a small letter, and before the last of several capitals where a small letter follows.
+    It ends before a capital that follows a small letter, and before the last of several capitals if a small letter
+    follows.
 
     >>> from mws_hf.learn.words import CodePoints
     >>> points = CodePoints.of(["parseHTTPServerURL"]).points

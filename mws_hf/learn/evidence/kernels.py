@@ -18,7 +18,7 @@ FIXED_POINT = 2.0**32
 
 
 class Arcs(NamedTuple):
-    """The entries that may start at each symbol: the arrays of the same names of a `Lattice`."""
+    """The entries that may start at each symbol: the arrays ``rows``, ``entries`` and ``spans`` of a `Lattice`."""
 
     rows: Ints
     entries: Ints
@@ -31,10 +31,10 @@ class Spelling(NamedTuple):
     It is ``lengths[n] * heads[i] * ends[i + n - 1]`` times the product of the symbols' `letters`.
 
     Attributes:
-        lengths: shape (longest + 1,), of each number of symbols.
-        letters: shape (n_symbols,), of each symbol of the corpus.
-        heads: shape (n_symbols,), of a stem that begins with a symbol; empty: 1.
-        ends: shape (n_symbols,), of a stem that ends with a symbol; empty: 1.
+        lengths: shape (longest + 1,), factor of each number of symbols.
+        letters: shape (n_symbols,), factor of each symbol of the corpus.
+        heads: shape (n_symbols,), factor of a stem that begins with this symbol; empty: 1.
+        ends: shape (n_symbols,), factor of a stem that ends with this symbol; empty: 1.
     """
 
     lengths: Doubles
@@ -44,15 +44,15 @@ class Spelling(NamedTuple):
 
 
 class Model(NamedTuple):
-    """Probabilities.
+    """Probabilities of the hidden Markov model of words; all float64.
 
     Attributes:
-        p: shape (n_entries, 3), of each entry in each class.
-        step: shape (3, 3), of the next class (column) after a class (row).
-        stop: shape (3,), that the word ends after a class.
-        start: shape (3,), of the first class.
-        known: that a stem is an entry and not spelled out.
-        spelling: of stems that are spelled out.
+        p: shape (n_entries, 3), probability of each entry in each class.
+        step: shape (3, 3), probability of the next class (column) after a class (row).
+        stop: shape (3,), probability that the word ends after a class.
+        start: shape (3,), probability of the first class.
+        known: probability that a stem is an entry and not spelled out.
+        spelling: factors for stems that are spelled out.
     """
 
     p: Doubles
@@ -64,12 +64,12 @@ class Model(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What is found.
+    """Sums of an expectation step, to which kernels add.
 
     Attributes:
-        counts: int64, shape (n_entries, 3); expected uses in units of 1 / FIXED_POINT are added here.
-        moves: int64, shape (5, 3); expected steps (3 rows), stops and starts are added here, in the same unit.
-        posterior: probability of a cut after each symbol is written here.
+        counts: int64, shape (n_entries, 3); expected uses of the entries, in units of 1 / FIXED_POINT.
+        moves: int64, shape (5, 3); expected steps (3 rows), stops and starts, in the same unit.
+        posterior: float32, shape (n_symbols,); the probability of a cut after each symbol is written here.
     """
 
     counts: Longs
@@ -78,7 +78,7 @@ class Expected(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """Weights of a word's parts, shape (longest + 1, 3): see `forward_backward`."""
+    """Weights of a word's parts, shape (longest + 1, 3) each: see `forward_backward`."""
 
     f: Doubles
     enter: Doubles
@@ -122,7 +122,7 @@ def _add_expected(starts: Longs, arcs: Arcs, model: Model, weights: _Weights, ex
 
 @njit(inline="always")
 def _forward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights) -> None:
-    """f[i, c]: weight of all ways to write the first i symbols that end with class c; enter: those going on with c."""
+    """Compute f[i, c], the weight of all ways to write the first i symbols that end with class c; and enter[i, c]."""
     rows, entries, spans = arcs
     p, step, _, start, known, spelling = model
     lengths, letters, heads, ends = spelling
@@ -144,7 +144,7 @@ def _forward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights) -> Non
 
 @njit(inline="always")
 def _backward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights, total: float, expected: Expected) -> None:
-    """b[i, c]: weight of all ways to write the rest after class c ends at i; adds up what both directions tell."""
+    """Compute b[i, c], the weight of all ways to write the rest after class c ends at i; add to the expected sums."""
     rows, entries, spans = arcs
     p, step, stop, _, known, spelling = model
     lengths, letters, heads, ends = spelling
@@ -188,7 +188,10 @@ def _backward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights, total
 
 @njit(inline="always")
 def digamma(x: float) -> float:
-    """Derivative of the logarithm of the gamma function, for x > 0, to 1e-8 (Abramowitz and Stegun, 6.3.5, 6.3.18)."""
+    """Compute the derivative of the logarithm of the gamma function for x > 0, to 1e-8.
+
+    Abramowitz and Stegun, 6.3.5 and 6.3.18.
+    """
     shift = 0.0
     while x < 6.0:
         shift -= 1.0 / x
@@ -199,16 +202,16 @@ def digamma(x: float) -> float:
 
 @njit(nogil=True)
 def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Doubles) -> None:
-    """M-step under a sparse prior: p proportional to exp(digamma(expected count)) in each class.
+    """Take the M-step under a sparse prior: p proportional to exp(digamma(expected count)) in each class.
 
-    Entries expected less than a millionth of a time get 0; single symbols have at least a tenth of a use as a prefix or
-    suffix and the fixed probability `single_stem` as a stem.
+    Entries expected less than a millionth of a time get 0. Single symbols have at least a tenth of a use as a prefix or
+    suffix, and the fixed probability `single_stem` as a stem.
 
     Args:
         counts: int64, shape (n_entries, 3), in units of 1 / FIXED_POINT.
-        lengths: symbols of each entry.
+        lengths: uint8, symbols of each entry.
         single_stem: probability of each single symbol as a stem.
-        p: shape (n_entries, 3), written here.
+        p: float64, shape (n_entries, 3), written here.
     """
     for c in range(3):
         total = 0.0
@@ -225,7 +228,7 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
 def best_splits(
     first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:
-    """Log probability of the best segmentation of each entry into two or more others (-inf for single symbols)."""
+    """Compute the log probability of the best way to write each entry with two or more others; -inf for symbols."""
     best = np.empty(257)
     for t in range(len(first)):
         s = first[t]
@@ -244,7 +247,7 @@ def best_splits(
 
 @njit(nogil=True)
 def drop_arcs(rows: Ints, entries: Ints, spans: Bytes, number: Ints) -> int:
-    """Remove in place the arcs of entries whose new `number` is negative, renumber the others; arcs left."""
+    """Remove in place the arcs of entries whose new `number` is negative, renumber the others and count them."""
     arc = 0
     for i in range(len(rows) - 1):
         begin, end = rows[i], rows[i + 1]

@@ -1,8 +1,9 @@
-"""Labelled words re-fit the evidence: the unsupervised mixture is the prior, the views are the features. No files here.
+"""Re-fit the evidence to labelled words: the unsupervised mixture is the prior, the views are the features.
 
-The log-odds of a boundary become ``a * mixture + b + w . features``: the features are the context view's numbers, their
+The log-odds of a boundary become ``a * mixture + b + w . features``. The features are the context view's numbers, their
 squares and its flags, and the log-odds of the single views. A ridge pulls w towards 0, and with it the ranking of the
-positions towards the mixture's; `PRIOR_POSITIONS` made-up positions pull a and b towards what held in six languages.
+positions towards the ranking of the mixture. `PRIOR_POSITIONS` made-up positions pull a and b towards values that held
+in six languages.
 """
 
 from __future__ import annotations
@@ -42,17 +43,18 @@ RIDGES = (1e6, 300.0, 100.0, 30.0, 10.0, 3.0)
 """Strengths that cross-validation chooses from; the first leaves the mixture as it is."""
 
 LEAST_RIDGE = 1500.0
-"""Over the number of words, the weakest ridge tried: twenty Hungarian words once chose 30 and lost .018 by it."""
+"""With n labelled words, ridges below LEAST_RIDGE / n are not tried: with 20 Hungarian words cross-validation chose 30,
+and F1 fell by .018."""
 
 FOLDS = 10
 USUAL_SHARE = 0.23
 """Share of places with a boundary for which the default granularity is right."""
 
 HALF_TRUST = 25
-"""Words from which their share of boundaries counts as much as the default granularity."""
+"""Number of labelled words from which their share of boundaries counts as much as the default granularity."""
 
 STANDARDISED_SAMPLE = 20_000
-"""Positions on which features are standardised."""
+"""Number of positions on which features are standardised."""
 
 CUT_FROM = 0.4
 """Least probability of a cut in the cross-validated F1: about half of a usual F1, where the expected F1 is highest."""
@@ -60,30 +62,29 @@ CUT_FROM = 0.4
 _FREE = 3.0
 """Factor of the columns of `a` and `b`, which makes their ridge negligible."""
 
-
 MIN_LABELS = 5
 """Labelled words below which nothing is fitted: each fold needs others to learn from."""
 
 MAX_LABELS = 10_000
-"""Labelled words that are fitted to, of more those evenly spread over all: each takes 28 KB in the fit."""
+"""Most labelled words that are fitted to, evenly spread over all; each takes 28 KB in the fit."""
 
 
 def bounded(labels: Sequence[GoldWord]) -> Sequence[GoldWord]:
-    """At most `MAX_LABELS` of the labels, evenly spread."""
+    """Take at most `MAX_LABELS` of the labels, evenly spread."""
     n = len(labels)
     return labels if n <= MAX_LABELS else [labels[k * n // MAX_LABELS] for k in range(MAX_LABELS)]
 
 
 @dataclass(frozen=True)
 class Refit:
-    """What came of labelled positions.
+    """Result of fitting to labelled positions.
 
     Attributes:
         log_odds: float64, one an inner position of all types.
         granularity: the share of places that are cut: as asked for, or as the labels have it.
         ridge: the strength that cross-validation chose.
         f1: micro boundary F1 of the evidence on the labelled words, each judged by a fit that has not seen it.
-        f1_without: the same of the evidence without labels.
+        f1_without: micro boundary F1 of the evidence without labels, on the same words.
     """
 
     log_odds: Doubles
@@ -95,12 +96,12 @@ class Refit:
 
 @dataclass(frozen=True)
 class LabelFit:
-    """What came of the labels, for records and reports; the last four as in `Refit`, None where nothing was fitted.
+    """Result of the labels, for records and reports; the last four as in `Refit`, None where nothing was fitted.
 
     Attributes:
-        given: labelled words.
-        used: labelled words that were fitted: words of letters, of 2 to `max_word_length` graphemes, at most
-            `MAX_LABELS`; none where there are fewer than `MIN_LABELS`.
+        given: number of labelled words.
+        used: number of labelled words that were fitted: words of letters, of 2 to `max_word_length` graphemes, at most
+            `MAX_LABELS`; 0 where there are fewer than `MIN_LABELS`.
         in_text: used words that are among the types of the corpus; the others were added to them.
     """
 
@@ -113,7 +114,7 @@ class LabelFit:
     ridge: float | None = None
 
     def describe(self) -> str:
-        """In a line."""
+        """Describe the result in a line."""
         if self.f1 is None:
             return f"not used: {self.given} given, and at least {MIN_LABELS} words of letters are needed"
         return (
@@ -123,7 +124,7 @@ class LabelFit:
 
 
 def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) -> CodePoints:
-    """The types, and behind them, by code points, labelled words of at most `longest` graphemes that are none of them.
+    """Append labelled words of at most `longest` graphemes that are not among the types, by code points.
 
     >>> add_labelled(CodePoints.of(["cats"]), [GoldWord("Dogs", (("Dog", "s"),))], 9).strings()
     ['cats', 'dogs']
@@ -136,7 +137,7 @@ def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) ->
 
 
 def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None) -> dict[str, LabelFit]:
-    """What to tell of the labels, of no group yet; the first `n_text` types are the corpus's. {} without labels."""
+    """Report on labels of no named group; {} without labels. The first `n_text` types are those of the corpus."""
     if not labels:
         return {}
     if fitted is None:
@@ -153,7 +154,7 @@ def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: R
 
 
 def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles | None:
-    """Share of each position's segmentations that have a boundary there, one a grapheme; NaN where none is labelled.
+    """Compute, for each position, the share of its word's segmentations that have a boundary there.
 
     Args:
         types: from `add_labelled`.
@@ -161,7 +162,7 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
         last: bool, one a character of the types: it ends a grapheme.
 
     Returns:
-        None where fewer than `MIN_LABELS` words are labelled.
+        float64, one a grapheme; NaN where nothing is labelled. None where fewer than `MIN_LABELS` words are labelled.
     """
     words, letters = _letters(labels)
     found = find_among(letters, types)
@@ -181,7 +182,7 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
 
 
 def _letters(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
-    """Which labels are words, and their folded letters."""
+    """Return which labels are words, and their folded letters."""
     places = find_words([" " + label.word for label in labels])
     words = np.nonzero(places.is_word)[0]
     return words, places.types(words)
@@ -189,12 +190,12 @@ def _letters(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
 
 @dataclass(frozen=True)
 class _Design:
-    """Features of some positions, without the mixture: what `_standardised` needs to make those of others.
+    """Standardisation of the features, to apply to the features of other positions.
 
     Attributes:
-        mean: of the context view's numbers.
+        mean: means of the context view's numbers.
         scale: their standard deviations.
-        view_mean: of the single views' log-odds.
+        view_mean: means of the single views' log-odds.
         view_scale: their standard deviations.
     """
 
@@ -208,13 +209,13 @@ def refit(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, targets: Doubles,
     pool: ThreadPool,
 ) -> Refit:  # fmt: skip
-    """Fit to labelled positions, and the new log-odds of all.
+    """Fit to labelled positions, and compute the new log-odds of all.
 
     Args:
         corpus: distinct words.
         contexts: from `collect_contexts`.
         views: shape (n, k), log-odds of the single views at the n inner positions.
-        mixture: shape (n,), the calibrated mixture of default granularity there.
+        mixture: shape (n,), the mixture there, calibrated to the default granularity.
         targets: from `label_targets`, of at least `MIN_LABELS` words.
         pool: threads; the result does not depend on their number.
     """
@@ -270,7 +271,7 @@ def _measure(contexts: Contexts, corpus: SymbolCorpus, sample: Longs, views: Dou
 def _features(
     contexts: Contexts, corpus: SymbolCorpus, at: Longs, views: Doubles, mixture: Doubles, design: _Design
 ) -> Doubles:
-    """Numbers, their squares, flags, single views, mixture, constant."""
+    """Build the rows of features: numbers, their squares, flags, single views, mixture, constant."""
     n = len(design.mean)
     rows = np.empty((len(at), 2 * n + N_FLAGS))
     sample_rows(contexts, corpus.starts, at, rows)
@@ -285,7 +286,7 @@ def _score_all(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, weights: Doubles, design: _Design,
     pool: ThreadPool,
 ) -> Doubles:  # fmt: skip
-    """Log-odds of all inner positions."""
+    """Compute the log-odds of all inner positions."""
     k = 2 * len(design.mean) + N_FLAGS
     linear, square = raw_coefficients(weights[:k], design.mean, design.scale)
     out = np.zeros(len(corpus.symbols))
@@ -301,7 +302,7 @@ def _score_all(
 
 
 def _product(rows: Doubles, weights: Doubles) -> Doubles:
-    """Rows times weights, column after column: BLAS libraries differ in the order of their sums."""
+    """Multiply rows by weights, column after column: BLAS libraries differ in the order of their sums."""
     found = np.zeros(len(rows))
     for column, weight in enumerate(weights):
         found += rows[:, column] * weight
@@ -309,7 +310,7 @@ def _product(rows: Doubles, weights: Doubles) -> Doubles:
 
 
 def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles:
-    """Log-likelihood of each word's positions, in order."""
+    """Compute the log-likelihood of each word's positions, in order."""
     bounds = np.flatnonzero(np.diff(words, prepend=-1, append=-1)).tolist()
     one, spare, rows = np.ones(1), np.empty(1), found[:, None].copy()
     each = [penalised_likelihood(rows[a:b], targets[a:b], 0.0, one, spare) for a, b in itertools.pairwise(bounds)]
@@ -317,7 +318,7 @@ def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles
 
 
 def _choose(tried: list[Doubles]) -> int:
-    """The first, strongest ridge whose likelihood is within a standard error of the best one's (Breiman et al. 1984).
+    """Choose the first, strongest ridge whose likelihood is within a standard error of the best (Breiman et al. 1984).
 
     >>> _choose([np.array([-9.0, -1.0, -3.0]), np.array([-1.3, -0.75, -1.0]), np.array([-1.0, -1.0, -1.0])])
     1
@@ -332,14 +333,14 @@ def _choose(tried: list[Doubles]) -> int:
 
 
 def _f1(found: Doubles, targets: Doubles) -> float:
-    """Micro boundary F1 of cuts from `CUT_FROM` on; alternatives of a word share its boundaries."""
+    """Compute the micro boundary F1 of cuts from `CUT_FROM` on; alternatives of a word share its boundaries."""
     cut = found > log(CUT_FROM / (1 - CUT_FROM))
     both = float(cut.sum() + column_sums(targets[:, None])[0])
     return 2 * float(column_sums(targets[cut][:, None])[0]) / both if both else 1.0
 
 
 def _granularity(found: Doubles, n_words: int) -> float:
-    """The default times the ratio of the share of boundaries to the usual one, as far as so many words tell."""
+    """Scale the default granularity by the share of boundaries over the usual one, as far as `n_words` words tell."""
     share = float(column_sums(sigmoid(found)[:, None])[0]) / len(found)
     trust = n_words / (n_words + HALF_TRUST)
     return min(0.5, DEFAULT_GRANULARITY * float(exp(trust * log(share / USUAL_SHARE))))

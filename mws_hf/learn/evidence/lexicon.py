@@ -44,7 +44,7 @@ TYPICAL_STEM = 3.0
 
 @dataclass
 class _State:
-    """The entries still alive, their arcs and the model; arrays are replaced or shortened by pruning."""
+    """The entries still alive, their arcs and the model; pruning replaces or shortens the arrays."""
 
     rows: Ints
     entries: Ints
@@ -57,16 +57,17 @@ class _State:
 
 
 def letter_probabilities(corpus: SymbolCorpus) -> Doubles:
-    """Relative frequency of each symbol of the alphabet (all are counted once more than they occur)."""
+    """Compute the relative frequency of each symbol of the alphabet; each is counted once more than it occurs."""
     frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1
     found: Doubles = frequency / frequency.sum()
     return found
 
 
 def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
-    """Probability that a stem is spelled out and has 0, 1, ... `longest` symbols.
+    """Compute the probability that a stem is spelled out and has 0, 1, ... `longest` symbols.
 
-    They sum to `share`. Lengths follow a Poisson distribution without its first two values: no stem has one letter.
+    The probabilities sum to `share`. Lengths follow a Poisson distribution without its first two values: no stem has
+    one letter.
 
     >>> unknown_stems(0.5, 5.0, 4).round(3).tolist()
     [0.0, 0.0, 0.105, 0.175, 0.219]
@@ -81,7 +82,7 @@ def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
 
 
 def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -> Doubles:
-    """Nats to spell each entry: its symbols by their frequency, its length geometrically (`mean_length`)."""
+    """Compute the nats to spell each entry: symbols by their frequency, the length geometrically (`mean_length`)."""
     stop = 1 / mean_length
     upto = np.zeros(len(corpus.symbols) + 1)
     costs = upto[1:]
@@ -91,9 +92,10 @@ def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -
 
 
 def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings) -> Doubles:
-    """Probability of each entry in each class before the first step, shape (n_entries, 3).
+    """Compute the probability of each entry in each class before the first step; float64, shape (n_entries, 3).
 
-    Prefixes and suffixes by the words they begin or end (but are not), stems by their places, longer ones preferred.
+    Prefixes and suffixes count the words that they begin or end (but are not), stems their places; longer stems are
+    preferred.
 
     >>> corpus = SymbolCorpus.from_words(["ab", "abc"])
     >>> from mws_hf.learn.evidence.substrings import build_lattice
@@ -112,7 +114,7 @@ def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice, settings: Evid
 
 @njit(nogil=True)
 def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: Bytes, weights: Doubles) -> None:
-    """Add up how many words each entry begins, and how many it ends, without being the word."""
+    """Count how many words each entry begins, and how many it ends, without being the word."""
     for w in range(len(starts) - 1):
         end = starts[w + 1]
         for i in range(starts[w], end):
@@ -125,7 +127,7 @@ def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: Bytes, weights
 
 
 class LexiconView:
-    """EM over the lattice of one corpus.
+    """Expectation maximisation over the lattice of one corpus.
 
     Args:
         corpus: distinct words.
@@ -155,7 +157,7 @@ class LexiconView:
         )  # fmt: skip
 
     def posteriors(self) -> Iterator[Floats]:
-        """Cut probability after each symbol, once for each end price, cheapest first; to be called once.
+        """Compute the posterior of a cut after each symbol, once for each end price, cheapest first; to be called once.
 
         Yields:
             float32, one a symbol; 0 after the last symbol of a word. The array is reused by the next step.

@@ -22,7 +22,7 @@ FIRST_SAMPLE = 8000
 
 @njit(nogil=True)
 def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, gradient: Doubles) -> float:
-    """Log-likelihood of soft targets minus ridge / 2 * |weights|^2; its gradient is written to `gradient`."""
+    """Compute the log-likelihood of soft targets minus ridge / 2 * |weights|^2; writes its gradient to `gradient`."""
     value = 0.0
     for k in range(len(weights)):
         gradient[k] = -ridge * weights[k]
@@ -41,7 +41,7 @@ def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights:
 
 
 def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
-    """Lower triangle of the negative Hessian."""
+    """Compute the lower triangle of the negative Hessian of the penalised likelihood; float64, shape (k, k)."""
     result = np.zeros((len(weights), len(weights)))
     _add_curvature(rows, weights, np.empty(len(rows)), result)
     result[np.diag_indices_from(result)] += ridge
@@ -76,7 +76,7 @@ def _add_curvature(rows: Doubles, weights: Doubles, factors: Doubles, result: Do
 
 @njit(nogil=True)
 def factorise(lower: Doubles) -> None:
-    """Cholesky factor of a positive definite matrix, in place of its lower triangle."""
+    """Compute the Cholesky factor of a positive definite matrix, in place of its lower triangle."""
     for a in range(len(lower)):
         for b in range(a + 1):
             total = lower[a, b]
@@ -106,9 +106,10 @@ def _substitute(factor: Doubles, x: Doubles) -> None:
 
 
 def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles | None = None) -> Doubles:
-    """Weights that maximise the likelihood of soft `targets` minus ridge / 2 * |weights|^2.
+    """Find the weights that maximise the likelihood of soft `targets` minus ridge / 2 * |weights|^2.
 
-    Of many rows an even sample is fitted first: its weights are near, and its curvature serves for the others.
+    Of many rows an even sample is fitted first. Its weights are near the final ones, and its curvature serves for all
+    rows.
 
     Args:
         rows: shape (n, k), features on comparable scales.
@@ -131,7 +132,7 @@ def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles |
 
 
 def _newton(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, factor: Doubles | None = None) -> Doubles:
-    """Newton's steps, halved while they make things worse.
+    """Take Newton's steps, halved while they make the likelihood worse.
 
     The curvature, which costs ten times the gradient, is kept as long as it serves; `factor` is its Cholesky factor.
     """

@@ -1,8 +1,8 @@
 """The paradigm view, for short lists: do other stems have two endings of this stem as well? No decision is made here.
 
 Every word is split in all ways into a stem and an ending, which may be empty. Two endings of one stem that begin with
-different letters are a pair (those that begin alike, as ``-king`` and ``-ked`` after ``wal-``, may owe it to the letter
-alone). A split is worth the number of other stems that have its ending and the partner that most of them share.
+different letters are a pair (endings that begin alike, as ``-king`` and ``-ked`` after ``wal-``, may owe it to the
+letter alone). A split is worth the number of other stems that have its ending and the partner that most of them share.
 After Goldsmith's signatures (2001) and Schone and Jurafsky (2001), without their decisions.
 """
 
@@ -20,14 +20,14 @@ from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import SymbolCorpus
 
 SHORTEST_STEM, LONGEST_ENDING = 2, 8
-"""In symbols."""
+"""Shortest stem and longest ending of a split, in symbols."""
 
 MOST_ENDINGS = 150
 """Stems with more endings than this are beginnings of words that have nothing in common; their pairs are left out."""
 
 
 class Splits(NamedTuple):
-    """Splits whose stem and ending are shared by several words, those of a stem one after another; int32.
+    """Splits whose stem and ending occur in several words, the splits of one stem one after another; int32.
 
     Attributes:
         stems: number of each stem, ascending.
@@ -48,7 +48,7 @@ class Paradigms(NamedTuple):
     """Fitted paradigm view.
 
     Attributes:
-        splits: those of the words it was fitted to.
+        splits: of the words it was fitted to.
         keys: table of pairs of endings, smaller number first (see `kernels.int_table`).
         stems_of: int32, how many stems have both endings.
     """
@@ -64,7 +64,7 @@ def find_splits(corpus: SymbolCorpus, prefixes: Ints, suffixes: Ints) -> Splits:
     Args:
         corpus: distinct words.
         prefixes: int32, one a symbol: number of the prefix that ends with it; 0 if one word alone has it.
-        suffixes: the same of the suffix that begins with it.
+        suffixes: int32, one a symbol: number of the suffix that begins with it; 0 if one word alone has it.
     """
     rows = np.empty((4, len(corpus) * (LONGEST_ENDING + 1)), np.int32)
     rows = rows[:, : _list_splits(corpus.symbols, corpus.starts, prefixes, suffixes, rows)]
@@ -76,7 +76,7 @@ def find_splits(corpus: SymbolCorpus, prefixes: Ints, suffixes: Ints) -> Splits:
 
 @njit(nogil=True)
 def _list_splits(symbols: Ints, starts: Longs, prefixes: Ints, suffixes: Ints, rows: Ints) -> int:
-    """Write stem, last place, ending and its letter of each split into a column; how many there are."""
+    """Write stem, last place, ending and its letter of each split into a column; returns the number of splits."""
     n = 0
     for w in range(len(starts) - 1):
         end = starts[w + 1]
@@ -91,7 +91,7 @@ def _list_splits(symbols: Ints, starts: Longs, prefixes: Ints, suffixes: Ints, r
 
 
 def fit_paradigms(splits: Splits) -> Paradigms:
-    """Count for every pair of endings that stand after one stem after how many stems they do."""
+    """Count, for every pair of endings of some stem, the stems that have both endings."""
     nothing = np.zeros(0, np.int32)
     size = _write_pairs(splits, nothing, nothing)
     left, right = np.empty(size, np.int32), np.empty(size, np.int32)
@@ -104,7 +104,7 @@ def fit_paradigms(splits: Splits) -> Paradigms:
 
 @njit(nogil=True)
 def _write_pairs(splits: Splits, left: Ints, right: Ints) -> int:
-    """Write the two endings of every pair, the smaller number first, where there is room; how many pairs there are."""
+    """Write both endings of every pair, the smaller number first, where there is room; returns the number of pairs."""
     n = 0
     for k in range(len(splits.stems)):
         begin, end = splits.bounds[k], splits.bounds[k + 1]
@@ -126,12 +126,15 @@ def _enter_pairs(left: Ints, right: Ints, counts: Ints, keys: Longs, stems_of: I
 
 
 def paradigm_support(paradigms: Paradigms, splits: Splits, n_symbols: int) -> Doubles:
-    """Log of 1 + the worth of the split after each symbol; 0 after symbols where there is none.
+    """Compute log(1 + worth) of the split after each symbol; 0 after symbols without a split.
 
     Args:
         paradigms: from `fit_paradigms`.
-        splits: those of the same words or of others, with the same numbers for stems and endings.
+        splits: of the same words or of others, with the same numbers for stems and endings.
         n_symbols: symbols of these words.
+
+    Returns:
+        float64, shape (n_symbols,).
     """
     worth = np.zeros(n_symbols)
     _fill_worth(paradigms, splits, worth)

@@ -1,4 +1,4 @@
-"""Positions in a corpus of words: which lie inside words, which are cut, and how threads share the words out."""
+"""Find the positions inside words, cut a corpus into ranges of words for threads, and find the threshold of a share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mws_hf.learn.words import SymbolCorpus
 
 
 def inner_positions(corpus: SymbolCorpus) -> Mask:
-    """True after every symbol but the last of each word.
+    """Mark the positions inside words: bool, shape (n_symbols,), True after every symbol but the last of each word.
 
     >>> inner_positions(SymbolCorpus.from_words(["abc", "d"])).tolist()
     [True, True, False, False]
@@ -20,7 +20,7 @@ def inner_positions(corpus: SymbolCorpus) -> Mask:
 
 
 def word_ranges(corpus: SymbolCorpus, n: int) -> list[Longs]:
-    """At most `n` slices of ``corpus.starts``, of about as many symbols each, that cover all words.
+    """Cut ``corpus.starts`` into at most `n` slices of about as many symbols each; together they cover all words.
 
     >>> [r.tolist() for r in word_ranges(SymbolCorpus.from_words(["abc", "de", "f"]), 2)]
     [[0, 3], [3, 5, 6]]
@@ -30,7 +30,7 @@ def word_ranges(corpus: SymbolCorpus, n: int) -> list[Longs]:
 
 
 def least_cut(values: Doubles, granularity: float) -> np.float64:
-    """The value above which a share of `granularity` of the values lies.
+    """Find the value above which a share of `granularity` of the values lies.
 
     >>> float(least_cut(np.array([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25))
     4.0

@@ -13,7 +13,7 @@ Matrix = Sequence[Sequence[float]]
 
 
 def continuations(words: Sequence[str], order: int | None) -> dict[str, Counter[str]]:
-    """How many words continue each context with each symbol (`BOUNDARY` at the end of the word).
+    """Count how many words continue each context with each symbol (`BOUNDARY` at the end of the word).
 
     Args:
         words: distinct words.
@@ -31,7 +31,7 @@ def continuations(words: Sequence[str], order: int | None) -> dict[str, Counter[
 
 
 def context_at(word: str, i: int, order: int | None) -> str:
-    r"""The context that ends with character `i`.
+    r"""Return the context that ends with character `i`.
 
     >>> context_at("abcd", 2, None), context_at("abcd", 2, 2), context_at("abcd", 0, 2)
     ('abc', 'bc', '\x00a')
@@ -41,7 +41,7 @@ def context_at(word: str, i: int, order: int | None) -> str:
 
 
 def entropy(counter: Counter[str]) -> float:
-    """Entropy in bits of the relative frequencies.
+    """Compute the entropy of the relative frequencies, in bits.
 
     >>> entropy(Counter("aabb"))
     1.0
@@ -53,7 +53,7 @@ def entropy(counter: Counter[str]) -> float:
 def branching(
     words: Sequence[str], order: int | None, *, backwards: bool = False
 ) -> list[list[tuple[float, float, float]]]:
-    """(entropy, log2 support, log2 variety) of the context of every character of every word.
+    """Compute (entropy, log2 support, log2 variety) of the context of every character of every word.
 
     The context ends with the character, or begins with it when `backwards`.
 
@@ -71,7 +71,7 @@ def branching(
 
 
 def substring_counts(words: Sequence[str], longest: int, min_count: int) -> dict[str, int]:
-    """Candidate entries: all single symbols, and longer substrings that occur in at least `min_count` places.
+    """Count candidate entries: all single symbols, and longer substrings that occur in at least `min_count` places.
 
     >>> substring_counts(["ab", "abc"], 12, 2)
     {'a': 2, 'ab': 2, 'b': 2, 'c': 1}
@@ -83,7 +83,7 @@ def substring_counts(words: Sequence[str], longest: int, min_count: int) -> dict
 
 
 def segmentations(word: str, p: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """All ways to write `word` as a sequence of entries.
+    """List all ways to write `word` as a sequence of entries.
 
     >>> list(segmentations("ab", {"a", "b", "ab"}))
     [('a', 'b'), ('ab',)]
@@ -105,9 +105,9 @@ def expected_counts(
     known: float,
     spelled: Callable[[str], float],
 ) -> tuple[dict[tuple[str, int], float], list[list[float]], list[list[float]]]:
-    """Expected uses of the entries by class, of the moves, and cut probabilities, by going through all ways to write.
+    """Compute expected uses of the entries by class, moves, and cut probabilities, by going through all ways to write.
 
-    A stem is an entry, of `known` times its probability in `p`, or spelled out.
+    A stem is an entry, with `known` times its probability in `p`, or spelled out.
 
     Args:
         words: the words, short ones.
@@ -158,7 +158,7 @@ def expected_counts(
 
 
 def letters_alone(letters: Mapping[str, float], unknown: Sequence[float]) -> Callable[[str], float]:
-    """Probability of a stem spelled out, each character for itself.
+    """Return a function that gives the probability of a stem spelled out, each character for itself.
 
     Args:
         letters: probability of each character.
@@ -173,7 +173,9 @@ def letters_alone(letters: Mapping[str, float], unknown: Sequence[float]) -> Cal
 def letter_model(
     stems: Collection[str], frequency: Mapping[str, int], most: int, discount: float = 0.75
 ) -> Callable[[str], float]:
-    """Probability of each string of two characters or more under the trigrams of distinct stems, its end included.
+    """Return a function that gives the probability of a string of two characters or more under the trigrams of stems.
+
+    The end of the stem counts as a letter.
 
     Args:
         stems: distinct ones.
@@ -211,7 +213,7 @@ def letter_model(
 
 
 def pieces_by_class(pieces: Sequence[str]) -> list[int]:
-    """The class of each piece of a word: the longest, the first of equal ones, is the stem.
+    """Find the class of each piece of a word: the longest, the first of equal ones, is the stem.
 
     >>> pieces_by_class(["un", "kind", "ness", "es"])
     [0, 1, 2, 2]
@@ -221,7 +223,7 @@ def pieces_by_class(pieces: Sequence[str]) -> list[int]:
 
 
 def paradigm_worth(words: Sequence[str], shortest_stem: int, longest_ending: int, most: int) -> list[list[int]]:
-    """After each character of each word: how many other stems have the ending there and the best of its partners.
+    """Count, after each character of words, the other stems that have the ending there and the best of its partners.
 
     Partners are the other endings of the stem that begin with another character; only endings of several words count.
 
@@ -252,7 +254,7 @@ def paradigm_worth(words: Sequence[str], shortest_stem: int, longest_ending: int
 
 
 def mixed_hash(text: str) -> int:
-    """The hash that orders words of equal count, a signed 64-bit number.
+    """Compute the hash that orders words of equal count, a signed 64-bit number.
 
     >>> mixed_hash("") == 1, mixed_hash("ab") != mixed_hash("ba")
     (True, True)
@@ -265,7 +267,7 @@ def mixed_hash(text: str) -> int:
 
 
 def signed(x: int) -> int:
-    """`x` as it is in 64 bits, two's complement.
+    """Wrap `x` to 64 bits, two's complement.
 
     >>> signed(2**63)
     -9223372036854775808
@@ -274,7 +276,7 @@ def signed(x: int) -> int:
 
 
 def best_split(entry: str, logp: Mapping[str, float]) -> float:
-    """Log probability of the best way to write an entry with two or more other entries; -inf if there is none.
+    """Compute the log probability of the best way to write an entry with two or more others; -inf if there is none.
 
     >>> best_split("ab", {"a": -1.0, "b": -2.0, "ab": -0.5})
     -3.0

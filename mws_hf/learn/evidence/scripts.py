@@ -29,7 +29,15 @@ _NO_SAY = 0
 
 
 def script_lists(words: CodePoints, fewest: int = FEWEST) -> list[Longs]:
-    """Numbers of the words of each script, each list ascending, the one with most words first; every word is in one.
+    """Sort words by script into lists; every word is in one list.
+
+    Args:
+        words: any words.
+        fewest: words that a script must have for a list of its own; words of rarer scripts, mixed words and words
+            without letters join the list of the main script.
+
+    Returns:
+        Numbers of the words of each list, ascending, int64; the main script, which has most words, is first.
 
     >>> words = CodePoints.of([" дом", "2", " кот", " house", "мiр", " дома", " дому"])
     >>> [rows.tolist() for rows in script_lists(words, fewest=1)]
@@ -47,7 +55,7 @@ def script_lists(words: CodePoints, fewest: int = FEWEST) -> list[Longs]:
 
 
 def _scripts_of(words: CodePoints) -> npt.NDArray[np.int8]:
-    """One more than the place in `SCRIPTS` of each word's script; 0 for mixed ones and those without letters."""
+    """Find the script of each word: one more than its place in `SCRIPTS`; 0 for mixed words and without letters."""
     letters = _script_table(words.points)[words.points]
     starts = words.starts[:-1]
     if len(starts) == 0:
@@ -59,7 +67,7 @@ def _scripts_of(words: CodePoints) -> npt.NDArray[np.int8]:
 
 
 def _script_table(points: Ints) -> npt.NDArray[np.int8]:
-    """int8, shape (N_POINTS,), the same number for the characters that occur in `points`."""
+    """Find the script of the characters that occur in `points`: int8, shape (N_POINTS,), as in `_scripts_of`."""
     table = np.zeros(N_POINTS, np.int8)
     seen = np.zeros(N_POINTS, bool)
     seen[points] = True

@@ -1,4 +1,4 @@
-"""The constants of the boundary evidence, each with its reason; one set for all languages."""
+"""Hold the constants of the boundary evidence, each with its reason; one set for all languages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_GRANULARITY = 0.095
 """From .09 to .11 English falls from .663 to .654 and Turkish rises from .664 to .676."""
 
 MAX_ENTRY_LENGTH = 16
-"""Graphemes that a lexicon entry may have at most: `build_lattice` keeps a bit for each length in 16."""
+"""Most graphemes of a lexicon entry: `build_lattice` keeps a bit for each length in 16."""
 
 
 COARSEST, FINEST = 0.01, 0.3
@@ -26,7 +26,7 @@ def check_granularity(value: Any) -> None:
     """Check that a share of places to cut is a number from `COARSEST` to `FINEST`.
 
     Raises:
-        MwSError: it is not.
+        MwSError: it is another thing.
 
     >>> check_granularity(0.5)
     Traceback (most recent call last):

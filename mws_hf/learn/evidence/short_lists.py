@@ -1,8 +1,8 @@
-"""Two more views where a list is short: they re-rank the places inside its words and leave the mixture's values alone.
+"""Re-rank the places inside words of a short list by two more views; the values of the mixture stay.
 
 The mixture's values are handed out again in the new order, since the calibration and the constants of the merges are
 made for them. First the paradigm view moves the places, then the affix view is started from the cuts that this gives.
-Full lists need neither: there the lexicon view knows as much.
+Full lists need neither view: there the lexicon view knows as much.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from mws_hf.learn.words import SymbolCorpus
 
 
 def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:
-    """Share of their full weight that the two views have in a list of so many types.
+    """Compute the share of their full weight that the two views have in a list of `n_types` types.
 
-    Below `short_list` types the share falls with their number: both views count how often stems and endings come
-    back, and a list of some hundred words shows that too seldom.
+    Below `short_list` types the share falls with their number: both views count how often stems and endings come back,
+    and a list of some hundred words shows too few of them.
 
     >>> settings = EvidenceSettings(short_list=8_000, rerank_below=60_000, rerank_fully=20_000)
     >>> [short_list_weight(n, settings) for n in (100, 4_000, 8_000, 20_000, 40_000, 60_000, 400_000)]
@@ -65,7 +65,7 @@ def rerank(
 
 
 def standard_scores(values: Doubles) -> Doubles:
-    """Distance from the mean in standard deviations; 0 for each where all are alike.
+    """Compute distances from the mean in standard deviations; 0 for each value where all are alike.
 
     >>> standard_scores(np.array([1.0, 3.0])).tolist()
     [-1.0, 1.0]
@@ -75,7 +75,7 @@ def standard_scores(values: Doubles) -> Doubles:
 
 
 def handed_out(values: Doubles, order: Doubles) -> Doubles:
-    """The values, sorted, given out in ascending `order`; of equal ones first the lower value, then the first place.
+    """Hand the sorted values out in ascending `order`; of equal ones first the lower value, then the first place.
 
     >>> handed_out(np.array([5.0, 6.0, 7.0]), np.array([2.0, 1.0, 1.0])).tolist()
     [7.0, 5.0, 6.0]

@@ -1,4 +1,4 @@
-"""Candidate lexicon entries: every substring seen often enough, with its places, as a lattice. Nothing is chosen."""
+"""List candidate lexicon entries as a lattice: every substring seen often enough, with its places; none is chosen."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Lattice:
     Attributes:
         rows: int32, shape (n_symbols + 1,); the arcs that start at symbol i are ``rows[i]:rows[i + 1]``.
         entries: int32, shape (n_arcs,), the entry of each arc.
-        spans: uint8, shape (n_arcs,), the entry's length in symbols.
+        spans: uint8, shape (n_arcs,), the length of the entry in symbols.
         first: int32, shape (n_entries,), a symbol where the entry starts.
-        lengths: uint8, shape (n_entries,).
-        counts: int32, shape (n_entries,), places of the entry.
+        lengths: uint8, shape (n_entries,), the length of the entry in symbols.
+        counts: int32, shape (n_entries,), in how many places the entry occurs.
     """
 
     rows: Ints
@@ -47,7 +47,7 @@ def _extensible(current: Ints, symbols: Ints, starts: Longs, length: int, left: 
 
 @njit(nogil=True)
 def _fill_rows(masks: npt.NDArray[np.uint16], rows: Ints) -> int:
-    """Where the arcs of each symbol begin: after one arc for each bit of the masks before it; how many there are."""
+    """Write where the arcs of each symbol begin, one arc for each bit of its mask; returns the number of arcs."""
     arc = 0
     for i in range(len(masks)):
         rows[i] = arc
@@ -64,7 +64,7 @@ def _scatter(
     level: Ints, length: int, masks: npt.NDArray[np.uint16], free: Bytes,
     rows: Ints, entries: Ints, spans: Bytes,
 ) -> None:  # fmt: skip
-    """Bring the arcs of one length into the order of their start, behind the shorter ones; `free` counts those."""
+    """Bring the arcs of one length into the order of their start, behind the shorter ones, which `free` counts."""
     at = 0
     for i in range(len(masks)):
         if masks[i] >> (length - 1) & 1:
@@ -83,7 +83,7 @@ def _frequent(current: Ints, first: Ints, counts: Ints, least: int, offset: int)
 
 
 def build_lattice(corpus: SymbolCorpus, longest: int, min_count: int) -> Lattice:
-    """All substrings of at most `longest` (16) symbols that occur in at least `min_count` places of distinct words.
+    """List all substrings of at most `longest` (16) symbols with at least `min_count` places in distinct words.
 
     Time and memory grow with the number of arcs: a substring is looked at only where both of its parts shorter by one
     symbol are frequent.

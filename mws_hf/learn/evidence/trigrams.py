@@ -25,8 +25,8 @@ class Trigrams(NamedTuple):
     """Fitted letter model.
 
     Attributes:
-        letter_of: int32, the row of each symbol of the alphabet.
-        share_of: float64, the share of each symbol among those of its row.
+        letter_of: int32, shape (n_alphabet,), the row of each symbol of the alphabet.
+        share_of: float64, shape (n_alphabet,), the share of each symbol among the symbols of its row.
         table: float64, shape (n, n, n): probability of a letter (last axis) after two others. The last number stands
             for the start before a stem and for its end.
     """
@@ -37,12 +37,12 @@ class Trigrams(NamedTuple):
 
 
 class StemLetters(NamedTuple):
-    """Probabilities of what is spelled at each symbol of a corpus, float64.
+    """Factors of the probability of stems, spelled out in a corpus; float64, shape (n_symbols,) each.
 
     Attributes:
-        letters: of the symbol after the two before it; 1 for the first two of a word.
-        heads: of a stem's first two letters over `letters` of them, where a stem begins with the symbol.
-        ends: that a stem ends after the symbol and the one before it.
+        letters: probability of each symbol after the two before it; 1 for the first two of a word.
+        heads: probability that a stem begins with this symbol and the next, over the `letters` of both.
+        ends: probability that a stem ends after this symbol and the one before it.
     """
 
     letters: Doubles
@@ -87,7 +87,7 @@ def _add_trigrams(letters: Ints, starts: Longs, edge: int, counts: Doubles) -> N
 
 
 def _smoothed(counts: Doubles, lower: Doubles) -> Doubles:
-    """Probabilities along the last axis, with what is discounted spread by those of the shorter context.
+    """Compute probabilities along the last axis; the shorter context spreads the discounted mass.
 
     >>> _smoothed(np.array([2.0, 0.0]), np.array([0.5, 0.5])).tolist()
     [0.8125, 0.1875]
@@ -100,7 +100,7 @@ def _smoothed(counts: Doubles, lower: Doubles) -> Doubles:
 
 
 def spell_stems(trigrams: Trigrams, corpus: SymbolCorpus) -> StemLetters:
-    """Look up the probabilities of all symbols; the corpus has the alphabet that the model was fitted to."""
+    """Look up the factors of all symbols of a corpus that has the alphabet of the model."""
     n = len(corpus.symbols)
     found = StemLetters(np.ones(n), np.ones(n), np.ones(n))
     letters, shares = trigrams.letter_of[corpus.symbols], trigrams.share_of[corpus.symbols]

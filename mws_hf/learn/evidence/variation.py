@@ -1,8 +1,8 @@
 """The third view: normalised variation of branching entropy, after Magistry and Sagot (2012). Nothing is fitted.
 
 Where a morph ends the next symbol becomes less certain. The rise of entropy from one position to the next, in the trie
-of whole prefixes and in that of whole suffixes, is compared with the rises at the same distance from the word's edge,
-since tries thin out with depth.
+of whole prefixes and in the trie of whole suffixes, is compared with the rises at the same distance from the word's
+edge, since tries thin out with depth.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.words import SymbolCorpus
 
 MAX_DISTANCE = 25
-"""Longer prefixes and suffixes are compared with each other: there are too few of each length."""
+"""Distance from the word's edge, in symbols, from which on positions are compared with each other: there are too few of
+each distance."""
 
 
 @njit(nogil=True)
@@ -25,7 +26,7 @@ def _rises(
     starts: Longs, nodes: Ints, table: Floats, backwards: bool, rise: Doubles,
     group: Bytes,
 ) -> None:  # fmt: skip
-    """Rise of a trie's entropy at each inner position, seen in its direction, and its distance from the word's edge."""
+    """Write the rise of a trie's entropy at each inner position, in its direction, and the distance from the edge."""
     k = 0
     for w in range(len(starts) - 1):
         for i in range(starts[w], starts[w + 1] - 1):
@@ -66,11 +67,11 @@ def _add_standard_scores(values: Doubles, groups: Bytes, sums: Doubles, scores: 
 
 
 def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
-    """Sum of the standardised rises of forward and backward branching entropy at each position inside a word.
+    """Add up the standardised rises of forward and backward branching entropy at each position inside a word.
 
     Args:
         corpus: distinct words.
-        contexts: their contexts; the first two views, the tries, are used.
+        contexts: their contexts, of which the first two views, the tries, are used.
 
     Returns:
         float64, one for each true value of ``inner_positions(corpus)``, in order.

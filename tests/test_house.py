@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,30 @@ def test_no_function_is_longer_than_a_reader_bears():
                 if lines > 60:
                     long[f"{name}.{node.name}"] = lines
     assert not long
+
+
+def test_array_types_are_named_in_one_module():
+    """An alias such as `Longs = npt.NDArray[np.int64]` stands in kernels/arrays.py alone."""
+    alias = re.compile(r"^\w+(: TypeAlias)? = npt\.NDArray\[", re.MULTILINE)
+    found = {name for name, file in MODULES.items() if alias.search(file.read_text(encoding="utf-8"))}
+    assert found == {"mws_hf.kernels.arrays"}
+
+
+def test_a_name_of_the_learner_means_one_thing():
+    """No public function, class or constant of `learn` is defined in two modules; readable twins are named alike."""
+    defined: dict[str, list[str]] = {}
+    for name, file in MODULES.items():
+        if room(name) == "learn" and not name.endswith(".reference"):
+            for node in ast.parse(file.read_text(encoding="utf-8")).body:
+                for each in defined_by(node):
+                    defined.setdefault(each, []).append(name)
+    assert not {each: where for each, where in defined.items() if len(where) > 1 and not each.startswith("_")}
+
+
+def defined_by(node: ast.stmt) -> list[str]:
+    """Names that a statement of a module defines, loggers aside."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+    return [name for name in names if name != "logger"]

@@ -1,1 +1,1 @@
-"""Learning merges from word counts: both criteria, and the trainer. Nothing here is needed to encode."""
+"""Learn merges from word counts by either criterion. Nothing here is needed to encode."""

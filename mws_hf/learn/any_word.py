@@ -1,7 +1,7 @@
 """Answer for any word, among the training types or not, where its boundaries lie; and keep the evidence in a file.
 
 The types and their posteriors are kept. Words that are not among them are judged by the context view alone. Its
-regression is fitted to the posteriors of the types, whichever views gave them, and reads the contexts of the new word
+regression is fitted to the posteriors of the types, whichever views gave them. It reads the contexts of the new word
 among the contexts of the types.
 """
 

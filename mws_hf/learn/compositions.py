@@ -1,8 +1,8 @@
 """The second phase: fill the vocabulary with compositions of frequent neighbours, whole stems and whole words.
 
 Frequency alone would glue morphs back together across every boundary it meets. So each occurrence of a pair is worth
-the tokens of running text it saves, less a price for the boundary it hides, paid once a word type. This module
-finds neither morphs nor boundary evidence.
+the tokens of running text that it saves, less a price for the boundary that it hides. The price is paid once a word
+type. This module finds neither morphs nor boundary evidence.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def price_words(
     words: Sequence[str] | CodePoints, counts: Longs, alphabet: Sequence[str],
     boundaries: Callable[[], Doubles] | None = None, hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE,
 ) -> PricedWords:  # fmt: skip
-    """Get words ready for `learn_compositions`; no merge is needed for it.
+    """Prepare words for `learn_compositions`; no merge is needed for it.
 
     Args:
         words: distinct pre-tokens.

@@ -115,8 +115,8 @@ class Evidence:
     ) -> Doubles:
         """Return the probability of a boundary after each character of pre-tokens, one pre-token after another.
 
-        In a word without evidence it is 0.5 at every position but those before combining marks, and 1 at capitals that
-        begin a part if there is a group of code. In a pre-token that is no word it is 0.
+        In a word without evidence it is 0.5 at every position but those before combining marks. If there is a group of
+        code, it is 1 at capitals that begin a part. In a pre-token that is no word it is 0.
 
         Args:
             pretokens: any pre-tokens.

@@ -1,4 +1,4 @@
-"""A learning job: which words, how many merges of each kind, over which alphabet and within which limits.
+"""Plan a learning job: which words, how many merges of each kind, over which alphabet and within which limits.
 
 Everything that is checked or worked out before learning begins is here; `vocabulary.learn` carries the job out.
 """
@@ -121,7 +121,7 @@ def _check_words(groups: GroupedCounts, least: int) -> None:
 
 
 def _composition(settings: CriterionSettings, vocabulary: VocabularySettings, n_groups: int) -> float | Literal["fill"]:
-    """The share of compositions asked for, or the usual one."""
+    """Return the share of compositions that is asked for, or the usual share."""
     if vocabulary.composition is not None:
         return vocabulary.composition
     if isinstance(settings, ClassicSettings):
@@ -150,7 +150,7 @@ def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], li
 
 
 def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str]) -> int:
-    """How many merges the vocabulary has room for; a vocabulary too small for its base warns and gets none.
+    """Count the merges that the vocabulary has room for; a vocabulary too small for its base warns and gets none.
 
     A byte-level base holds, in place of the alphabet, the products of the merges that build characters from bytes.
     """

@@ -1,4 +1,4 @@
-"""Limits that every learner of merges keeps to, as one value; which pair is best is each criterion's own affair."""
+"""Hold the limits that every learner of merges keeps to, as one value; each criterion chooses pairs within them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class MergeLimits:
 
     @property
     def longest(self) -> int:
-        """The greatest length of a product in characters, as a number in any case."""
+        """Return the greatest length of a product in characters, as a number in any case."""
         return self.max_token_length or NO_LIMIT
 
     @property
     def never(self) -> frozenset[str]:
-        """All strings that must not become tokens: the forbidden ones and the byte tokens."""
+        """List all strings that must not become tokens: the forbidden ones and the byte tokens."""
         return self.forbidden.union(BYTE_TOKENS)
 
     def allow(self, product: str) -> bool:

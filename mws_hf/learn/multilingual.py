@@ -4,8 +4,9 @@ A language's words are judged among their like. Every group, and within a group 
 for `contextual.collect_evidence`, with its own budget and calibration. A type of several groups belongs to each group
 by a share, in proportion to its relative frequency there. Its posterior is the mean over the groups by these shares.
 
-Its weight in the merges is the sum of its shares, each times the weight of the group over the number of types of the
-group (its shares added up). So with equal weights every language weighs the same, however many forms it has.
+A type weighs in the merges the sum of its shares, each times a factor of the group: the weight of the group over its
+number of types (their shares added up). So with equal weights every language weighs the same, however many forms it
+has.
 
 Compositions go by the text, where a type of English may occur ten times as often as a type of Finnish. The price of a
 hidden boundary is in proportion to the square root of the mean count of the types of a group. Why the square root: an
@@ -141,7 +142,7 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
 
 
 def _sum(values: Doubles) -> float:
-    """The same on any processor; that of numpy depends on its instruction set."""
+    """Add up numbers with the same result on any processor; the sum of numpy depends on its instruction set."""
     return math.fsum(values.tolist())
 
 
@@ -157,7 +158,7 @@ def concatenated(parts: Sequence[CodePoints]) -> CodePoints:
 def _group_evidence(
     name: str, counts: WordCounts, settings: EvidenceSettings, labels: tuple[GoldWord, ...]
 ) -> Evidence:
-    """Evidence of one group, script by script; that of code knows that it is. Labels are words of the main script."""
+    """Compute the evidence of one group, script by script; labels are words of the main script."""
     words = CodePoints.of_counts(counts)
     lists = script_lists(words)
     own = [replace(settings, labels=() if i else labels, group_labels={}) for i in range(len(lists))]
@@ -172,7 +173,7 @@ def _group_evidence(
 
 
 def _concatenated(lists: Sequence[Evidence]) -> Evidence:
-    """Types, probabilities and times of lists that share no type, one list after another."""
+    """Join types, probabilities and times of lists that share no type, one list after another."""
     return Evidence(
         concatenated([part.code_points for part in lists]),
         np.concatenate([part.probabilities for part in lists]),
@@ -181,6 +182,6 @@ def _concatenated(lists: Sequence[Evidence]) -> Evidence:
 
 
 def _relative_frequencies(evidence: Evidence) -> Doubles:
-    """How often each type occurs among all of them."""
+    """Compute how often each type occurs among all types; float64, adds up to 1."""
     times = np.ones(len(evidence.code_points), np.int64) if evidence.times is None else evidence.times
     return times / max(1, int(times.sum()))

@@ -2,11 +2,14 @@
 
 They need no evidence. By them no token begins with a mark, and a space is never a token before a letter.
 
-This is guaranteed as long as there is room: where a word of the training text holds a letter with these marks, in
-either case and anywhere in the word, no text is ever cut between them. Each such merge adds one mark to the right, and
-no other merge begins with a mark, so nothing can come between. Not guaranteed are letters with marks that no word has,
-marks on digits and other characters that are no letters (the split pattern itself cuts there), marks left out of the
-alphabet (they become bytes), and all but the first 15 marks of a letter.
+This is guaranteed as long as there is room: where a word of the training text holds a letter with these marks, no text
+is ever cut between them. The letter may stand anywhere in the word, in either case. Each such merge adds one mark to
+the right, and no other merge begins with a mark, so nothing can come between. Not guaranteed are:
+
+* letters with marks that no word has;
+* marks on digits and other characters that are no letters (the split pattern itself cuts there);
+* marks left out of the alphabet (they become bytes);
+* all but the first 15 marks of a letter.
 """
 
 from __future__ import annotations

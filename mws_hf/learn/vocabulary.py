@@ -49,12 +49,12 @@ class LearnedVocabulary:
 
     @property
     def label_fits(self) -> Mapping[str, LabelFit]:
-        """Results of fitting to labelled words, by group; "" names the words of no group. Empty without labels."""
+        """Return the results of fitting to labelled words, by group ("" if unnamed); empty without labels."""
         return {} if self.evidence is None else self.evidence.labels
 
     @property
     def label_fit(self) -> LabelFit | None:
-        """Result of fitting to labelled words that belong to no named group; None without such labels."""
+        """Return the result of fitting to labelled words that belong to no named group; None without such labels."""
         return self.label_fits.get(UNNAMED)
 
     @property
@@ -65,7 +65,7 @@ class LearnedVocabulary:
 
     @property
     def record(self) -> dict[str, Any]:
-        """Facts for mws_training.json: how many merges are morphs and compositions, and the label results.
+        """Return facts for mws_training.json: how many merges are morphs and compositions, and the label results.
 
         The last merges of a tokenizer are its compositions; its morphs come before them.
         """
@@ -73,7 +73,7 @@ class LearnedVocabulary:
 
     @property
     def n_compositions(self) -> int:
-        """Number of merges that the second phase added."""
+        """Count the merges that the second phase added."""
         return len(self.merges) - self.n_morphs
 
 

@@ -245,7 +245,7 @@ def _number(points: Ints, number: Ints, symbols: Ints) -> None:
 
 @njit(nogil=True)
 def _known_size(points: Ints, starts: Longs, number: Ints) -> tuple[int, int]:
-    """How many characters have a number, and how many unbroken runs of them there are in words."""
+    """Count the characters that have a number, and the unbroken runs of them in words."""
     symbols, runs = 0, 0
     for w in range(len(starts) - 1):
         before = False

@@ -1,9 +1,9 @@
-"""What a position is worth to the merges of each phase, from boundary posteriors and weights; nothing is merged here.
+"""Work out what a position is worth to the merges of each phase, from boundary posteriors and weights.
 
 A position is the place after a character, where a boundary may lie. The value of a pair of tokens is the sum of the
 worth of the positions between them. A position inside a morph is worth its word's weight to the morph phase, and one
 across a boundary costs the crossing penalty. To the composition phase each position is worth the tokens that it saves
-in running text, less the price of the boundary that it hides.
+in running text, less the price of the boundary that it hides. Nothing is merged here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORM_UNIT = 256
 """Weight of a type, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
 (equal shares cost lower-case English words .008 of F1, Russian ones .002)."""
 
-_AT_ONCE = 1 << 12
+_WORDS_AT_ONCE = 1 << 12
 """Words whose worth is worked out at a time, so that intermediate arrays stay small."""
 
 
@@ -93,8 +93,8 @@ def cell_values(
     values[0] = 0
 
     def fill(a: int, b: int) -> None:
-        for first in range(a, b, _AT_ONCE):
-            starts = corpus.starts[first : min(b, first + _AT_ONCE) + 1]
+        for first in range(a, b, _WORDS_AT_ONCE):
+            starts = corpus.starts[first : min(b, first + _WORDS_AT_ONCE) + 1]
             each = np.repeat(weights[first : first + len(starts) - 1], np.diff(starts))
             found = worth(boundaries[starts[0] : starts[-1]], each)
             write_cells(found, starts - starts[0], values[starts[0] + first :])

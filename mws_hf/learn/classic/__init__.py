@@ -1,1 +1,1 @@
-"""The published MwS coefficient, exact, and merges by it."""
+"""Compute the published MwS coefficient exactly, and learn merges by it."""

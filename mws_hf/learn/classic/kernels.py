@@ -125,7 +125,7 @@ def enter_pairs(t: PairTable, k: Keys, rules: Rules, first: int) -> None:
 
 @njit
 def _renew(t: PairTable, k: Keys, rules: Rules, token: int) -> None:
-    """Evaluate all pairs of a token whose count changed, and drop from its chains those out of the race."""
+    """Evaluate all pairs of a token whose count changed, and drop pairs that are out of the race from its chains."""
     head, link, key, top, drift = k.head, k.link, k.key, k.top, k.drift[0]
     pairs, unigrams, totals = (t.left, t.right, t.left_size, t.length, t.value), k.unigrams, k.totals
     for side in range(2):

@@ -1,7 +1,7 @@
 """Merge the most valuable pair again and again, by a heap with lazy entries; where values come from is not known here.
 
 Order of the heap: larger value, then smaller left id, then smaller right id (as in `tokenizers`' BpeTrainer).
-`queued[p]` is the greatest value under which pair p stands in the heap and never less than its present value, so the
+`queued[p]` is the greatest value under which pair p stands in the heap, and never less than its present value. So the
 top entry, when it is not stale, is the best pair of all.
 """
 

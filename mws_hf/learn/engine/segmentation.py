@@ -247,8 +247,8 @@ class Segmentation:
         """Learn by several arrays of position values, one after another, until `n_merges` are found in all.
 
         Args:
-            turns: for each array of values the most merges to learn by it, and a function that makes it when its turn
-                comes, so that one array at a time is held.
+            turns: for each array of values the most merges to learn by it, and a function that makes the array. It is
+                called when the turn comes, so that one array at a time is held.
             n_merges: how many merges are wanted of all turns together.
             limits: conditions that pairs must meet.
             title: name of the progress bars.

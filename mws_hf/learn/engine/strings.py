@@ -1,6 +1,6 @@
 """Test exactly whether a product string is taken: by 64-bit hashes that kernels can combine, verified by the caller.
 
-The hash of a string is a polynomial in its code points modulo 2**64, so the hash of l + r follows from the hashes of l
+The hash of a string is a polynomial in its code points modulo 2**64. So the hash of l + r follows from the hashes of l
 and r. Equal strings have equal hashes: a hash not in the set proves a string new; one in the set must be looked up in
 full.
 """

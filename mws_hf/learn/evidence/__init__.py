@@ -1,1 +1,1 @@
-"""Boundary evidence from word types alone, the contextual criterion. It proposes cuts; merges are learnt elsewhere."""
+"""Compute boundary evidence from word types alone, for the contextual criterion; merges are learnt elsewhere."""

@@ -123,7 +123,7 @@ def _spread(symbols: Ints, starts: Longs, pad: int, padded: Ints) -> None:
 def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> list[View]:
     """Build the forward and the backward view of each order.
 
-    An n-gram is the context (order n) that ends with its last symbol and the one that begins with its first, so one
+    An n-gram is the context (order n) that ends with its last symbol, and the one that begins with its first. So one
     numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest. The
     symbols that follow or precede n-grams are found by counting the n-grams longer by one, so no place is looked at
     again.

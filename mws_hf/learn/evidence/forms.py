@@ -148,8 +148,8 @@ class Forms:
         words: the forms, with their leading space if they have one.
         counts: int64, shape (n_forms,), summed over the pre-tokens that hold the form.
         type_of: int64, shape (n_forms,), index into the types.
-        types: the lower-cased letters; by count, descending, then by a hash, so that the first n of a list without
-            counts are an even sample of it and not one corner of the alphabet.
+        types: the lower-cased letters; by count, descending, then by a hash. So the first n of a list without counts
+            are an even sample of it and not one corner of the alphabet.
         type_counts: int64, shape (n_types,), how often each type occurs.
     """
 

@@ -86,11 +86,12 @@ class _Weights(NamedTuple):
 
 
 def forward_backward(starts: Longs, arcs: Arcs, model: Model, expected: Expected) -> None:
-    """Forward-backward over all ways to write each word as pieces with classes: entries, or stems spelled out.
+    """Add up, over all ways to write each word as pieces with classes, the expected uses of entries and moves.
 
-    A way's weight is the product of `start` of its first class, of the probabilities of its pieces in their classes,
-    of `step` from each class to the next and of `stop` of its last class. A stem is either an entry, with
-    ``known * p``, or spelled out, as `Spelling` says. With q for the probability of the piece from i to j in class c:
+    A piece is an entry, or a stem spelled out. The weight of a way is a product: `start` of its first class, the
+    probabilities of its pieces in their classes, `step` from each class to the next, and `stop` of its last class. A
+    stem is either an entry, with ``known * p``, or spelled out, as `Spelling` says. With q for the probability of the
+    piece from i to j in class c:
 
         enter[0, c] = start[c]                  enter[i, c] = sum over d of f[i, d] * step[d, c]
         f[j, c] = sum over i < j of enter[i, c] * q(i, j, c)
@@ -101,7 +102,7 @@ def forward_backward(starts: Longs, arcs: Arcs, model: Model, expected: Expected
         starts: words of this call; `arcs` and the posterior are indexed by symbols of the whole corpus.
         arcs: the lattice.
         model: the probabilities.
-        expected: is added to.
+        expected: sums, to which this call adds.
     """
     longest = np.diff(starts).max(initial=0)
     _add_expected(starts, arcs, model, _Weights(*np.empty((3, longest + 1, 3))), expected)

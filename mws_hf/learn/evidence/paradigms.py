@@ -1,8 +1,8 @@
 """The paradigm view, for short lists: do other stems have two endings of this stem as well? No decision is made here.
 
 Every word is split in all ways into a stem and an ending, which may be empty. Two endings of one stem that begin with
-different letters are a pair (endings that begin alike, as ``-king`` and ``-ked`` after ``wal-``, may owe it to the
-letter alone). A split is worth the number of other stems that have its ending and the partner that most of them share.
+different letters are a pair. Endings that begin alike, as ``-king`` and ``-ked`` after ``wal-``, may owe it to the
+letter alone. A split is worth the number of other stems that have its ending and the partner that most of them share.
 After Goldsmith's signatures (2001) and Schone and Jurafsky (2001), without their decisions.
 """
 

@@ -1,9 +1,4 @@
-"""Which writing system a word belongs to, so that words of one list get evidence among their like. No evidence here.
-
-Scripts are Unicode's (Standard Annex 24), with Han and the Japanese syllabaries taken for one. What belongs to several
-or to none (marks, apostrophes, modifier letters) has no say. Words of mixed letters or of none, and scripts with fewer
-than `FEWEST` words, go with the script that has most words: their own lists would be too short to say anything.
-"""
+"""Sort words by writing system, so that each word gets evidence among words like it. No evidence is computed here."""
 
 from __future__ import annotations
 

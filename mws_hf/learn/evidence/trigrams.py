@@ -1,7 +1,7 @@
 """A letter model of stems: each letter after the two before it, and the end of the stem. No stems are chosen here.
 
-Interpolated absolute discounting (Ney et al. 1994) down to bigrams, letters and the uniform distribution, learnt from
-distinct stems, so that a stem says how stems are spelled and not how frequent it is. Rare letters share one row.
+Interpolated absolute discounting (Ney et al. 1994) down to bigrams, letters and the uniform distribution. It is learnt
+from distinct stems, so that a stem says how stems are spelled and not how frequent it is. Rare letters share one row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The third view: normalised variation of branching entropy, after Magistry and Sagot (2012). Nothing is fitted.
 
-Where a morph ends the next symbol becomes less certain. The rise of entropy from one position to the next, in the trie
-of whole prefixes and in the trie of whole suffixes, is compared with the rises at the same distance from the word's
-edge, since tries thin out with depth.
+Where a morph ends the next symbol becomes less certain. The view takes the rise of entropy from one position to the
+next, in the trie of whole prefixes and in the trie of whole suffixes. It is compared with the rises at the same
+distance from the word's edge, since tries thin out with depth.
 """
 
 from __future__ import annotations

@@ -216,16 +216,12 @@ def _learn_compositions(
 ) -> LearnedMerges:
     """Fill the room that the morphs leave; `known` are words that they have cut already."""
     room = job.n_merges - len(morphs.merges)
-    if room <= 0 or not job.composition:
+    priced = prepared.result() if room > 0 else None
+    if priced is None:
         return LearnedMerges([])
     from mws_hf.learn.compositions import learn_compositions
 
-    priced = prepared.result()
-    return (
-        LearnedMerges([])
-        if priced is None
-        else learn_compositions(priced(), morphs.merges, room, known=known, limits=job.limits)
-    )
+    return learn_compositions(priced(), morphs.merges, room, known=known, limits=job.limits)
 
 
 def _warn_if_short(job: LearningJob, n_found: int) -> None:

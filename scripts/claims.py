@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results"
 README, MEASURED, LIMITS, QUESTIONS = "README.md", "docs/measured.md", "docs/limits.md", "docs/questions.md"
+READING = "scripts/results/README.md"
 GOLDS = {
     "Russian, Tikhonov lemmas": ("rus", "rus.tikhonov"),
     "Russian, Wiktionary forms": ("rus", "rus.wiktionary-forms"),
@@ -118,6 +119,43 @@ def models() -> Iterator[Claim]:
     yield Claim(QUESTIONS, r"Small models need.*$", (f"{figures[0]} % fewer", f"{figures[2]} % in Hungarian"))
 
 
+def reading() -> Iterator[Claim]:
+    """Yield the tables of scripts/results/README.md on small language models, of equal text and of equal operations."""
+    rows = {
+        r"^\| BPE over characters \| \d.*$": ("mws", "bpe", False),
+        r"^\| BPE over bytes \| \d.*$": ("mws", "bpe-byte", False),
+        r"^\| Unigram of `tokenizers` \| \d.*fewer.*$": ("mws", "unigram", False),
+        r"^\| default against BPE \|.*$": ("mws", "bpe", True),
+        r"^\| default against BPE over bytes \|.*$": ("mws", "bpe-byte", True),
+        r"^\| default against Unigram with all.*$": ("mws", "unigram", True),
+        r"^\| morphs against BPE \|.*$": ("mws-morphs", "bpe", True),
+    }
+    for place, (system, rival, matched) in rows.items():
+        digits = {"hun": 1 if system == "mws-morphs" else 2, "rus": 2 if matched else 1}
+        told = [difference(language, system, rival, matched, digits[language]) for language in ("hun", "rus")]
+        yield Claim(READING, place, tuple(re.sub(r"^(\S+) ", r"\1 % ", each) for each in told))
+
+
+def texts() -> Iterator[Claim]:
+    """Yield what more text gives, what a mixture loses, and how much longer than BPE the default is."""
+    growth = [row for row in results("robustness")["records"] if row["name"].startswith("growth/rus/")]
+    f1 = [f"{row['f1']:.3f}" for record in growth for row in record["rows"] if row["gold"] == "rus.tikhonov"]
+    yield Claim(MEASURED, r"\*\*More text helps\*\*.*$", (", ".join(f1),))
+    yield Claim(QUESTIONS, r"From 0.1 MB on.*$", (f"{f1[0]} with 10 MB", f"{f1[-1]} with 90 MB"))
+    mixed = {(row["language"], row["system"], row["vocab_size"]): row for row in results("mixture")["rows"]}
+    lost = mixed["eng", "own-composed", 32_000]["f1"] - mixed["eng", "mws-composed", 128_000]["f1"]
+    for page in (README, LIMITS):
+        yield Claim(page, r"Eight languages in one tokenizer.*$", (f"up to {lost:.2f} of F1",))
+    longer = []
+    for language, (_, gold) in {each[0]: each for each in GOLDS.values()}.items():
+        if language not in ("rus-lexicon", "lat"):
+            ours, bpe = (quality(language, gold, each, 32_000) for each in ("mws-composed", "bpe:text"))
+            longer.append(100 * (ours["text_fertility"] / bpe["text_fertility"] - 1))
+    told = f"{min(longer):.0f} to {max(longer):.0f} % longer"
+    yield Claim(README, r"^\| Boundaries.*$", (told,))
+    yield Claim(MEASURED, r"The default is.*in six languages.*$", (told,))
+
+
 def difference(language: str, system: str, rival: str, matched: bool, digits: int) -> str:
     """Tell a difference of bits per byte in words: "1.66 fewer (1.44 to 1.89)"."""
     rows = results(f"lm_{language}")["rows"]
@@ -173,7 +211,7 @@ def english() -> Iterator[Claim]:
 
 def claims() -> list[Claim]:
     """List every claim."""
-    return [*boundaries(), *models(), *speed(), *english()]
+    return [*boundaries(), *models(), *reading(), *texts(), *speed(), *english()]
 
 
 def faults(claim: Claim, text: str) -> list[str]:

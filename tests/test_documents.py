@@ -83,6 +83,33 @@ def test_nothing_is_left_to_a_site_s_machinery(document):
     assert not re.search(r"\\\(|\\\[|\$\$|\\frac|\\text\{", text), "raw TeX: GitHub or the site would show it as it is"
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of a document's own prose; a list item or a part behind a colon counts as one, tables do not."""
+    text = re.sub(r"^<!-- from .*?^<!-- end -->|^```.*?^```$|^\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"`[^`]*`", "code", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text))
+    blocks = re.split(r"\n\s*\n|\n(?=[*#-] )|\n(?=\d+\. )", text)
+    return [each for block in blocks for each in re.split(r"(?<=[.!?:;])[*)\"]*\s+", " ".join(block.split()))]
+
+
+_plain = pytest.mark.parametrize(
+    "document",
+    [ROOT / "README.md", ROOT / "scripts/results/README.md", *PAGES],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+
+
+@_plain
+def test_sentences_are_short(document):
+    found = sentences(document.read_text(encoding="utf-8"))
+    assert not [sentence for sentence in found if len(sentence.split()) > 25]
+
+
+@_plain
+def test_figures_have_their_zero(document):
+    text = re.sub(r"^<!-- from .*?^<!-- end -->", "", prose(document), flags=re.DOTALL | re.MULTILINE)
+    assert not re.findall(r"[^\n]*(?<![\w./*…)])\.\d[^\n]*", text)
+
+
 def test_the_tables_in_the_pages_are_those_of_scripts_results(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     from docs_tables import PLACE, filled

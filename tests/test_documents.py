@@ -141,6 +141,19 @@ def test_the_package_names_its_addresses():
     assert urls and all(url.startswith("https://") for url in urls.values())
 
 
+def test_the_reference_names_what_is_there():
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    missing = []
+    for name in re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE):
+        module, _, last = name.rpartition(".")
+        if (ROOT / (name.replace(".", "/") + ".py")).is_file():
+            continue
+        file = ROOT / (module.replace(".", "/") + ".py")
+        if not (file.is_file() and re.search(rf"^(?:def|class) {last}\b", file.read_text(encoding="utf-8"), re.M)):
+            missing.append(name)
+    assert not missing
+
+
 class _Read(html.parser.HTMLParser):
     """Titles, what is loaded from elsewhere, and pictures of a page."""
 

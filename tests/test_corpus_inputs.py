@@ -189,6 +189,13 @@ def test_a_row_that_ends_within_a_character_is_not_mended_by_the_next(tmp_path):
         count_files(tmp_path / "x.parquet", column="text")
 
 
+def test_a_bad_row_behind_many_good_ones_is_named_by_its_number(tmp_path):
+    rows = [*[b"fine"] * 8_499, b"caf\xe9", *[b"fine"] * 500]
+    (tmp_path / "x.parquet").write_bytes(as_parquet(rows, use_dictionary=False))
+    with pytest.raises(MwSError, match="row 8500: "):
+        count_files(tmp_path / "x.parquet")
+
+
 def test_the_command_says_it_in_one_line_and_does_not_crash(tmp_path):
     """Random bytes ended in a segmentation fault."""
     path, chooser = tmp_path / "x.parquet", random.Random(0)

@@ -296,6 +296,17 @@ def test_differences_need_the_same_documents():
         bits_differences({"a": first, "b": second})
 
 
+def test_differences_are_over_the_documents_that_both_give_back():
+    found = ngram_bits(small_fast(), sentences(50), sentences(10))
+    first, second = (np.arange(10) % k == 0 for k in (2, 3))
+    better = replace(found, nats=found.nats / np.where(second, 2, 4), restored=second)
+    difference = bits_differences({"a": replace(found, restored=first), "b": better})["b"]
+    assert difference is not None and difference.documents == 2  # of number 0 and 6
+    assert difference.relative == pytest.approx(-0.5)
+    nothing = replace(found, restored=~first)
+    assert bits_differences({"a": replace(found, restored=first), "b": nothing})["b"] is None
+
+
 @pytest.mark.parametrize(("train", "text"), [(["the"], ["ab"]), (["ab", "ab", "the"], ["ab"]), (["a", "b"], []),
                                              (["a", "b"], [""])])  # fmt: skip
 def test_too_little_text_is_refused(train, text):

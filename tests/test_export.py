@@ -74,6 +74,17 @@ def test_the_tokens_of_a_gguf_file_spell_every_text(in_bytes, tmp_path):
         assert b"".join(spelled).decode() == text
 
 
+def test_a_gguf_file_names_the_end_for_the_beginning_where_there_is_none(in_bytes, tmp_path):
+    """llama.cpp would take token 11."""
+    gguf = pytest.importorskip("gguf")
+    tokens = in_bytes.convert_ids_to_tokens(range(2))
+    for roles, wanted in (({"eos_token": tokens[1]}, 1), ({"eos_token": tokens[1], "bos_token": tokens[0]}, 0)):
+        write_gguf(in_bytes.backend_tokenizer, roles, tmp_path / "x.gguf", [], "x")
+        fields = gguf.GGUFReader(tmp_path / "x.gguf").fields
+        assert fields["tokenizer.ggml.bos_token_id"].contents() == wanted
+        assert fields["tokenizer.ggml.eos_token_id"].contents() == 1
+
+
 def test_a_reader_that_decodes_otherwise_is_found_and_refused(in_bytes):
     backend = in_bytes.backend_tokenizer
 

@@ -8,6 +8,7 @@ import pytest
 from mws_hf import MwSError
 from mws_hf.learn.compositions import learn_compositions, price_words
 from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.overflow import SCALE
 from mws_hf.learn.words import SymbolCorpus
 
 WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
@@ -49,3 +50,27 @@ def test_the_morphs_stay_first_and_are_not_learnt_again():
 def test_a_wrong_number_of_boundaries_is_an_error():
     with pytest.raises(MwSError, match="one each"):
         learn_compositions(price_words(WORDS, COUNTS, ALPHABET, lambda: np.zeros(3)), [], 5)
+
+
+def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
+    """Boundaries are told of all characters, also of those that are no symbols; each thread has words of its own."""
+    monkeypatch.setattr("mws_hf.kernels.threads._LEAST", 2)
+    monkeypatch.setenv("MWS_NUM_THREADS", "3")
+    kept = [character for character in ALPHABET if character not in "ae"]
+    chances = np.arange(sum(map(len, WORDS))) / 100
+    found = price_words(WORDS, COUNTS, kept, lambda: chances, hidden_boundary_price=2.0).values(1.0)
+    runs, at = [], 0  # a word falls apart where a character is left out
+    for word, count in zip(WORDS, COUNTS.tolist(), strict=True):
+        places = [k for k, character in enumerate(word) if character in kept]
+        for k in places:
+            if k - 1 not in places:
+                runs.append((count, []))
+            runs[-1][1].append(chances[at + k])
+        at += len(word)
+    price = 2.0 * np.mean([count for count, _ in runs]) * SCALE
+    cells = [[None, *(count * SCALE - round(price * chance) for chance in run)] for count, run in runs]
+    wanted = [*sum(cells, []), None]  # cells between words hold no worth
+    assert len(found) == len(wanted)
+    assert [
+        pair for pair in zip(found.tolist(), wanted, strict=True) if pair[1] is not None and pair[0] != pair[1]
+    ] == []

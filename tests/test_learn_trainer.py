@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
@@ -17,10 +18,11 @@ from mws_hf.corpus.dictionary import good_dataset_text
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.job import choose_alphabet
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_record
 from mws_hf.learn.vocabulary import learn
-from mws_hf.learn.words import SymbolCorpus
+from mws_hf.learn.words import CodePoints, SymbolCorpus
 from mws_hf.merging import merge, ranked
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 from tests.small_corpus import small_counts
@@ -110,6 +112,10 @@ def test_limit_alphabet_sends_rare_characters_to_bytes():
     tokenizer = trainer.train_from_iterator([TEXT + " ☃"])
     assert "ъ" in tokenizer.get_vocab() and "☃" not in tokenizer.get_vocab()
     assert tokenizer.decode(tokenizer(" ☃")["input_ids"]) == " ☃"
+
+
+def test_of_equally_frequent_characters_the_lowest_code_points_are_kept():
+    assert choose_alphabet(CodePoints.of(["dbac", "d"]), np.array([1, 1]), "", 3) == ["a", "b", "d"]
 
 
 @pytest.mark.parametrize("alphabet", ["characters", "bytes"])

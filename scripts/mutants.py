@@ -1,0 +1,182 @@
+"""Does a test notice? Seeded faults, each one substitution in a copy of the package, and the tests that should fail.
+
+    python scripts/mutants.py             # every row of scripts/mutants.tsv; writes scripts/results/mutants.{json,md}
+    python scripts/mutants.py 3 17        # these rows alone; the results of the others are kept
+
+A row of the list: a file of the package, the text there, what takes its place, the files of tests to run, and a part of
+the names of those tests that are likely to notice and go first. The text must stand in the file exactly once. Of each
+fault the tests named (not the slow ones) and the doctests of its file are run up to the first failure; at the end all
+tests that failed are run without any fault, where they must pass. Of the kernels only a faulty one and those that call
+it are compiled anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import importlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST, RESULTS = ROOT / "scripts" / "mutants.tsv", ROOT / "scripts" / "results" / "mutants.json"
+COPIED = ("mws_hf", "tests", "scripts", "docs", "README.md", "pyproject.toml")
+LIBRARIES = ("hypothesis", "numba", "pyarrow.parquet", "tokenizers", "tqdm", "transformers", "typer.testing")
+SURVIVED, ENDLESS = "SURVIVED", "endless"
+NO_TESTS = 5
+"""pytest's exit code where no test was chosen."""
+
+
+class Mutant(NamedTuple):
+    """A row of the list: a file of the package, the text there, what replaces it, test files, tests to begin with."""
+
+    file: str
+    before: str
+    after: str
+    tests: str
+    first: str
+
+
+def read_mutants(list_file: Path = LIST) -> list[Mutant]:
+    """The rows of the list."""
+    with list_file.open(encoding="utf-8", newline="") as stream:
+        rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        next(rows)
+        return [Mutant(*row) for row in rows]
+
+
+def mutated(text: str, mutant: Mutant) -> str:
+    """The source with the fault; ValueError where its place is not one.
+
+    >>> mutated("a < b", Mutant("x.py", "<", "<=", "", ""))
+    'a <= b'
+    """
+    if text.count(mutant.before) != 1:
+        raise ValueError(f"{mutant.file}: {mutant.before!r} stands there {text.count(mutant.before)} times, not once")
+    return text.replace(mutant.before, mutant.after)
+
+
+def copied(home: Path) -> None:
+    """Copy what tests need. There kernels are kept by what they and those they call do, not by all files as well."""
+    for name in COPIED:
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, home / name)
+    jit = home / "mws_hf" / "kernels" / "jit.py"
+    fault = Mutant(jit.name, "digest.update(source)", "pass", "", "")
+    jit.write_text(mutated(jit.read_text(encoding="utf-8"), fault), encoding="utf-8")
+
+
+def pytest_run(home: Path, arguments: list[str], limit: float | None) -> tuple[int | None, list[str]]:
+    """Exit code (None: killed after `limit` seconds) and the tests that failed.
+
+    A fork runs them, for what they import takes longer than most of them.
+    """
+    log, began = home / "pytest.log", time.monotonic()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        _become_pytest(home, log, arguments)
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
+        if limit is not None and time.monotonic() - began > limit:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None, []
+        time.sleep(0.1)
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    return os.waitstatus_to_exitcode(ended[1]), [line.split(" - ")[0].split(" ", 1)[1].strip() for line in failed]
+
+
+def _become_pytest(home: Path, log: Path, arguments: list[str]) -> NoReturn:
+    """Run tests of the copy in this process, and end it."""
+    output = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.chdir(home)
+    os.environ |= {"PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(home / "kernels"))
+    sys.path.insert(0, str(home))
+    sys.dont_write_bytecode = True
+    code = pytest.main(["-q", "--tb=no", "-p", "no:cacheprovider", "-m", "not slow", *arguments])
+    sys.stdout.flush()
+    os._exit(int(code))
+
+
+def run(home: Path, mutant: Mutant, limit: float) -> dict[str, object]:
+    """What came of one fault, as a row of the results."""
+    place, began = home / "mws_hf" / mutant.file, time.monotonic()
+    whole = place.read_text(encoding="utf-8")
+    line = whole[: whole.find(mutant.before)].count("\n") + 1
+    try:
+        place.write_text(mutated(whole, mutant), encoding="utf-8")
+        tests = [f"tests/test_{name}.py" for name in mutant.tests.split()]
+        code, failed = pytest_run(home, ["-x", "-k", mutant.first, *tests], limit) if mutant.first else (0, [])
+        if code in (0, NO_TESTS):
+            code, failed = pytest_run(home, ["-x", f"mws_hf/{mutant.file}", *tests], limit)
+    finally:
+        place.write_text(whole, encoding="utf-8")
+    by = ENDLESS if code is None else SURVIVED if code == 0 else failed[0] if failed else f"pytest ended with {code}"
+    return {**mutant._asdict(), "line": line, "by": by, "seconds": round(time.monotonic() - began)}
+
+
+def table(rows: list[dict[str, object]], listed: int) -> str:
+    """The results as a page; so many faults are listed, of which not all need have been run."""
+
+    def code(text: object) -> str:
+        return "`" + str(text).replace("|", "\\|") + "`"
+
+    caught = sum(row["by"] != SURVIVED for row in rows)
+    lines = [
+        f"{caught} of {len(rows)} seeded faults are noticed by the tests; {listed - len(rows)} more are listed in "
+        "`scripts/mutants.tsv` and were not run (`python scripts/mutants.py`).",
+        "",
+        "| | place | fault | first test that fails |",
+        "|---|---|---|---|",
+    ]
+    for number, row in enumerate(rows, start=1):
+        fault = f"{code(row['before'])} → {code(row['after']) if row['after'] else 'nothing'}"
+        by = str(row["by"]) if row["by"] in (SURVIVED, ENDLESS) else code(str(row["by"]).removeprefix("tests/"))
+        lines.append(f"| {number} | {row['file']}:{row['line']} | {fault} | {by} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Run the faults asked for and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", type=int, help="numbers of rows, the first is 1; default: all")
+    parser.add_argument("--limit", type=float, default=900, help="seconds that the tests of one fault may take")
+    asked = parser.parse_args()
+    mutants = read_mutants()
+    for mutant in mutants:  # before any work
+        mutated((ROOT / "mws_hf" / mutant.file).read_text(encoding="utf-8"), mutant)
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else []
+    known = {(row["file"], row["before"], row["after"]): row for row in kept}
+    wanted = asked.rows or range(1, len(mutants) + 1)
+    with tempfile.TemporaryDirectory(prefix="mws-mutants-") as folder:
+        home = Path(folder)
+        copied(home)
+        for library in LIBRARIES:  # once, not in every fork
+            importlib.import_module(library)
+        for number in wanted:
+            mutant = mutants[number - 1]
+            known[mutant[:3]] = row = run(home, mutant, asked.limit)
+            print(f"{number:3} {row['file']}:{row['line']}  {row['by']}  {row['seconds']} s", flush=True)
+            rows = [known[each[:3]] for each in mutants if each[:3] in known]
+            RESULTS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            RESULTS.with_suffix(".md").write_text(table(rows, len(mutants)), encoding="utf-8")
+        caught_by = {str(known[mutants[number - 1][:3]]["by"]) for number in wanted}
+        caught_by = {by for by in caught_by if "::" in by}
+        if caught_by and (failed := pytest_run(home, sorted(caught_by), None)[1]):
+            raise SystemExit(f"these fail without any fault: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

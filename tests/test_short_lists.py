@@ -1,12 +1,12 @@
 """The two views of short lists equal their readable twins, tell of unseen words, and leave longer lists alone."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence import reference
 from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes
 from mws_hf.learn.evidence.contexts import trie_view
@@ -114,9 +114,9 @@ def test_affixes_of_one_list_cut_words_that_are_not_in_it():
     cut[learnt.starts[:-1] + 3] = True
     settings = EvidenceSettings()
     lattice = build_lattice(both, settings.max_substring, settings.min_substring_count)
-    with ThreadPoolExecutor(2) as pool:
-        model = fit_affixes(learnt, lattice, cut, settings, pool, 2)
-        found = affix_log_odds(model, both, lattice, settings, pool, 2)[both.starts[len(listed)] :]
+    with ThreadPool(2) as pool:
+        model = fit_affixes(learnt, lattice, cut, settings, pool)
+        found = affix_log_odds(model, both, lattice, settings, pool)[both.starts[len(listed)] :]
     assert [int(np.argmax(found[:7])), int(np.argmax(found[7:]))] == [3, 3]
 
 

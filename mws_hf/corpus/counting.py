@@ -1,39 +1,27 @@
-"""Text to counts of pre-tokens: files, iterators, Arrow arrays; in threads, within a memory cap.
-
-The named patterns go through the scanner (`kernels.scanner`), which agrees with the Rust backend; any other pattern
-goes through the `regex` module, about ten times slower and in one thread.
-"""
+"""Count the pre-tokens of files, of texts that Python holds, and of Arrow arrays, all of one group."""
 
 from __future__ import annotations
 
 import os
 import threading
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from numbers import Integral
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from tqdm import tqdm
 
+from mws_hf.corpus.block_counts import MEMORY_CAP, Entries, count_blocks
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
-from mws_hf.corpus.columns import arrow_strings, checked_strings, flat_utf8
-from mws_hf.corpus.counts import WordCounts, check_normalization
+from mws_hf.corpus.columns import checked_strings
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import STDIN, PathLike, Reading, column_named, expand_paths
+from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
-from mws_hf.corpus.sharing import share_out
-from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
-from mws_hf.errors import MwSError
-from mws_hf.kernels.scanner import classes_of, scanner_kind
+from mws_hf.kernels.scanner import scanner_kind
 from mws_hf.kernels.threads import thread_count
-from mws_hf.pattern import DEFAULT_PATTERN, compiled, split
-
-MEMORY_CAP = 2 << 30
-SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
+from mws_hf.pattern import DEFAULT_PATTERN
 
 
 def count_files(
@@ -144,7 +132,7 @@ def pretokens(
     [' кот', ' кое', '-кто']
     """
     words = checked_strings(strings, "words")
-    return _count_entries([_slices(words, advance)], pattern, normalization, 1, MEMORY_CAP)[0]
+    return _entries([_slices(words, advance)], pattern, normalization, 1)[0]
 
 
 def _slices(strings: pa.LargeStringArray, advance: Callable[[int], Any] | None, size: int = 1 << 16) -> Iterator[Block]:
@@ -155,18 +143,6 @@ def _slices(strings: pa.LargeStringArray, advance: Callable[[int], Any] | None, 
             advance(len(part))
 
 
-def normalizer(normalization: str | None) -> Callable[[str], str]:
-    r"""The function that brings text to a Unicode normalization form; identity for None.
-
-    >>> normalizer("nfc")("и\u0306") == "й"
-    True
-    """
-    if check_normalization(normalization) is None:
-        return lambda text: text
-    form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], str(normalization).upper())
-    return lambda text: unicodedata.normalize(form, text)
-
-
 def _count(
     sources: Sequence[Iterator[Block]],
     pattern: str,
@@ -175,95 +151,17 @@ def _count(
     memory_cap: int,
     text_bytes: int = 0,
 ) -> WordCounts:
-    entries = _count_entries(sources, pattern, normalization, workers, memory_cap, text_bytes)
+    entries = _entries(sources, pattern, normalization, workers, memory_cap, text_bytes)
     result = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization, checked=True)
     del entries
     pa.default_memory_pool().release_unused()
     return result
 
 
-def _count_entries(
-    sources: Sequence[Iterator[Block]],
-    pattern: str,
-    normalization: str | None,
-    workers: int | None,
-    memory_cap: int,
-    text_bytes: int = 0,
-) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """The distinct pre-tokens of all sources and their counts, in an order that depends on the threads."""
-    count_block = block_counter(pattern, normalization)
-    workers = counting_threads(pattern, workers, memory_cap)
-    with Shards() as shards:
-        most = max(memory_cap // workers, SMALLEST_TABLE)
-        tables = [TokenTable(most, shards.add, text_bytes // workers) for _ in range(workers)]
-        share_out(sources, [_adder(count_block, table) for table in tables])
-        return gathered(tables, shards, memory_cap)
-
-
-def counting_threads(pattern: str, workers: int | None, memory_cap: int) -> int:
-    """How many threads count.
-
-    Raises:
-        MwSError: the memory cap is below 1.
-    """
-    if isinstance(memory_cap, bool) or not isinstance(memory_cap, Integral):
-        raise MwSError(f"memory_cap={memory_cap!r}: not a whole number of bytes")
-    if memory_cap < 1:
-        raise MwSError(f"memory_cap={memory_cap}: must be at least 1")
-    if scanner_kind(pattern) is None:
-        workers = 1  # building str objects holds the GIL: threads would only wait for each other
-    return thread_count(workers)
-
-
-def gathered(
-    tables: Sequence[TokenTable], shards: Shards, memory_cap: int
-) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """What tables, and the shards they were spilled to, hold together; the tables are of no use after it."""
-    if len(shards) == 0 and (len(tables) == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
-        return merge_tables(tables)
-    for table in tables:
-        shards.add(table)
-        table.clear()
-    return shards.merged(max(memory_cap // 4, SMALLEST_TABLE))
-
-
-def _adder(count_block: Callable[[TokenTable, Block], None], table: TokenTable) -> Callable[[Block], None]:
-    return lambda block: count_block(table, block)
-
-
-def block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTable, Block], None]:
-    """The function that adds the pre-tokens of a block to a table."""
-    normalize = normalizer(normalization)
-    kind = scanner_kind(pattern)
-    if kind is None:
-        compiled(pattern)  # a bad pattern is reported before anything is read
-        return _matching_counter(pattern, normalize)
-    known = kind
-    classes_of(kind)  # made before the threads start, or each would make its own
-
-    def scanned(table: TokenTable, block: Block) -> None:
-        block.check()
-        if normalization is not None:
-            block = arrow_block(arrow_strings([normalize(text) for text in _texts(block)]), block.where)
-        table.count_texts(block.data, block.offsets, known)
-
-    return scanned
-
-
-def _matching_counter(pattern: str, normalize: Callable[[str], str]) -> Callable[[TokenTable, Block], None]:
-    def matched(table: TokenTable, block: Block) -> None:
-        block.check()
-        totals: Counter[str] = Counter()
-        for text in _texts(block):
-            totals.update(split(normalize(text), pattern))
-        words = arrow_strings(list(totals))
-        table.count_words(*flat_utf8(words), np.fromiter(totals.values(), np.int64, len(totals)))
-
-    return matched
-
-
-def _texts(block: Block) -> Iterator[str]:
-    return map(block.document, range(len(block)))
+def _entries(sources: Sequence[Iterator[Block]], *options: Any) -> Entries:
+    """The distinct pre-tokens of sources of one group, and their counts."""
+    found = count_blocks([((UNNAMED, block) for block in source) for source in sources], *options)
+    return found.get(UNNAMED, (pa.array([], pa.large_string()), np.empty(0, np.int64)))
 
 
 def _bar(**options: Any) -> Any:

@@ -5,30 +5,21 @@ Each byte of text is read and counted once, however many groups there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from threading import Lock
 from typing import Any
 
+import pyarrow as pa
+
+from mws_hf.corpus.block_counts import MEMORY_CAP, GroupBlock, count_blocks
 from mws_hf.corpus.blocks import arrow_block
-from mws_hf.corpus.counting import (
-    MEMORY_CAP,
-    SMALLEST_TABLE,
-    block_counter,
-    byte_bar,
-    count_documents,
-    count_files,
-    counting_threads,
-    gathered,
-)
+from mws_hf.corpus.counting import byte_bar, count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading, column_named
 from mws_hf.corpus.group_column import GroupBatch, check_group_files, file_group_batches, group_batches
-from mws_hf.corpus.groups import MOST_GROUPS, GroupedCounts, check_group_name
+from mws_hf.corpus.groups import GroupedCounts, check_group_name
 from mws_hf.corpus.inputs import check_files, input_files
-from mws_hf.corpus.sharing import share_out
-from mws_hf.corpus.token_table import Shards, TokenTable
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.pattern import DEFAULT_PATTERN
@@ -150,61 +141,23 @@ def count_group_column(
         return _count_batches(sources, **options)
 
 
-class _Tables:
-    """The tables of one thread, one a group, spilled together where they outgrow their share of memory."""
-
-    def __init__(self, most: int, shards: Callable[[str], Shards]) -> None:
-        self.by_group: dict[str, TokenTable] = {}
-        self._most, self._shards = most, shards
-
-    def table(self, group: str) -> TokenTable:
-        """The table of a group, with room made for it."""
-        if group not in self.by_group:
-            self.by_group[group] = TokenTable(self._most, self._shards(group).add)
-        if sum(table.nbytes for table in self.by_group.values()) > self._most:
-            for name, table in self.by_group.items():
-                if len(table):
-                    self._shards(name).add(table)
-                    table.clear()
-        return self.by_group[group]
-
-
 def _count_batches(
-    sources: list[Iterator[GroupBatch]],
+    sources: Sequence[Iterator[GroupBatch]],
     *,
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     workers: int | None = None,
     memory_cap: int = MEMORY_CAP,
 ) -> GroupedCounts:
-    count_block = block_counter(pattern, normalization)
-    workers = counting_threads(pattern, workers, memory_cap)
-    lock, shards = Lock(), dict[str, Shards]()
-    with ExitStack() as stack:
+    blocks = [(_as_block(*batch) for batch in source) for source in sources]
+    found = count_blocks(blocks, pattern, normalization, workers, memory_cap)
+    if not found:
+        raise MwSError("no row with text and a group; name the columns that hold them")
+    return GroupedCounts({
+        name: WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization, checked=True)
+        for name, entries in found.items()
+    })  # fmt: skip
 
-        def shards_of(group: str) -> Shards:
-            with lock:
-                if group not in shards:
-                    if len(shards) == MOST_GROUPS:
-                        raise MwSError(
-                            f"more than {MOST_GROUPS} groups, {group!r} among them; is that a column of groups?"
-                        )
-                    shards[group] = stack.enter_context(Shards())
-                return shards[group]
 
-        threads = [_Tables(max(memory_cap // (2 * workers), SMALLEST_TABLE), shards_of) for _ in range(workers)]
-
-        def adder(tables: _Tables) -> Callable[[GroupBatch], None]:
-            return lambda batch: count_block(
-                tables.table(batch[0]), arrow_block(batch[1], lambda _: f"a text of group {batch[0]!r}")
-            )
-
-        share_out(sources, [adder(tables) for tables in threads])
-        found = {}
-        for name in sorted(shards):
-            own = [tables.by_group.pop(name) for tables in threads if name in tables.by_group]
-            entries = gathered(own, shards[name], memory_cap)
-            found[name] = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization, checked=True)
-        if not found:
-            raise MwSError("no row with text and a group; name the columns that hold them")
-        return GroupedCounts(found)
+def _as_block(group: str, texts: pa.LargeStringArray) -> GroupBlock:
+    return group, arrow_block(texts, lambda _: f"a text of group {group!r}")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mws_hf.corpus.counting import normalizer
+from mws_hf.corpus.block_counts import normalizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.readers import check_unicode, read_lines

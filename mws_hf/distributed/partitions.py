@@ -10,7 +10,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,15 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.atomic import staged
+from mws_hf.corpus.block_counts import GroupTables, block_counter
 from mws_hf.corpus.blocks import Block, arrow_block, padded
 from mws_hf.corpus.columns import arrow_integers, checked_strings, valid_strings
-from mws_hf.corpus.counting import block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import count_column
 from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.group_column import by_group
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
-from mws_hf.corpus.token_table import TokenTable
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, checksum, new_manifest, separator_token
 from mws_hf.encode.corpus import Encoded, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
@@ -107,21 +106,11 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     [{'word': ['кот', ' и', ' кот'], 'count': [1, 2, 1]}]
     """
     count_block = block_counter(how.pattern, how.normalization)
-    tables: dict[str, TokenTable] = {}
     full: list[tuple[str, Any, Any]] = []
-
-    def hand_on(group: str, table: TokenTable) -> None:
-        full.append((group, *table.entries()))
-
+    tables = GroupTables(how.memory_cap, lambda group, table: full.append((group, *table.entries())))
     for batch in batches:
         for group, texts in _texts_by_group(batch, how):
-            if group not in tables:
-                tables[group] = TokenTable(how.memory_cap, partial(hand_on, group))
-            count_block(tables[group], arrow_block(texts, lambda _: f"column {how.column!r}"))
-        if sum(table.nbytes for table in tables.values()) > how.memory_cap and len(tables) > 1:
-            for name, table in tables.items():
-                hand_on(name, table)
-            tables.clear()
+            count_block(tables.table(group), arrow_block(texts, lambda _: f"column {how.column!r}"))
         while full:
             yield from _partial_batches(*full.pop(0), how)
     for group, table in tables.items():

@@ -1,0 +1,202 @@
+"""The counting loop: blocks of text, each of a group, into tables of pre-tokens, in threads, within a memory cap.
+
+Text of no group in particular is the group `UNNAMED`. Every source comes here: files, texts, tables with a column of
+groups, and partitions of Spark and Ray. The named patterns go through the scanner (`kernels.scanner`), which agrees
+with the Rust backend. Any other pattern goes through the `regex` module, about ten times slower and in one thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, ItemsView, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
+from functools import partial
+from numbers import Integral
+from typing import Literal, cast
+
+import numpy as np
+import pyarrow as pa
+
+from mws_hf.corpus.blocks import Block, arrow_block
+from mws_hf.corpus.columns import arrow_strings, flat_utf8
+from mws_hf.corpus.counts import check_normalization
+from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED
+from mws_hf.corpus.sharing import share_out
+from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
+from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels.scanner import classes_of, scanner_kind
+from mws_hf.kernels.threads import thread_count
+from mws_hf.pattern import compiled, split
+
+GroupBlock = tuple[str, Block]
+Entries = tuple[pa.LargeStringArray, Longs]
+"""Distinct pre-tokens and how often each occurs, in an order that depends on the threads."""
+
+MEMORY_CAP = 2 << 30
+_SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
+
+
+class GroupTables:
+    """The tables of one thread, one a group, spilled together where they outgrow their share of memory."""
+
+    def __init__(self, most: int, spill: Callable[[str, TokenTable], None], text_bytes: int = 0) -> None:
+        """Start without a table.
+
+        Args:
+            most: bytes that they may take: all of it for one table of no group, half of it for those of groups.
+            spill: takes in what a table of a group holds, which is then emptied.
+            text_bytes: how much text will be counted, about.
+        """
+        self._most, self._spill, self._text_bytes = most, spill, text_bytes
+        self._by_group: dict[str, TokenTable] = {}
+
+    def table(self, group: str) -> TokenTable:
+        """Return the table of a group, with room made for it."""
+        if group == UNNAMED:
+            return self._made(group, self._most)
+        table = self._made(group, self._most // 2)
+        if sum(each.nbytes for each in self._by_group.values()) > self._most // 2:
+            for name, each in self._by_group.items():
+                if len(each):
+                    self._spill(name, each)
+                    each.clear()
+        return table
+
+    def _made(self, group: str, most: int) -> TokenTable:
+        if group not in self._by_group:
+            self._by_group[group] = TokenTable(most, partial(self._spill, group), self._text_bytes)
+        return self._by_group[group]
+
+    def taken(self, group: str) -> list[TokenTable]:
+        """Take the table of a group out; a list of none or one."""
+        table = self._by_group.pop(group, None)
+        return [] if table is None else [table]
+
+    def items(self) -> ItemsView[str, TokenTable]:
+        """List the groups and their tables."""
+        return self._by_group.items()
+
+
+def count_blocks(
+    sources: Sequence[Iterator[GroupBlock]],
+    pattern: str,
+    normalization: str | None,
+    workers: int | None = None,
+    memory_cap: int = MEMORY_CAP,
+    text_bytes: int = 0,
+) -> dict[str, Entries]:
+    """Count the pre-tokens of all sources, by group, groups by name.
+
+    Args:
+        sources: iterators of (group, block), read side by side.
+        pattern: the split pattern, or its name.
+        normalization: Unicode normalization before splitting, or None.
+        workers: threads; all processors when None.
+        memory_cap: bytes that the tables may take; beyond it they are spilled to a temporary folder.
+        text_bytes: how much text there is, about; 0: not known.
+
+    Raises:
+        MwSError: a bad pattern or memory cap, more than `MOST_GROUPS` groups, whatever a source raises.
+    """
+    count_block = block_counter(pattern, normalization)
+    workers = _counting_threads(pattern, workers, memory_cap)
+    lock, shards = threading.Lock(), dict[str, Shards]()
+    with ExitStack() as stack:
+
+        def spill(group: str, table: TokenTable) -> None:
+            with lock:
+                if group not in shards:
+                    shards[group] = stack.enter_context(Shards())
+            shards[group].add(table)
+
+        most = max(memory_cap // workers, _SMALLEST_TABLE)
+        threads = [GroupTables(most, spill, text_bytes // workers) for _ in range(workers)]
+        seen: set[str] = set()
+
+        def adder(tables: GroupTables) -> Callable[[GroupBlock], None]:
+            def add(item: GroupBlock) -> None:
+                group, block = item
+                seen.add(group)
+                if len(seen) > MOST_GROUPS:
+                    raise MwSError(f"more than {MOST_GROUPS} groups, {group!r} among them; is that a column of groups?")
+                count_block(tables.table(group), block)
+
+            return add
+
+        share_out(sources, [adder(tables) for tables in threads])
+        return {group: _gathered(group, threads, shards.get(group), memory_cap) for group in sorted(seen)}
+
+
+def _gathered(group: str, threads: Sequence[GroupTables], shards: Shards | None, memory_cap: int) -> Entries:
+    """Put together what the tables of a group hold, and the shards they were spilled to; the tables go."""
+    tables = [table for thread in threads for table in thread.taken(group)]
+    if shards is None and (len(tables) == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
+        return merge_tables(tables)
+    with nullcontext(shards) if shards is not None else Shards() as spilled:
+        while tables:
+            spilled.add(tables.pop())
+        return spilled.merged(max(memory_cap // 4, _SMALLEST_TABLE))
+
+
+def _counting_threads(pattern: str, workers: int | None, memory_cap: int) -> int:
+    if isinstance(memory_cap, bool) or not isinstance(memory_cap, Integral):
+        raise MwSError(f"memory_cap={memory_cap!r}: not a whole number of bytes")
+    if memory_cap < 1:
+        raise MwSError(f"memory_cap={memory_cap}: must be at least 1")
+    if scanner_kind(pattern) is None:
+        workers = 1  # building str objects holds the GIL: threads would only wait for each other
+    return thread_count(workers)
+
+
+def normalizer(normalization: str | None) -> Callable[[str], str]:
+    r"""Make the function that brings text to a Unicode normalization form; identity for None.
+
+    >>> normalizer("nfc")("и\u0306") == "й"
+    True
+    """
+    if check_normalization(normalization) is None:
+        return lambda text: text
+    form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], str(normalization).upper())
+    return lambda text: unicodedata.normalize(form, text)
+
+
+def block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTable, Block], None]:
+    """Make the function that adds the pre-tokens of a block to a table.
+
+    Raises:
+        MwSError: the pattern does not compile, the normalization is unknown.
+    """
+    normalize = normalizer(normalization)
+    kind = scanner_kind(pattern)
+    if kind is None:
+        compiled(pattern)  # a bad pattern is reported before anything is read
+        return _matching_counter(pattern, normalize)
+    known = kind
+    classes_of(kind)  # made before the threads start, or each would make its own
+
+    def scanned(table: TokenTable, block: Block) -> None:
+        block.check()
+        if normalization is not None:
+            block = arrow_block(arrow_strings([normalize(text) for text in _texts(block)]), block.where)
+        table.count_texts(block.data, block.offsets, known)
+
+    return scanned
+
+
+def _matching_counter(pattern: str, normalize: Callable[[str], str]) -> Callable[[TokenTable, Block], None]:
+    def matched(table: TokenTable, block: Block) -> None:
+        block.check()
+        totals: Counter[str] = Counter()
+        for text in _texts(block):
+            totals.update(split(normalize(text), pattern))
+        words = arrow_strings(list(totals))
+        table.count_words(*flat_utf8(words), np.fromiter(totals.values(), np.int64, len(totals)))
+
+    return matched
+
+
+def _texts(block: Block) -> Iterator[str]:
+    return map(block.document, range(len(block)))

@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple
 
 from mws_hf.atomic import staged
 from mws_hf.backend import alphabet_of, pattern_of, tables_of, without_limits
+from mws_hf.cards.heads import told_rare
 from mws_hf.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.extend.weights import embedding_rows
 from mws_hf.leading_space import has_leading_space, settle_leading_space
-from mws_hf.model_card import told_rare
 from mws_hf.pattern import named
 from mws_hf.pattern_faults import not_in_one, saved_as_string
 from mws_hf.portable import (

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.backend import tables_of
+from mws_hf.cards.facts import sample_words
 from mws_hf.corpus.blocks import arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
@@ -39,11 +40,15 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
         ``under_5`` times, the former included. Where groups are named also ``groups``, by name: ``weight`` in training,
         ``types`` (distinct pre-tokens), ``words`` (running ones, of letters), ``tokens_per_word`` (of those, the space
         before each included; 0 without words), ``bytes_per_token`` (UTF-8 bytes of the group's text) and
-        ``own_vocabulary`` (share of the vocabulary that no other group's text uses).
+        ``own_vocabulary`` (share of the vocabulary that no other group's text uses). ``sample_words``: some longer
+        words of the text, evenly spread, for a model card to show cut.
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
     cut = side_by_side(lambda counts: _cut(encoder, counts, size), groups.values(), most=MAX_LISTS_AT_ONCE)
-    facts: dict[str, Any] = {"rare_entries": _rare_entries(backend, np.sum([uses for uses, _ in cut], axis=0))}
+    facts: dict[str, Any] = {
+        "rare_entries": _rare_entries(backend, np.sum([uses for uses, _ in cut], axis=0)),
+        "sample_words": list(sample_words(_thinned(groups.union))),
+    }
     if groups.is_named:
         alone = np.sum([uses > 0 for uses, _ in cut], axis=0) == 1
         facts["groups"] = {
@@ -55,6 +60,12 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
             for name, (uses, lengths) in zip(groups, cut, strict=True)
         }
     return facts
+
+
+def _thinned(counts: WordCounts, most: int = 20_000) -> list[str]:
+    """Take at most so many of the words, evenly spread: a string for each of a million takes a second."""
+    thinned: list[str] = counts.strings[:: len(counts) // most + 1].to_pylist()
+    return thinned
 
 
 def _rare_entries(backend: Tokenizer, uses: npt.NDArray[np.int64]) -> dict[str, float]:

@@ -16,10 +16,10 @@ from typing import Any
 from mws_hf.atomic import staged
 from mws_hf.backend import find_surrogate, without_limits
 from mws_hf.byte_alphabet import check_added_tokens
+from mws_hf.cards.own import card_of, has_card_by_hand, keep_own_card, push_card
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.explain import Explanation, Held, explain_word
 from mws_hf.hub import absent_from_hub, refuse_unreachable, tokenizer_folder
-from mws_hf.own_card import card_of, has_card_by_hand, keep_card, push_card
 from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
 from mws_hf.training_record import EVIDENCE_FILE, write_record
@@ -247,7 +247,7 @@ class PortableMixin:
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
         if not filename_prefix:
-            keep_card(self, directory)
+            keep_own_card(self, directory)
         if push_to_hub:
             repository, token = str(kwargs.setdefault("repo_id", directory.name)), kwargs.get("token")
             by_hand = has_card_by_hand(repository, token)
@@ -270,7 +270,7 @@ class PortableMixin:
 
         Args:
             name: what the tokenizer is loaded by, such as ``user/repo``; by default where it was loaded from.
-            **told: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.own_card.card_of`.
+            **told: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.cards.own.card_of`.
         """
         return card_of(self, name or getattr(self, "name_or_path", "") or "tokenizer", **told)
 

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from mws_hf.cards.readme import FILE as CARD
+from mws_hf.cards.readme import card_for_hub
 from mws_hf.errors import MwSError, first_line
 from mws_hf.hub import answers
-from mws_hf.model_card import FILE as CARD
-from mws_hf.model_card import card_for_hub
 from mws_hf.tokenizer_file import TOKENIZER_FILE, check_directory
 
 FILES = (

@@ -280,8 +280,9 @@ class MwSTrainer:
         return backend, roles
 
     def record_of(self, learned: LearnedVocabulary) -> dict[str, Any]:
-        """`record`, and what was found: merges of each kind, what came of labels."""
-        return self.record | learned.record
+        """`record`, and what was found: merges of each kind, what came of labels, sizes of word list and alphabet."""
+        sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
+        return self.record | learned.record | sizes
 
     @property
     def _counting(self) -> dict[str, Any]:

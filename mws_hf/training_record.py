@@ -1,4 +1,7 @@
-"""The settings a tokenizer was learnt with, kept beside it in `FILE`; nothing but explanations reads them.
+"""The record of a tokenizer, kept beside it in `FILE`: settings and figures of its training, and facts for its card.
+
+Its parts are ``settings`` (learnt with), ``added`` (by `mws extend`) and ``card`` (`mws_hf.cards.facts`). No tokenizer
+reads it: explanations, cards and retrainings do.
 
 The record names the merges it belongs to by their hash, so that one left over in a directory says nothing of others.
 """
@@ -32,20 +35,40 @@ ADDED_KINDS = ("added", *(f"added {kind}" for kind in KINDS))
 
 def write_record(directory: Path, settings: dict[str, Any], backend: Tokenizer) -> Path:
     """Write the record of a tokenizer; returns its path."""
-    record = {"merges": merges_digest(backend), "settings": settings}
-    write_text(directory / FILE, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-    return directory / FILE
+    return _write(directory, {"merges": merges_digest(backend), "settings": settings})
+
+
+def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> Path:
+    """Put a part into the record of a tokenizer, in place of an older one of this name; returns the record's path.
+
+    The other parts stay, unless they are those of another tokenizer.
+    """
+    record = _read(directory, backend) or {"merges": merges_digest(backend)}
+    return _write(directory, record | {name: part})
+
+
+def read_part(directory: Path, backend: Tokenizer, name: str) -> dict[str, Any] | None:
+    """Read a part of a tokenizer's record; None where there is no such part, no record, or another tokenizer's."""
+    part = _read(directory, backend).get(name)
+    return part if isinstance(part, dict) else None
 
 
 def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
-    """The settings that the tokenizer in `directory` was learnt with; None where no record, or another's, is there."""
-    if not (directory / FILE).is_file():
-        return None
-    record = load_json(directory / FILE)
-    settings = record.get("settings") if isinstance(record, dict) else None
-    if not isinstance(settings, dict) or record.get("merges") != merges_digest(backend):
-        return None
-    return settings
+    """Read the settings that the tokenizer in `directory` was learnt with; None where `read_part` finds none."""
+    return read_part(directory, backend, "settings")
+
+
+def _read(directory: Path, backend: Tokenizer) -> dict[str, Any]:
+    """Read the whole record; empty where there is none, or another tokenizer's."""
+    record = load_json(directory / FILE) if (directory / FILE).is_file() else {}
+    if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
+        return {}
+    return record
+
+
+def _write(directory: Path, record: Mapping[str, Any]) -> Path:
+    write_text(directory / FILE, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    return directory / FILE
 
 
 def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:
@@ -64,12 +87,9 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
 def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
     """Kinds of the last merges of the tokenizer in a directory, in order, and how many there are of each."""
     settings = read_record(directory, backend)
-    if settings is not None or not (directory / FILE).is_file():
+    if settings is not None:
         return merge_kinds(settings)
-    record = load_json(directory / FILE)
-    if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
-        return []
-    return _numbers(record.get("added"), ADDED_KINDS)
+    return _numbers(read_part(directory, backend, "added"), ADDED_KINDS)
 
 
 def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:

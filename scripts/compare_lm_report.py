@@ -17,9 +17,9 @@ from compare_lm_plan import MB, Preset, plan, tuned_rates
 from compare_lm_records import Finished, Records
 
 from mws_hf.atomic import write_text
+from mws_hf.cards.markdown import markdown_table
 from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import PairedDifference
-from mws_hf.evaluate.tables import markdown_table
 from mws_hf.lm.scoring import SEEN, UNSEEN
 
 SAME = 0.005

@@ -24,11 +24,11 @@ from mixture import GOLD
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
+from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_files
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.evaluate import score
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.evaluate.tables import markdown_table
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
 from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes

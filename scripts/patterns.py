@@ -26,6 +26,7 @@ from robustness.made_up import made_up_lists
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
+from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import count_mapping
 from mws_hf.encode.bulk import read_source
@@ -34,7 +35,6 @@ from mws_hf.evaluate import Gold, read_gold, score_text, segment_words
 from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.ngram_bits import bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores
-from mws_hf.evaluate.tables import markdown_table
 from mws_hf.learn.multilingual import find_evidence
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr", "deu")

@@ -23,8 +23,8 @@ from typing import Any
 from surgery_bases import CODE, MIXTURE, bases, held_out, learnt
 from tokenizers import Tokenizer
 
+from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate.tables import markdown_table
 from mws_hf.extend.extension import Extension, extend
 from mws_hf.extend.files import open_base
 from mws_hf.extend.trim import Trimming, trim

@@ -32,6 +32,10 @@ from systems import UNIGRAM
 from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.alphabets import EVERYDAY
 from mws_hf.atomic import write_text
+from mws_hf.cards.card import Card, keep_card
+from mws_hf.cards.facts import CardFacts
+from mws_hf.cards.markdown import markdown_table
+from mws_hf.cards.readme import is_untouched, write_card
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import lexicon_counts, lexicon_words
 from mws_hf.corpus.groups import GroupedCounts
@@ -39,10 +43,8 @@ from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.evaluate.tables import markdown_table
-from mws_hf.measured_card import Measured, kept_head, measured_card, plain_head
-from mws_hf.model_card import is_untouched, model_card, write_model_card
 from mws_hf.portable import save_backend
+from mws_hf.tokenizer_file import load_backend
 
 MB = 1_000_000
 HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture
@@ -151,29 +153,32 @@ def passages_of(parts: Mapping[str, Corpus]) -> list[str]:
     return taken
 
 
-def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> str:
-    """Train and save; returns what the card says of the training."""
+def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[str, Any]:
+    """Train and save; returns the settings and figures of the training, as the record keeps them."""
     counts = GroupedCounts.of({name: part.counts for name, part in parts.items()})
     given = counts if len(parts) > 1 else counts.union
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
     trainer = MwSTrainer(vocab_size=config.size, initial_alphabet=alphabet, show_progress=False, **config.options)
     learned = trainer.learn(given)
     backend, roles = trainer.backend(learned)
-    facts = trainer.facts(backend, given)
-    save_backend(directory, backend, roles, trainer.record_of(learned) | facts)
+    settings = trainer.record_of(learned) | trainer.facts(backend, given)
+    save_backend(directory, backend, roles, settings)
+    return settings
+
+
+def facts_of(config: Config, parts: Mapping[str, Corpus], rivals: Sequence[str], words: Sequence[str]) -> CardFacts:
+    """What the card says beside figures."""
     text = f"{sum(part.megabytes for part in parts.values()):.1f} MB of text, listed below"
-    card = model_card(
-        config.name,
-        backend.get_vocab_size(),
-        learned,
-        criterion=str(trainer.criterion),
-        source="the forms of pymorphy3's Russian dictionary, each once" if config.of_lexicon else text,
+    return CardFacts(
+        name=config.name,
+        data="the forms of pymorphy3's Russian dictionary, each once" if config.of_lexicon else text,
         command=f"python scripts/train_pretrained.py --only {config.name}",
-        byte_level=True,
-        groups=facts.get("groups", {}),
-        rare_entries=facts["rare_entries"],
+        languages=tuple(config.languages),
+        license=config.license,
+        words=tuple(words),
+        notes=(loading(config).rstrip("\n"), origin(config, parts).rstrip("\n")),
+        limits=tuple(limits(config, rivals)),
     )
-    return kept_head(card, config.name)
 
 
 def origin(config: Config, parts: Mapping[str, Corpus]) -> str:
@@ -191,7 +196,7 @@ def origin(config: Config, parts: Mapping[str, Corpus]) -> str:
     held_out = "one line in fifty was held out" + (", of code one module in ten" if "code" in parts else "")
     why = "one of the texts is share-alike" if config.share_alike else "no text is share-alike"
     return (
-        f"Text ({sizes}; {held_out}):\n\n{markdown_table(['text', 'licence', 'group'], rows)}\n\n"
+        f"Text ({sizes}; {held_out}):\n\n{markdown_table(['text', 'licence', 'group'], rows, numbers=False)}\n\n"
         f"All of it may be used and passed on with its makers named; {why}, and the vocabulary is under "
         f"{config.license}. The text itself is not in this folder. `stock_tokenizer.py` is Apache-2.0.\n"
     )
@@ -265,7 +270,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
     started = time.process_time()
     groups = {group: corpus(group, data, config.share_alike) for group in config.groups}
     directory = output / config.name
-    head = train(config, groups, directory)
+    settings = train(config, groups, directory)
     seconds = time.process_time() - started
     counts = GroupedCounts.of({name: part.counts for name, part in groups.items()}).union
     systems = {config.name: load_encoder(directory)}
@@ -280,39 +285,34 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
     words = " ".join(WORDS[language] for language in config.languages).split()
     words = words[:: max(1, len(words) // 12)]
     about = "forms of the dictionary" if config.of_lexicon else "held-out text"
-    card = Measured(
+    card = Card(
         name=config.name,
-        head=f"{head}\n{loading(config)}\n{origin(config, groups)}",
-        ours=True,
-        report=report,
+        facts=facts_of(config, groups, rivals, words),
+        settings=settings,
+        vocabulary=systems[config.name].vocabulary_size,
         examples=list(zip(words, segment_words(systems[config.name], words), strict=True)),
+        report=report,
         restored=(int(bits.restored.sum()), len(bits.nats)) if bits else restored(systems[config.name], groups),
         text=about,
         bits="4 MB of its training text",
-        languages=config.languages,
-        license=config.license,
         beside=found.report if rivals else None,
         groups=found.groups,
-        limits=limits(config, rivals),
     )
-    write_model_card(directory, measured_card(card))
+    keep_card(directory, load_backend(directory)[0], card)
     if config.name in KEPT_BPE and "BPE" in rivals:
-        write_model_card(output / KEPT_BPE[config.name], bpe_card(config, origin(config, groups)))
+        write_card(output / KEPT_BPE[config.name], bpe_card(config, origin(config, groups)).to_markdown())
     return row(config, directory, found.report, seconds)
 
 
-def bpe_card(config: Config, learnt_from: str) -> str:
+def bpe_card(config: Config, learnt_from: str) -> Card:
     """The card of the frequency BPE that is kept beside a tokenizer of ours; its figures stand in that one's card."""
-    name = KEPT_BPE[config.name]
-    head = plain_head(name, config.size)
     about = (
         f"Byte-pair encoding by frequency, to compare with `{config.name}`: as many entries, from the same words. "
-        f"Its figures stand beside those of that tokenizer, in the card of `{config.name}`.\n"
+        f"Its figures stand beside those of that tokenizer, in the card of `{config.name}`."
     )
-    measured = Measured(
-        name, f"{head}\n{about}\n{learnt_from}", False, languages=config.languages, license=config.license
-    )
-    return measured_card(measured)
+    notes = (about, learnt_from.rstrip("\n"))
+    facts = CardFacts(languages=tuple(config.languages), license=config.license, notes=notes)
+    return Card(KEPT_BPE[config.name], facts, {}, config.size)
 
 
 def most_frequent(counts: WordCounts, most: int) -> WordCounts:

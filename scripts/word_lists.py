@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf.cards.markdown import markdown_table
 from mws_hf.evaluate import segment_words
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.evaluate.tables import markdown_table
 from mws_hf.pattern import DEFAULT_PATTERN, split
 
 LANGUAGES = ("bul", "deu", "est", "pol", "ukr")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 
@@ -10,9 +11,9 @@ from huggingface_hub import ModelCard
 from transformers import AutoTokenizer
 
 from mws_hf import baselines
+from mws_hf.cards.readme import is_untouched, marked, unmarked, write_card
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate
-from mws_hf.model_card import is_untouched, marked, name_of, unmarked
 from tests.fake_hub import running_hub
 from tests.processes import mws, one_line, tree
 from tests.small_tokenizers import small_fast
@@ -125,10 +126,81 @@ def test_the_facts_of_training_are_kept_and_examples_are_true(folder, trained):
 
 
 def test_without_a_card_the_record_of_training_tells(trained):
+    before = rows_of((trained / "README.md").read_text(encoding="utf-8"), "fact")
     (trained / "README.md").unlink()
     assert mws("card", trained, "--data", "novels").returncode == 0
     card = (trained / "README.md").read_text(encoding="utf-8")
-    assert "criterion=contextual" in card and "Trained on novels." in card
+    assert "command" in before and rows_of(card, "fact") == {**before, "trained on": "novels"}
+    assert "follow morphemes" in card and len(rows_of(card, "word")) > 4
+
+
+OLD_CARD = """\
+---
+language:
+- ru
+library_name: transformers
+license: mit
+tags:
+- tokenizer
+- morphology
+- mws-hf
+---
+# out/old
+
+A byte-level BPE tokenizer whose merges follow morphemes, learnt without labels by
+[mws-hf](https://pypi.org/project/mws-hf/). It is a stock `tokenizer.json`: no plug-in is needed to use it.
+
+```python
+tokenizer = AutoTokenizer.from_pretrained("out/old")
+```
+
+| fact | value |
+|---|---|
+| trained on | novels |
+| command | `mws train novels.txt -o out/old` |
+
+| word | tokens |
+|---|---|
+| перечитать | перечитать |
+
+`decode(encode(x)) == x` holds for every Unicode string.
+"""
+"""As versions before 0.3 wrote it; their record has only the settings."""
+
+
+def test_facts_that_stand_in_an_old_card_alone_are_not_lost(trained):
+    record = json.loads((trained / "mws_training.json").read_text(encoding="utf-8"))
+    settings = {name: record["settings"][name] for name in ("criterion", "pattern", "vocab_size", "alphabet")}
+    text = json.dumps({"merges": record["merges"], "settings": settings})
+    (trained / "mws_training.json").write_text(text, encoding="utf-8")
+    readme = trained / "README.md"
+    write_card(trained, OLD_CARD)
+    for options in ((), ("--data", "plays", "--name", "me/old"), ()):
+        done = mws("card", trained, *options)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+        card, data = readme.read_text(encoding="utf-8"), ModelCard.load(readme).data
+        assert data.license == "mit" and data.language in ("ru", ["ru"]) and "mws-hf" in data.tags
+        assert rows_of(card, "word") == {"перечитать": mws("segment", trained, "перечитать").stdout.strip()}
+        name, source = ("me/old", "plays") if "plays" in card else ("out/old", "novels")
+        assert rows_of(card, "fact") == {"trained on": source, "command": "`mws train novels.txt -o out/old`"}
+        assert f"\n# {name}\n" in card and f'from_pretrained("{name}")' in card and card.count("| word |") == 1
+    assert "plays" in card
+
+
+def test_a_card_of_an_extended_and_of_a_trimmed_tokenizer_keeps_what_was_done_to_it(folder, trained, tmp_path):
+    text = folder / "corpus.txt"
+    done = mws("extend", trained, text, "--add", 20, "-o", tmp_path / "extended", "-q")
+    assert done.returncode == 0, done.stderr
+    done = mws("trim", trained, "--text", text, "--keep-size", 400, "-o", tmp_path / "trimmed")
+    assert done.returncode == 0, done.stderr
+    for name in ("extended", "trimmed"):
+        readme = tmp_path / name / "README.md"
+        before = readme.read_text(encoding="utf-8")
+        readme.unlink()
+        assert mws("card", tmp_path / name, "--text", folder / "heldout.txt", "--license", "mit").returncode == 0
+        after = readme.read_text(encoding="utf-8")
+        head = before.split("---\n", 2)[2].split("## ")[0]
+        assert head in after and "| base | trained |" in head and "## Running text" in after and "license: mit" in after
 
 
 def test_an_edited_card_is_never_overwritten(folder, trained):
@@ -177,8 +249,8 @@ def surroundings(endpoint, home, token="hf_" + "x" * 34):
 def test_the_uploaded_card_loads_by_the_hub_s_name_and_the_one_on_disk_stays(trained, tmp_path):
     readme = trained / "README.md"
     before = readme.read_text(encoding="utf-8")
-    own = name_of(before)
-    assert own and own != "user/russian"
+    own = trained.name
+    assert f'from_pretrained("{own}")' in before
     with running_hub() as hub:
         around = surroundings(hub.address, tmp_path / "home")
         assert mws("push", trained, "user/russian", env=around).returncode == 0
@@ -189,6 +261,7 @@ def test_the_uploaded_card_loads_by_the_hub_s_name_and_the_one_on_disk_stays(tra
         assert mws("push", trained, "user/russian", env=around).returncode == 0
         by_hand = hub.repositories["user/russian"]["README.md"].decode()
     expected = unmarked(before).replace(f'("{own}")', '("user/russian")').replace(f"# {own}\n", "# user/russian\n")
+    expected = expected.replace(f"model_name: {own}\n", "model_name: user/russian\n")
     assert unmarked(generated) == expected and generated == marked(expected)
     assert by_hand == edited.replace(f'"{trained}"', '"user/russian"') and readme.read_text(encoding="utf-8") == edited
 

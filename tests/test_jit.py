@@ -304,4 +304,4 @@ def test_every_file_that_holds_a_kernel_names_the_cache(tmp_path, monkeypatch):
     for file in [*with_kernels, copy / "rooms" / "new.py"]:
         names.append(name_after(file))
         assert names[-1] not in names[:-1], file
-    assert name_after(copy / "model_card.py") == names[-1]
+    assert name_after(copy / "errors.py") == names[-1]

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from mws_hf.model_card import is_untouched, write_model_card
+from mws_hf.cards.readme import is_untouched, write_card
 
 TEXT = "---\ntags:\n- mws-hf\n---\n# Карта\n"
 
 
 def test_a_generated_card_is_renewed(tmp_path, caplog):
-    assert write_model_card(tmp_path, TEXT) and write_model_card(tmp_path, TEXT + "новое\n")
+    assert write_card(tmp_path, TEXT) and write_card(tmp_path, TEXT + "новое\n")
     assert (tmp_path / "README.md").read_text(encoding="utf-8").startswith(TEXT + "новое\n<!-- ")
     assert not caplog.records
 
@@ -30,17 +30,17 @@ def test_a_generated_card_is_renewed(tmp_path, caplog):
     ],
 )
 def test_an_edited_card_is_never_overwritten(tmp_path, caplog, edit):
-    write_model_card(tmp_path, TEXT)
+    write_card(tmp_path, TEXT)
     card = tmp_path / "README.md"
     card.write_bytes(edit(card.read_bytes()))
     before = card.read_bytes()
-    assert not write_model_card(tmp_path, TEXT)
+    assert not write_card(tmp_path, TEXT)
     assert card.read_bytes() == before
     assert "README.md: left as it is" in caplog.text
 
 
 def test_other_line_ends_are_no_edit(tmp_path):
-    write_model_card(tmp_path, TEXT)
+    write_card(tmp_path, TEXT)
     card = tmp_path / "README.md"
     card.write_bytes(card.read_bytes().replace(b"\n", b"\r\n"))
     assert is_untouched(card)

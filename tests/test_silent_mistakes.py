@@ -7,10 +7,11 @@ import pytest
 from tokenizers import Tokenizer
 
 from mws_hf import MwSTrainer
+from mws_hf.cards.card import trained_card
+from mws_hf.cards.facts import CardFacts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.extend.extension import extend
-from mws_hf.model_card import model_card
 from mws_hf.pattern import LLAMA3_PATTERN, compiled
 from mws_hf.tokenizer_file import open_tokenizer
 from tests.in_process import mws
@@ -72,7 +73,8 @@ def test_a_folder_without_a_tokenizer_is_told_at_once(tmp_path):
 def test_a_card_claims_no_morphemes_where_none_were_learnt_and_keeps_its_tables():
     trainer = MwSTrainer(vocab_size=300, composition=1, show_progress=False)
     learned = trainer.learn(count_documents([TEXT]))
-    card = model_card("x", 300, learned, criterion="contextual", source="a | b", command="mws train 'a|b'")
+    facts = CardFacts(data="a | b", command="mws train 'a|b'")
+    card = trained_card("x", trainer.backend(learned)[0], facts, trainer.record_of(learned)).to_markdown()
     assert "join frequent neighbours" in card and "follow morphemes" not in card
     assert "| trained on | a \\| b |" in card and "'a\\|b'" in card
 

@@ -6,7 +6,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,33 +17,34 @@ from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
+    from mws_hf.cards.card import Card
+    from mws_hf.cards.facts import CardFacts
     from mws_hf.evaluate.encoder import Encoder
     from mws_hf.evaluate.report import EvaluationReport
-    from mws_hf.measured_card import Measured
+    from mws_hf.stock import Tokenizer as Backend
 
-_EXAMPLES = 8
 _LINES = 1000
 """Lines of text that are decoded again."""
 
 
 Languages = Annotated[
     list[str] | None,
-    typer.Option(metavar="CODE", help="Language, such as ru; repeat for more [default: the earlier card's]."),
+    typer.Option(metavar="CODE", help="Language, such as ru; repeat for more [default: what the record says]."),
 ]
 License = Annotated[
     str | None,
-    typer.Option("--license", metavar="ID", help="License, such as cc-by-4.0 [default: the earlier card's]."),
+    typer.Option("--license", metavar="ID", help="License, such as cc-by-4.0 [default: what the record says]."),
 ]
 Data = Annotated[
     str | None,
-    typer.Option(help="What it was trained on, and under which license [default: what the earlier card says]."),
+    typer.Option(help="What it was trained on, and under which license [default: what the record says]."),
 ]
 Name = Annotated[
-    str | None, typer.Option(help="The name it is loaded by, such as user/repo [default: the earlier card's].")
+    str | None, typer.Option(help="The name it is loaded by, such as user/repo [default: what the record says].")
 ]
 Words = Annotated[
     list[str] | None,
-    typer.Option(help="A word to show cut; repeat for more [default: some of --gold, --text or the earlier card]."),
+    typer.Option(help="A word to show cut; repeat for more [default: some of --gold, --text or the record]."),
 ]
 Beside = Annotated[
     list[str] | None,
@@ -56,17 +57,13 @@ Beside = Annotated[
 
 @dataclass(frozen=True)
 class _Asked:
-    """The options of these names: what to measure on and beside, and what a person says about the tokenizer."""
+    """What to measure on and beside, and what a person says about the tokenizer."""
 
     gold: list[Path]
     text: Path | None
     bits: Path | None
     beside: list[str]
-    languages: list[str]
-    license: str | None
-    data: str | None
-    name: str | None
-    words: list[str]
+    said: CardFacts
 
 
 def card(
@@ -85,8 +82,9 @@ def card(
     """Write the model card (README.md) of a tokenizer, with Hub metadata, from figures measured now.
 
     `--gold` gives boundary scores, `--text` tokens per word and bytes per token, `--bits TRAIN` n-gram bits per byte of
-    `--text`; see `mws evaluate`. `--beside` adds a table of the same figures of other tokenizers. What `mws train`
-    wrote into the earlier card is kept. A card that a person has edited is never overwritten.
+    `--text`; see `mws evaluate`. `--beside` adds a table of the same figures of other tokenizers. Facts of the
+    training, and what you said with these options before, are kept beside the tokenizer (mws_training.json). A card
+    that a person has edited is never overwritten.
 
     For example:
 
@@ -96,32 +94,41 @@ def card(
 
         mws card out/russian --gold rus.tsv --text heldout.txt --beside BPE=out/bpe --beside Unigram=out/unigram
     """
+    from mws_hf.cards.card import keep_card
+    from mws_hf.cards.facts import CardFacts
+    from mws_hf.cards.readme import FILE, is_untouched
     from mws_hf.hub import is_repository, tokenizer_folder
-    from mws_hf.measured_card import measured_card
-    from mws_hf.model_card import is_untouched, write_model_card
+    from mws_hf.tokenizer_file import load_backend
+    from mws_hf.training_record import FILE as RECORD
 
-    data = data and " ".join(data.split())
-    name = name or (tokenizer if is_repository(tokenizer) else None)
-    asked = _Asked(gold or [], text, bits, beside or [], language or [], license_, data, name, word or [])
+    said = CardFacts(
+        name=name or (tokenizer if is_repository(tokenizer) else ""),
+        data=" ".join((data or "").split()),
+        languages=tuple(language or ()),
+        license=license_ or "",
+        words=tuple(word or ()),
+    )
+    asked = _Asked(gold or [], text, bits, beside or [], said)
     if is_repository(tokenizer) and not print_only:
         raise MwSError(f"{tokenizer}: lies on the Hub, where no card is written; add --print to have it printed")
     directory = tokenizer_folder(tokenizer)
-    readme = directory / "README.md"
+    readme = directory / FILE
     if not print_only:
-        refuse_overwriting([readme], gold, text, bits)
+        refuse_overwriting([readme, directory / RECORD], gold, text, bits)
         if readme.exists() and not is_untouched(readme):
             raise MwSError(
                 f"{readme}: left as it is, not a generated card or edited since; delete it, or take what you need from "
                 "`mws card ... --print`"
             )
     _check(asked)
-    told = _told(directory, readme.read_text(encoding="utf-8") if is_untouched(readme) else "", asked)
+    backend = load_backend(directory)[0]
+    made = _measured(directory, backend, asked)
     if print_only:
-        typer.echo(measured_card(told), nl=False)
+        typer.echo(made.to_markdown(), nl=False)
         return
-    write_model_card(directory, measured_card(told))
+    keep_card(directory, backend, made)
     typer.echo(str(readme))
-    for option, value in (("--language", told.languages), ("--license", told.license)):
+    for option, value in (("--language", made.facts.languages), ("--license", made.facts.license)):
         if not value:
             typer.echo(f"the card names no {option[2:]}: give {option} for the Hub to show one", err=True)
 
@@ -137,71 +144,79 @@ def _check(asked: _Asked) -> None:
         raise MwSError("--bits measures the bits of --text; give that too")
     if asked.beside and asked.text is None and not asked.gold:
         raise MwSError("--beside compares figures of --gold and --text; give one of them too")
-    for code in asked.languages:
+    for code in asked.said.languages:
         if not re.fullmatch(r"[a-z]{2,3}|code|multilingual", code):
             raise MwSError(f"--language {code!r}: give an ISO 639 code of two or three letters, such as ru, or code")
-    if asked.license is not None and not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", asked.license):
-        raise MwSError(f"--license {asked.license!r}: give an identifier such as apache-2.0 or cc-by-4.0, or other")
+    license_ = asked.said.license
+    if license_ and not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", license_):
+        raise MwSError(f"--license {license_!r}: give an identifier such as apache-2.0 or cc-by-4.0, or other")
 
 
-def _told(directory: Path, earlier: str, asked: _Asked) -> Measured:
-    """All that the card tells: measured now, said now, or else said by the earlier generated card ("" for none)."""
-    from huggingface_hub import ModelCard
-
+def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
+    """The card: measured now, with what is said now, or else by the record, or by the card of an older version."""
+    from mws_hf.cards.card import Card
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.report import evaluate
     from mws_hf.evaluate.segment import segment_words
     from mws_hf.hub import named_sources, tokenizer_place
-    from mws_hf.measured_card import Measured, kept_head, plain_head, words_of
-    from mws_hf.model_card import name_of
-    from mws_hf.tokenizer_file import load_backend
-    from mws_hf.training_record import read_record
 
-    before = ModelCard(earlier).data.to_dict() if earlier else {}
     beside = {title: tokenizer_place(source) for title, source in named_sources(asked.beside).items()}
-    name = asked.name or name_of(earlier) or directory.resolve().name
+    settings, facts, old_head = _known(directory, backend, asked.said)
+    name = facts.name or directory.resolve().name
     encoder = load_encoder(str(directory))
-    record = read_record(directory, load_backend(directory)[0])
     whole = None
     if asked.gold or asked.text:
         if name in beside:
             raise MwSError(f"--beside: this tokenizer is called {name!r} itself; write NAME=DIR with another name")
         whole = evaluate({name: encoder, **beside}, asked.gold, asked.text, bits=asked.bits, baselines=False)
     report = whole and whole.of(name)
-    words = asked.words or _sample(report, asked.text) or words_of(earlier)
-    languages = asked.languages or before.get("language") or []
-    return Measured(
+    chosen = asked.said.words or _sample(report, asked.text) or facts.words
+    words = chosen or settings.get("sample_words", ())
+    return Card(
         name=name,
-        head=kept_head(earlier, name, asked.data)
-        if earlier
-        else plain_head(name, encoder.vocabulary_size, asked.data, record or {}),
-        ours=record is not None or "mws-hf" in before.get("tags", []),
-        report=report,
+        facts=facts.with_(words=chosen),
+        settings=settings,
+        vocabulary=encoder.vocabulary_size,
         examples=list(zip(words, segment_words(encoder, words), strict=True)),
+        report=report,
         restored=_restored(encoder, asked.text),
         text="" if asked.text is None else asked.text.name,
         bits="" if asked.bits is None else asked.bits.name,
-        languages=[languages] if isinstance(languages, str) else languages,
-        license=asked.license or before.get("license"),
         beside=whole if beside else None,
+        old_head=old_head,
     )
 
 
-def _sample(report: EvaluationReport | None, text: Path | None) -> list[str]:
+def _known(directory: Path, backend: Backend, said: CardFacts) -> tuple[dict[str, Any], CardFacts, str]:
+    """Settings of the training, facts of the tokenizer, and the head of a card of an older version ("" for none)."""
+    from mws_hf.cards.facts import CardFacts, read_facts
+    from mws_hf.cards.old import old_facts, old_head
+    from mws_hf.cards.readme import FILE, generated_text
+    from mws_hf.training_record import read_record
+
+    settings = read_record(directory, backend) or {}
+    kept, earlier = read_facts(directory, backend), generated_text(directory / FILE)
+    if kept is None and earlier is not None and "word_types" not in settings:
+        facts = old_facts(earlier).with_(**said.told())
+        return settings, facts, old_head(earlier, facts)
+    return settings, (kept or CardFacts()).with_(**said.told()), ""
+
+
+def _sample(report: EvaluationReport | None, text: Path | None) -> tuple[str, ...]:
     """Some words to show, from the gold or else from the text."""
     from itertools import islice
 
-    from mws_hf.commands.train import sample_words
+    from mws_hf.cards.facts import sample_words
     from mws_hf.evaluate.running_text import WORD, read_lines
     from mws_hf.pattern import compiled
 
     if report is not None and report.golds:
-        return sample_words([entry.word for entry in report.golds[0].words], _EXAMPLES)
+        return sample_words(entry.word for entry in report.golds[0].words)
     if text is None:
-        return []
+        return ()
     lines = islice(read_lines(text), _LINES)
     found = dict.fromkeys(match.group() for line in lines for match in compiled(WORD).finditer(line))
-    return sample_words(list(found), _EXAMPLES)
+    return sample_words(found)
 
 
 def _restored(encoder: Encoder, text: Path | None) -> tuple[int, int]:

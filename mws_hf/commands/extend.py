@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -17,7 +15,7 @@ from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
 from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.sources import Reading, check_texts, entries_in
-from mws_hf.commands.trim import WRITTEN, documents
+from mws_hf.commands.trim import WRITTEN, documents, name_of_base, write_made_card
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from mws_hf.extend.base import Base
     from mws_hf.extend.extension import Extension
     from mws_hf.extend.trim import Trimming
+    from mws_hf.stock import Tokenizer
 
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
@@ -177,7 +176,7 @@ def _extended(
     result = {"directory": str(output), **facts(extension, texts, trimmed)}
     retired = {name: result[name] for name in ("retired_words", "retired_tokens", "dropped_merges")}
     left_behind = extension.save(output, asked.base, trimmed, {RETIRED_FILE: retired} if replace else {})
-    _write_card(output, asked, result)
+    _write_card(output, extension.tokenizer, asked, result)
     return result, left_behind
 
 
@@ -187,14 +186,15 @@ def _trimmed(opened: Base, asked: _Asked, keep_size: int) -> Trimming:
     return trim(opened, documents(asked.texts, asked.reading), keep_size=keep_size)
 
 
-def _write_card(output: Path, asked: _Asked, found: dict[str, Any]) -> None:
-    from mws_hf.extend.card import extension_card
-    from mws_hf.model_card import write_model_card
-
-    named = asked.base if not Path(asked.base).exists() else Path(asked.base).resolve().name
-    sources = ", ".join(Path(name).name for name in asked.corpus)
-    command = shlex.join(["mws", *sys.argv[1:]])
-    write_model_card(output, extension_card(output.resolve().name, named, sources, command, found))
+def _write_card(output: Path, backend: Tokenizer, asked: _Asked, found: dict[str, Any]) -> None:
+    gone = found["trimmed"] or {}
+    figures = {
+        "base": name_of_base(asked.base),
+        **{name: found[name] for name in ("new_tokens", "vocabulary", "word_types", "texts")},
+        **{name: len(found[name]) for name in ("retired_tokens", "retired_words")},
+        "dropped_before": sum(gone.get("dropped", {}).values()),
+    }
+    write_made_card(output, backend, asked.corpus, extended=figures)
 
 
 def _check_inputs(asked: _Asked, twice: str | None) -> None:

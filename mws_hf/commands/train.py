@@ -7,7 +7,7 @@ import logging
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ import typer
 
 from mws_hf.alphabets import NAMED_ALPHABETS
 from mws_hf.atomic import check_output, output_lock
-from mws_hf.byte_alphabet import DEFAULT_ALPHABET, readable
+from mws_hf.byte_alphabet import DEFAULT_ALPHABET
 from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, refuse_overwriting, tokenizer_files
 from mws_hf.commands.sources import Reading, Sources
@@ -24,9 +24,7 @@ from mws_hf.errors import MwSError
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.evidence.labels import LabelFit
-    from mws_hf.stock import Tokenizer
     from mws_hf.trainer import MwSTrainer
 
 _logger = logging.getLogger(__name__)
@@ -235,10 +233,11 @@ def _train_and_save(
     trainer: MwSTrainer, sources: Sources, pattern: str | None, normalization: str | None, output: Path
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
+    from mws_hf.cards.card import keep_card, trained_card
+    from mws_hf.cards.facts import CardFacts
     from mws_hf.commands.first_run import compile_ahead
     from mws_hf.commands.pattern_notices import pattern_notices, refuse_unrunnable
     from mws_hf.learn.any_word import evidence_bytes
-    from mws_hf.model_card import model_card, write_model_card
     from mws_hf.portable import save_backend
     from mws_hf.training_record import EVIDENCE_FILE
 
@@ -256,22 +255,11 @@ def _train_and_save(
     backend, roles = trainer.backend(learned)
     facts = trainer.facts(backend, counts)
     evidence = {} if learned.evidence is None else {EVIDENCE_FILE: evidence_bytes(learned.evidence, backend)}
-    save_backend(output, backend, roles, trainer.record_of(learned) | facts, evidence)
-    card = model_card(
-        output.resolve().name,
-        backend.get_vocab_size(),
-        learned,
-        criterion=str(trainer.criterion),
-        source=sources.describe(),
-        command=shlex.join(["mws", *sys.argv[1:]]),
-        examples=[(word, _tokens(backend, " " + word)) for word in sample_words(_thinned(counts.union))],
-        byte_level=trainer.alphabet == "bytes",
-        normalization=counts.normalization,
-        groups=facts.get("groups", {}),
-        rare_entries=facts["rare_entries"],
-    )
-    write_model_card(output, card)
-    result = {
+    settings = trainer.record_of(learned) | facts
+    save_backend(output, backend, roles, settings, evidence)
+    said = CardFacts(data=sources.describe(), command=shlex.join(["mws", *sys.argv[1:]]))
+    keep_card(output, backend, trained_card(output.resolve().name, backend, said, settings))
+    result: dict[str, Any] = {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),
         "alphabet": len(learned.alphabet),
@@ -280,7 +268,7 @@ def _train_and_save(
         "word_types": learned.n_types,
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
-        **facts,
+        **{name: facts[name] for name in ("rare_entries", "groups") if name in facts},
         **({"labels": learned.label_record["label_fit"]} if learned.label_fits else {}),
     }
     return result, learned.label_fits
@@ -300,14 +288,6 @@ def _check_groups(trainer: MwSTrainer, sources: Sources) -> None:
         labels_of_groups(sources.by_group, evidence.labels, evidence.group_labels)
 
 
-def _tokens(backend: Tokenizer, text: str) -> list[str]:
-    """The tokens of a text as people read them."""
-    from mws_hf.backend import is_byte_level
-
-    tokens = backend.encode(text).tokens
-    return [readable(token) for token in tokens] if is_byte_level(backend) else tokens
-
-
 def _told(result: dict[str, Any]) -> str:
     return (
         f"{result['directory']}: {counted(result['vocab_size'], 'token')} "
@@ -315,20 +295,3 @@ def _told(result: dict[str, Any]) -> str:
         f"{counted(result['composition_merges'], 'composition')}) "
         f"from {counted(result['word_types'], 'word type')} in {result['seconds']} s"
     )
-
-
-def sample_words(words: Sequence[str], wanted: int = 8) -> list[str]:
-    """Some longer words to show, evenly spread over a list of pre-tokens; no language is known here.
-
-    >>> sample_words([" читательница", " и", " переписывать", "42"])
-    ['читательница', 'переписывать']
-    """
-    long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
-    step = max(1, len(long) // wanted)
-    return list(dict.fromkeys(long[::step]))[:wanted]
-
-
-def _thinned(counts: WordCounts, most: int = 20_000) -> list[str]:
-    """At most so many of the words, evenly spread: a string for each of a million takes a second."""
-    thinned: list[str] = counts.strings[:: len(counts) // most + 1].to_pylist()
-    return thinned

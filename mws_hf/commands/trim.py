@@ -19,6 +19,7 @@ from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
     from mws_hf.extend.base import Base
+    from mws_hf.stock import Tokenizer
 
 WRITTEN = ("*.json", "*.jinja", "README.md")
 """Files of a tokenizer directory that a command writes."""
@@ -76,7 +77,7 @@ def trim(
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
         found = trim_facts(trimming, before, after)
         left_behind = trimming.save(output, base, {TRIM_FILE: {"base": base, **found}})
-        _write_card(output, base, text, found)
+        write_made_card(output, trimming.tokenizer, text, trimmed={"base": name_of_base(base), **found})
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     result = {"directory": str(output), **found}
@@ -98,11 +99,23 @@ def measure_files(base: Base, texts: list[str], reading: Reading) -> dict[str, A
     return {name: measure_use(base, documents([name], reading)) for name in expand_paths(texts)}
 
 
-def _write_card(output: Path, base: str, texts: list[str], found: dict[str, Any]) -> None:
-    from mws_hf.extend.card import trimmed_card
-    from mws_hf.model_card import write_model_card
+def write_made_card(output: Path, backend: Tokenizer, texts: list[str], **figures: Any) -> None:
+    """Write the card of a tokenizer made of another one, and its facts into the record.
 
-    named = base if not Path(base).exists() else Path(base).resolve().name
-    command = shlex.join(["mws", *sys.argv[1:]])
-    sources = ", ".join(Path(name).name for name in texts)
-    write_model_card(output, trimmed_card(output.resolve().name, named, sources, command, found))
+    Args:
+        output: the directory of the tokenizer.
+        backend: the tokenizer.
+        texts: the files it was extended with or trimmed to.
+        **figures: ``extended`` or ``trimmed``, see `CardFacts`.
+    """
+    from mws_hf.cards.card import keep_card, trained_card
+    from mws_hf.cards.facts import CardFacts
+
+    data, command = ", ".join(Path(name).name for name in texts), shlex.join(["mws", *sys.argv[1:]])
+    facts = CardFacts(data=data, command=command, **figures)
+    keep_card(output, backend, trained_card(output.resolve().name, backend, facts, {}))
+
+
+def name_of_base(base: str) -> str:
+    """The name of a base as cards have it: that of its folder, or on the Hub."""
+    return Path(base).resolve().name if Path(base).exists() else base

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.evaluate.boundaries import BoundaryScores, Emma2
 from mws_hf.evaluate.consistency import Consistency
@@ -118,19 +119,6 @@ FIRST = (
     BITS_COLUMN,
 )
 """The columns that are read first; docs/score.md defines these and all others."""
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; the first column is left-aligned, the others right-aligned.
-
-    >>> print(markdown_table(["a", "b"], [["x", "1"]]))
-    | a | b |
-    |---|---:|
-    | x | 1 |
-    """
-    lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
 
 
 def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mws_hf.model_card import FILE, is_untouched, marked, unmarked, write_model_card
+from mws_hf.cards.card import trained_card
+from mws_hf.cards.facts import CardFacts
+from mws_hf.cards.readme import FILE, generated_text, marked, write_card
 
 
 def card_of(
@@ -26,28 +28,18 @@ def card_of(
         data: what it was trained on, and under which license, in words.
         languages: codes such as ``"ru"``.
         license: identifier such as ``"cc-by-4.0"``.
-        words: words to show cut.
+        words: words to show cut; by default some of its training.
     """
-    from mws_hf.measured_card import Measured, measured_card, plain_head
-
-    settings = _settings(tokenizer) or {}
-    return measured_card(
-        Measured(
-            name=name,
-            head=plain_head(name, len(tokenizer), data, settings),
-            ours=bool(settings),
-            examples=[(word, tokenizer.segment(word)) for word in words],
-            languages=languages,
-            license=license,
-        )
-    )
+    backend = tokenizer.backend_tokenizer if hasattr(tokenizer, "backend_tokenizer") else tokenizer.to_backend()
+    facts = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
+    return trained_card(name, backend, facts, _settings(tokenizer) or {}).to_markdown()
 
 
-def keep_card(tokenizer: Any, directory: Path) -> None:
+def keep_own_card(tokenizer: Any, directory: Path) -> None:
     """Write the card of a tokenizer that was just learnt beside it, unless a card of another hand is there."""
     path = directory / FILE
-    if _settings(tokenizer) is not None and (not path.exists() or is_untouched(path)):
-        write_model_card(directory, card_of(tokenizer, directory.resolve().name))
+    if _settings(tokenizer) is not None and (not path.exists() or generated_text(path) is not None):
+        write_card(directory, card_of(tokenizer, directory.resolve().name))
 
 
 def push_card(tokenizer: Any, repository: str, token: Any, by_hand: bool) -> None:
@@ -68,10 +60,10 @@ def _settings(tokenizer: Any) -> dict[str, Any] | None:
 
 
 def has_card_by_hand(repository: str, token: Any) -> bool:
-    """Whether a repository of the Hub has a card that this package has not written."""
+    """Tell whether a repository of the Hub has a card that this package has not written."""
     from huggingface_hub import hf_hub_download
 
     try:
-        return unmarked(Path(hf_hub_download(repository, FILE, token=token)).read_text(encoding="utf-8")) is None
+        return generated_text(Path(hf_hub_download(repository, FILE, token=token))) is None
     except Exception:  # no such repository or file, or the Hub's own errors, which pushing itself will tell
         return False

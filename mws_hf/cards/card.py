@@ -1,0 +1,133 @@
+"""A model card put together: metadata for the Hub, the head, sections of measured figures. It measures nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mws_hf.cards.facts import CardFacts, write_facts
+from mws_hf.cards.heads import PACKAGE, head
+from mws_hf.cards.readme import write_card
+from mws_hf.cards.sections import sections
+from mws_hf.stock import Tokenizer
+
+if TYPE_CHECKING:
+    from mws_hf.evaluate.report import EvaluationReport
+    from mws_hf.evaluate.running_text import TextScores
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a card is written from.
+
+    Attributes:
+        name: what the tokenizer is loaded by.
+        facts: what is said of it; a name there is not looked at.
+        settings: of its training, as the record keeps them; empty where it was not learnt by this package.
+        vocabulary: number of its entries.
+        examples: (word, tokens) to show.
+        report: measured of this tokenizer alone; its gold, text and bits may be absent.
+        restored: (lines that decode to what they were, lines tried).
+        text: name of the running text measured on; "" for none.
+        bits: name of the text that n-gram models were trained on; "" for none.
+        beside: measured of this tokenizer, first, and of others to compare it with.
+        groups: running-text measures by group (a language, code) and tokenizer, of a mixture.
+        old_head: of a card of an older version, kept word for word; see `mws_hf.cards.old`.
+    """
+
+    name: str
+    facts: CardFacts
+    settings: Mapping[str, Any]
+    vocabulary: int
+    examples: Sequence[tuple[str, Sequence[str]]] = ()
+    report: EvaluationReport | None = None
+    restored: tuple[int, int] = (0, 0)
+    text: str = ""
+    bits: str = ""
+    beside: EvaluationReport | None = None
+    groups: Mapping[str, Mapping[str, TextScores]] = field(default_factory=dict)
+    old_head: str = ""
+
+    def to_markdown(self) -> str:
+        """Write the card's text."""
+        top = self.old_head or head(self.facts.with_(name=self.name), self.settings, self.vocabulary)
+        return f"---\n{metadata(self)}\n---\n" + "\n\n".join([top, *sections(self)]) + "\n"
+
+
+def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
+    """Describe a tokenizer of which nothing was measured: words of its training shown cut, or those of `facts`."""
+    from mws_hf.evaluate.segment import segment_words
+
+    words = facts.words or settings.get("sample_words", ())
+    return Card(
+        name,
+        facts,
+        settings,
+        tokenizer.get_vocab_size(),
+        list(zip(words, segment_words(tokenizer, words), strict=True)),
+    )
+
+
+def keep_card(directory: Path, backend: Tokenizer, card: Card) -> bool:
+    """Write a card beside its tokenizer, and its facts into the record; returns whether README.md was written.
+
+    A card that a person has edited stays as it is; the record is written all the same. The facts of a card with an
+    `old_head` stay where they are, in the card.
+    """
+    if not card.old_head:
+        write_facts(directory, backend, card.facts)
+    return write_card(directory, card.to_markdown())
+
+
+def metadata(card: Card) -> str:
+    """Write the YAML at the head, which the Hub reads: language, license, library, tags, model-index with results."""
+    from huggingface_hub import ModelCardData
+
+    facts = card.facts
+    ours = card.settings or facts.extended or facts.trimmed or PACKAGE in card.old_head
+    tags = ["tokenizer", *([] if facts.trimmed else ["morphology"]), *(["mws-hf"] if ours else [])]
+    data = ModelCardData(
+        language=list(facts.languages) or None,
+        license=facts.license or None,
+        library_name="transformers",
+        tags=tags,
+        model_name=card.name,
+        eval_results=_results(card) or None,
+    )
+    return str(data.to_yaml()).strip()
+
+
+def _results(card: Card) -> list[Any]:
+    """List every figure of the tables as a `huggingface_hub.EvalResult`."""
+    from huggingface_hub import EvalResult
+
+    report = card.report
+    if report is None:
+        return []
+    found: list[tuple[str, str, str, str, str, float]] = []
+    for row in report.rows:
+        task = ("token-classification", "Morpheme segmentation", row.gold)
+        for kind, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall")):
+            found.append((*task, kind, f"Boundary {title}", getattr(row.scores, kind)))
+    for text in report.text.values():
+        task = ("text-generation", "Tokenization", card.text)
+        found.append((*task, "bytes_per_token", "Bytes per token", text.bytes_per_token))
+        if text.words:
+            found.append((*task, "tokens_per_word", "Tokens per word", text.fertility))
+    for entry in report.bits.values():
+        task = ("text-generation", "n-gram language model of the tokens", card.text)
+        found.append((*task, "bits_per_byte", "Bits per byte", entry.value))
+    return [
+        EvalResult(
+            task_type=task,
+            task_name=task_title,
+            dataset_type=dataset,
+            dataset_name=dataset,
+            metric_type=kind,
+            metric_name=title,
+            metric_value=round(value, 4),
+        )
+        for task, task_title, dataset, kind, title, value in found
+    ]

@@ -1,0 +1,95 @@
+"""What people and commands say of a tokenizer, as its record keeps it: name, data, command, languages, license.
+
+The record (`mws_training.json`) holds them under ``card``, beside the settings and figures of the training. A card is
+written from both, and no command reads a card to learn about its tokenizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from mws_hf.stock import Tokenizer
+from mws_hf.training_record import read_part, write_part
+
+_PART = "card"
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """What is known of a tokenizer beside its training; a field that nobody gave is empty.
+
+    Attributes:
+        name: what it is loaded by, such as ``user/repo``.
+        data: what it was learnt from, extended with or trimmed to, in words.
+        command: that made it.
+        languages: codes such as ``ru``.
+        license: identifier such as ``cc-by-4.0``.
+        words: to show cut.
+        notes: paragraphs of Markdown to put behind the head, such as where the text came from.
+        limits: sentences to add to those that every card says.
+        extended: figures of `mws extend`, see `mws_hf.extend.report.facts`.
+        trimmed: figures of `mws trim`, see `mws_hf.extend.trim_report.trim_facts`.
+    """
+
+    name: str = ""
+    data: str = ""
+    command: str = ""
+    languages: tuple[str, ...] = ()
+    license: str = ""
+    words: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    extended: Mapping[str, Any] = field(default_factory=dict)
+    trimmed: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, record: Any) -> CardFacts:
+        """Read facts from the record's JSON; what is of another type or name is passed over.
+
+        >>> CardFacts.of({"name": "me/ru", "languages": ["ru"], "license": 3})
+        CardFacts(name='me/ru', data='', command='', languages=('ru',), license='', words=(), ...
+        """
+        found = record if isinstance(record, Mapping) else {}
+        given: dict[str, Any] = {}
+        for name, empty in asdict(cls()).items():
+            value = tuple(found[name]) if isinstance(found.get(name), list) else found.get(name)
+            if isinstance(value, type(empty)) and not (empty == () and any(not isinstance(v, str) for v in value)):
+                given[name] = value
+        return cls(**given)
+
+    def told(self) -> dict[str, Any]:
+        """The facts that are not empty."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
+
+    def with_(self, **more: Any) -> CardFacts:
+        """These facts, and others in their place where they are not empty.
+
+        >>> CardFacts(name="ru", data="novels").with_(name="me/ru", data="").told()
+        {'name': 'me/ru', 'data': 'novels'}
+        """
+        return CardFacts(**(self.told() | CardFacts(**more).told()))
+
+
+def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:
+    """Choose some longer words to show, evenly spread over a list of pre-tokens; no language is known here.
+
+    >>> sample_words([" читательница", " и", " переписывать", "42"])
+    ('читательница', 'переписывать')
+    """
+    long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
+    step = max(1, len(long) // wanted)
+    return tuple(list(dict.fromkeys(long[::step]))[:wanted])
+
+
+def read_facts(directory: Path, backend: Tokenizer) -> CardFacts | None:
+    """Read the facts kept beside a tokenizer; None where the record, if any, keeps none."""
+    part = read_part(directory, backend, _PART)
+    return None if part is None else CardFacts.of(part)
+
+
+def write_facts(directory: Path, backend: Tokenizer, facts: CardFacts) -> None:
+    """Keep facts in the record beside a tokenizer; what else the record holds stays."""
+    write_part(directory, backend, _PART, facts.told())

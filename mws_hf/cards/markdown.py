@@ -1,0 +1,32 @@
+"""Tables in Markdown, for cards, evaluations and reports; it knows nothing of what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
+    r"""Write a table; the first column is aligned left.
+
+    Args:
+        header: titles of the columns.
+        rows: the cells of each row, as many as there are titles.
+        numbers: the other columns hold numbers, and are aligned right; False for columns of words.
+
+    >>> print(markdown_table(["a", "b|c"], [["x", "1"]]))
+    | a | b\|c |
+    |---|---:|
+    | x | 1 |
+    """
+    rule = "|---" + ("|---:" if numbers else "|---") * (len(header) - 1) + "|"
+    first, *others = ["| " + " | ".join(map(cell, row)) + " |" for row in (header, *rows)]
+    return "\n".join([first, rule, *others])
+
+
+def cell(text: str) -> str:
+    r"""A text as it must stand within a table.
+
+    >>> cell("a|b\nc")
+    'a\\|b c'
+    """
+    return text.replace("|", "\\|").replace("\n", " ")

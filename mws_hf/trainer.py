@@ -15,6 +15,7 @@ from mws_hf.errors import MwSError
 from mws_hf.explain import Held
 from mws_hf.learn.arguments import check_flag
 from mws_hf.learn.classic.coefficient import ClassicSettings
+from mws_hf.learn.described import described
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings, to_record
 from mws_hf.learn.vocabulary import LearnedVocabulary, learn
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
@@ -31,61 +32,16 @@ if TYPE_CHECKING:
 _NOT_FOR_LEARNING = ("show_progress", "pattern", "normalization", "digits")
 
 
+@described
 @dataclass(kw_only=True, frozen=True)
 class MwSTrainer:
     """Learn morphemic BPE merges without labels; keyword arguments follow `tokenizers.trainers`.
 
+    The text of each argument stands in `learn.described`; ``help(MwSTrainer)`` and the reference page show them here.
+    Choose these first: `vocab_size`, `composition`, `granularity`, `labels`, `pattern`, `special_tokens`, `weights`.
+
     Args:
-        criterion: ``"contextual"`` (boundary evidence from the word list, the default) or ``"classic"`` (the published
-            MwS coefficient, exact); or `learn.settings.ContextualSettings` or
-            `learn.classic.coefficient.ClassicSettings` in full.
-        vocab_size: entries of the whole vocabulary: special tokens, 256 byte tokens, alphabet (with `alphabet="bytes"`
-            what builds its characters) and merges; 32,000 when neither this nor `n_merges` is given.
-        alphabet: ``"bytes"`` (byte-level, GPT-2's table: known to most programs; token strings look like ``ĠÑĩ``, and
-            decoding an id tells its text) or ``"characters"``, with byte tokens for those unseen: the same merges
-            without those that build each character. None: bytes, for the classic criterion characters; see
-            `byte_alphabet.DEFAULT_ALPHABET`.
-        n_merges: number of merges instead of a vocabulary size. With ``criterion="classic"`` the published size test
-            applies: special tokens are counted before they are appended, so `n_merges` + the number of special tokens
-            merges are learnt.
-        min_frequency: least frequency of a pair, as in `tokenizers`: occurrences weighted by word count (1 a word
-            when `types` is True; compositions always by count). What the contextual criterion joins first, a space with
-            a letter and a letter with its marks, is excepted.
-        min_count: least count of a pre-token; rarer ones are left out of the training words.
-        special_tokens: get ids 0, 1, ...; customary names take their role (``<|endoftext|>``: eos, ``[PAD]``: pad).
-        initial_alphabet: characters to include whether seen or not: a string of them, or a list of characters and
-            names of alphabets, such as ``["latin-1", "punctuation", "€"]``; see `alphabets.NAMED_ALPHABETS`.
-        limit_alphabet: keep only this many most frequent characters besides `initial_alphabet`; others become bytes.
-        max_token_length: longest token in characters, a leading space included.
-        show_progress: progress bars on stderr when it is a terminal.
-        types: learn morphs from every form once (the good-dataset principle); False weighs forms by their counts.
-            Compositions always use the counts.
-        pattern: split pattern, or the name of one (``"words"``, ``"gpt4"``, ``"llama3"``, ``"o200k"``); by default
-            GPT-4's for the classic criterion, `pattern.DEFAULT_PATTERN` for the contextual.
-        digits: how the pattern cuts numbers: ``"threes"`` from the left (``123|456|7``, what the named ones do),
-            ``"single"`` (each digit), or ``"right"`` (``1|234|567``); None: as `pattern` has it.
-        normalization: None, "nfc", "nfd", "nfkc" or "nfkd", in any case; becomes part of the tokenizer.
-        composition: share of the merges reserved for frequent neighbours (whole stems, whole words) after the morphs;
-            they also fill what the morphs leave. 0: morphs only. "fill": morphs while the criterion finds any, then
-            compositions. None: 0 for the classic criterion, 0.5 for the contextual, 0.6 for a mixture.
-        len_norm_factor: classic; weight of the length penalty; None: 2.
-        log_base: classic; base of all logarithms, > 1; None: 2.
-        max_merge_len: classic; longest product of a merge in characters without leading space; None: 5.
-        max_len_delta: classic; largest distance of a product's length from the root of the mean token length; None: 2.
-        stop_threshold: classic; stop when the best coefficient is not above it; None: stop at 0.
-        crossing_penalty: contextual; how much a merge across a boundary costs against one within a morph (lambda);
-            three times as much at first, see `learn.contextual.ALONE`; None: 16.
-        hidden_boundary_price: contextual; price of a boundary that a composition hides, see `learn.settings`; None: 1.
-        max_types: contextual; evidence comes from this many most frequent word types; None: 400,000.
-        weights: of groups against each other where words are given by group, such as ``{"ru": 2}``; 1 for a group that
-            is not named. In the morphs every language then weighs the same, however much text and however many forms it
-            has; compositions go by the text, that of a group repeated as its weight says. The words of a group named
-            ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.
-        granularity: contextual; share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine); None: 0.095,
-            or as the labels ask.
-        labels: contextual; words cut by hand, 20 are worth their while: a file of ``word<TAB>m1 m2, alternative`` or in
-            another format that `mws evaluate` reads, a dict, or pairs; see `corpus.labels.read_labels`. In a mixture by
-            group, ``{"fin": "fin.tsv"}``.
+        {settings}
 
     Raises:
         MwSError: an argument is out of range, contradicts another or belongs to the other criterion; the message says

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from mws_hf import MwSTrainer
+from mws_hf.commands import explain, extend, train
 from mws_hf.commands.app import COMMANDS, app
-from mws_hf.commands.train import PANELS
+from mws_hf.learn.classic.coefficient import ClassicSettings
+from mws_hf.learn.described import SETTINGS
+from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
+from mws_hf.learn.settings import (
+    DEFAULT_COMPOSITION,
+    DEFAULT_CROSSING_PENALTY,
+    DEFAULT_HIDDEN_BOUNDARY_PRICE,
+    DEFAULT_VOCAB_SIZE,
+)
+from mws_hf.pattern import NAMED_PATTERNS
 from tests.small_corpus import running_text
 from tests.small_tokenizers import small_fast
 
@@ -83,19 +96,44 @@ def test_check_does_not_call_nothing_wrong_what_a_program_gets_wrong(tmp_path: P
     assert code == 0 and wrong and "nothing is wrong" not in said and "every text of the sample comes back" in said
 
 
-def test_the_help_of_train_has_headings_with_what_matters_first():
-    said = mws("train", "--help")[1]
-    places = [said.index(f"\n{title}:\n") for title in PANELS]
+@pytest.mark.parametrize(
+    ("name", "panels", "first"),
+    [
+        ("train", train.PANELS, "output vocab-size composition granularity labels pattern special"),
+        ("extend", extend.PANELS, "add output also composition protect replace trim-to"),
+        ("explain", explain.PANELS, "model plot pair merges"),
+    ],
+)
+def test_the_help_has_headings_with_what_matters_first(name, panels, first):
+    said = mws(name, "--help")[1]
+    places = [said.index(f"\n{title}:\n") for title in panels[name]]
     assert places == sorted(places) and "\nOptions:" not in said and "\nOther options:" not in said
-    first = said[places[0] : places[1]]
-    for option in ("--output", "--vocab-size", "--composition", "--granularity", "--labels", "--pattern", "--special"):
-        assert f" {option}" in first
+    for option in first.split():
+        assert f" --{option}" in said[places[0] : places[1]]
     assert "list[" not in said
     group = typer.main.get_command(app)
-    command = group.get_command(typer.Context(group), "train")  # type: ignore[attr-defined]
-    named = [name for names in PANELS.values() for name in names]
+    command = group.get_command(typer.Context(group), name)  # type: ignore[attr-defined]
+    named = [option for options in panels[name].values() for option in options]
     assert sorted(named) == sorted({p.name for p in command.params if p.param_type_name == "option"} | {"help"})
-    assert all(mws(name, "--help")[1].count("--help") == 1 for name in COMMANDS if name != "train")
+
+
+def test_other_commands_list_their_options_once():
+    others = [name for name in COMMANDS if name not in ("train", "extend", "explain")]
+    assert all((said := mws(name, "--help")[1]).count("--help") == said.count("\nOptions:") == 1 for name in others)
+
+
+def test_each_setting_is_described_once_and_as_the_library_has_it():
+    words = {field.name for field in fields(MwSTrainer) if field.init}
+    assert list(SETTINGS) == [field.name for field in fields(MwSTrainer) if field.init] and words == set(SETTINGS)
+    for name, setting in SETTINGS.items():
+        assert f"        {name}: {setting.about}" in (MwSTrainer.__doc__ or "")
+    assert all(name in SETTINGS["pattern"].about for name in NAMED_PATTERNS)
+    defaults = {"vocab_size": DEFAULT_VOCAB_SIZE, "crossing_penalty": DEFAULT_CROSSING_PENALTY}
+    defaults |= {"granularity": DEFAULT_GRANULARITY, "max_types": EvidenceSettings().max_types}
+    defaults |= {"composition": DEFAULT_COMPOSITION, "hidden_boundary_price": DEFAULT_HIDDEN_BOUNDARY_PRICE}
+    defaults |= {name: value for name, value in asdict(ClassicSettings()).items() if value is not None}
+    for name, value in defaults.items():
+        assert float(re.match(r"[\d.,]+\d|\d", SETTINGS[name].default)[0].replace(",", "")) == value, name
 
 
 def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):

@@ -132,7 +132,7 @@ def _load(name: str) -> Any:
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(name, cls=PanelCommand)(_prepared(getattr(module, function), name in LARGE))
     command: Any = typer.main.get_command(single)
-    command.panels = getattr(module, "PANELS", {})
+    command.panels = getattr(module, "PANELS", {}).get(name, {})
     return command
 
 

@@ -33,6 +33,15 @@ From = Annotated[
     ),
 ]
 
+PANELS = {
+    "explain": {
+        "What to choose first": ("model", "plot", "pair", "merges"),
+        "Training words": ("source", "lexicon", "word_list", "lemmas", "column", "encoding", "errors"),
+        "Output": ("quiet", "as_json", "help"),
+    }
+}
+"""Headings of the help of a command, and the options under each."""
+
 
 def explain(
     words: Annotated[list[str] | None, typer.Argument(help="Words to explain.", show_default=False)] = None,

@@ -17,6 +17,7 @@ from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.commands.trim import WRITTEN, documents, name_of_base, write_made_card
 from mws_hf.errors import MwSError
+from mws_hf.learn.described import SETTINGS
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -35,8 +36,8 @@ Also = Annotated[
 Composition = Annotated[
     float, typer.Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
 ]
-CrossingPenalty = Annotated[float, typer.Option(help="Price of merging across a boundary; higher cuts finer.")]
-HiddenBoundaryPrice = Annotated[float, typer.Option(help="Price of a boundary hidden by a frequent stem or word.")]
+CrossingPenalty = Annotated[float, typer.Option(help=SETTINGS["crossing_penalty"].about)]
+HiddenBoundaryPrice = Annotated[float, typer.Option(help=SETTINGS["hidden_boundary_price"].about)]
 MinSaving = Annotated[int, typer.Option(help="Occurrences that a new token must save at least.", min=0)]
 Replace = Annotated[
     bool,
@@ -66,6 +67,17 @@ TrimTo = Annotated[
         help="First drop entries that corpus and --also use least, until so many are left [default: none].",
     ),
 ]
+
+
+PANELS = {
+    "extend": {
+        "What to choose first": ("add", "output", "also", "composition", "protect", "replace", "trim_to"),
+        "How it learns": ("crossing_penalty", "hidden_boundary_price", "min_saving", "tokens", "keep_apart"),
+        "Input": ("column", "encoding", "errors", "workers"),
+        "Output": ("quiet", "as_json", "help"),
+    }
+}
+"""Headings of the help of a command, and the options under each."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from typing import Annotated, Literal
 import typer
 
 from mws_hf.errors import MwSError
-from mws_hf.pattern import NAMED_PATTERNS, literal_pattern
+from mws_hf.learn.described import SETTINGS
+from mws_hf.pattern import literal_pattern
 
 Tokenizer = Annotated[
     str, typer.Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")
@@ -75,21 +76,17 @@ Pattern = Annotated[
     typer.Option(
         metavar="NAME|REGEX",
         callback=lambda given: given and literal_pattern(given),
-        help=f"Split pattern: {', '.join(NAMED_PATTERNS)}, or a regular expression "
-        "[default: that of the criterion or saved counts].",
+        help=SETTINGS["pattern"].option_help("o200k, or that of the criterion or of saved counts"),
     ),
 ]
 Digits = Annotated[
     str | None,
     typer.Option(
         metavar="threes|single|right",
-        help="How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
-        "(1|234|567) [default: as the pattern has it, the named ones in threes].",
+        help=SETTINGS["digits"].option_help(),
     ),
 ]
-Normalization = Annotated[
-    str | None, typer.Option(help="nfc, nfd, nfkc or nfkd (lossy) [default: none, or that of saved counts].")
-]
+Normalization = Annotated[str | None, typer.Option(help=SETTINGS["normalization"].option_help())]
 Workers = Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")]
 
 

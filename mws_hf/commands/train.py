@@ -21,6 +21,7 @@ from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, refuse_overwriting, tokenizer_files
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
+from mws_hf.learn.described import SETTINGS
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -31,92 +32,72 @@ _logger = logging.getLogger(__name__)
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")]
 Size = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Entries of the whole vocabulary, such as 8k [default: 32k].")
+    str | None, typer.Option(metavar="SIZE", help=SETTINGS["vocab_size"].option_help("32k, or what --n-merges gives"))
 ]
 Merges = Annotated[
     str | None,
-    typer.Option("--n-merges", metavar="SIZE", help="Number of merges instead [default: what --vocab-size leaves]."),
+    typer.Option("--n-merges", metavar="SIZE", help=SETTINGS["n_merges"].option_help("what --vocab-size leaves")),
 ]
 ByteLevel = Annotated[
     bool | None,
     typer.Option(
         "--byte-level/--characters",
-        help="Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that "
-        f"can be read) [default: {DEFAULT_ALPHABET}; characters with --criterion classic].",
+        help=SETTINGS["alphabet"].option_help(f"{DEFAULT_ALPHABET}; characters with --criterion classic"),
     ),
 ]
-Criterion = Annotated[str, typer.Option(help="contextual or classic.")]
+Criterion = Annotated[str, typer.Option(help=SETTINGS["criterion"].about)]
 Composition = Annotated[
     str | None,
-    typer.Option(
-        help="Share of merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
-        "[default: 0.5; 0.6 for several groups; 0 with --criterion classic]."
-    ),
+    typer.Option(help=SETTINGS["composition"].option_help("0.5; 0.6 for several groups; 0 with --criterion classic")),
 ]
-HiddenBoundaryPrice = Annotated[
-    float | None,
-    typer.Option(
-        help="Price of a morph boundary that such a stem or word hides; 0 is plain frequency "
-        "[default: 1.0; not with --criterion classic]."
-    ),
-]
-Granularity = Annotated[
-    float | None,
-    typer.Option(
-        help="Share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine) "
-        "[default: 0.095, or as the labels ask; not with --criterion classic]."
-    ),
-]
+HiddenBoundaryPrice = Annotated[float | None, typer.Option(help=SETTINGS["hidden_boundary_price"].option_help())]
+Granularity = Annotated[float | None, typer.Option(help=SETTINGS["granularity"].option_help())]
 Labels = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="[GROUP=]FILE",
-        help="Words cut by hand to learn from, better 20 or more: word<TAB>mor ph eme s, alternatives after a comma, "
-        "or another format that `mws evaluate` reads. Of several groups GROUP=FILE, repeat for more "
-        "[default: none; not with --criterion classic].",
-    ),
+    typer.Option(metavar="[GROUP=]FILE", help=SETTINGS["labels"].option_help("none; repeat for more")),
 ]
 RunningText = Annotated[
     bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
 ]
-MinCount = Annotated[int, typer.Option(help="Leave out pre-tokens seen less often.")]
-MinFrequency = Annotated[int, typer.Option(help="Least frequency of a merged pair.")]
+MinCount = Annotated[int, typer.Option(help=SETTINGS["min_count"].about)]
+MinFrequency = Annotated[int, typer.Option(help=SETTINGS["min_frequency"].about)]
 SpecialTokens = Annotated[
     list[str] | None,
     typer.Option(
-        help=f"Special token; repeat for more [default: {', '.join(DEFAULT_SPECIAL_TOKENS)}].", show_default=False
+        help=SETTINGS["special_tokens"].option_help(f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more"),
+        show_default=False,
     ),
 ]
-LimitAlphabet = Annotated[
-    int | None, typer.Option(help="Keep this many characters; others become bytes [default: all].")
-]
+LimitAlphabet = Annotated[int | None, typer.Option(help=SETTINGS["limit_alphabet"].option_help())]
 InitialAlphabet = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES|FILE",
-        help="Characters to know whether the text has them or not: a file that holds them, or names with commas "
-        f"between: {', '.join(NAMED_ALPHABETS)} [default: none].",
+        help=f"{SETTINGS['initial_alphabet'].about} A file that holds them, or names with commas between: "
+        f"{', '.join(NAMED_ALPHABETS)} [default: none].",
     ),
 ]
-LongestToken = Annotated[int | None, typer.Option(help="Longest token in characters [default: no limit].")]
+LongestToken = Annotated[int | None, typer.Option(help=SETTINGS["max_token_length"].option_help())]
 Weights = Annotated[
     list[str] | None,
-    typer.Option(metavar="GROUP=NUMBER", help="Weight of a group of files; repeat for more [default: 1 each]."),
+    typer.Option(metavar="GROUP=NUMBER", help=SETTINGS["weights"].option_help("1 each; repeat for more")),
 ]
 
 
 PANELS = {
-    "What to choose first": (
-        *("output", "vocab_size", "composition", "granularity", "labels", "pattern", "special_token"),
-    ),
-    "How it learns": (
-        *("n_merges", "byte_level", "criterion", "hidden_boundary_price", "running_text", "weight", "min_count"),
-        *("min_frequency", "initial_alphabet", "limit_alphabet", "max_token_length", "normalization", "digits"),
-    ),
-    "Input": (*("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers"),),
-    "Output": ("quiet", "as_json", "help"),
+    "train": {
+        "What to choose first": (
+            *("output", "vocab_size", "composition", "granularity", "labels", "pattern", "special_token"),
+        ),
+        "How it learns": (
+            *("n_merges", "byte_level", "criterion", "hidden_boundary_price", "running_text", "weight", "min_count"),
+            *("min_frequency", "initial_alphabet", "limit_alphabet", "max_token_length", "normalization", "digits"),
+        ),
+        "Input": (*("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers"),),
+        "Output": ("quiet", "as_json", "help"),
+    }
 }
-"""Headings of the help, and the options under each."""
+"""Headings of the help of a command, and the options under each."""
 
 
 def train(

@@ -48,13 +48,10 @@ DEFAULT_CROSSING_PENALTY = 16.0
 
 @dataclass(frozen=True)
 class ContextualSettings:
-    """Settings of the contextual criterion.
+    """Settings of the contextual criterion; `evidence` holds the constants of the boundary evidence.
 
-    Attributes:
-        crossing_penalty: lambda of the merge score, the price of merging across a boundary against the reward of
-            merging within a morph; 8 with a `granularity` .02 higher is a tie on the mean.
-        hidden_boundary_price: price of a boundary that a composition hides, see `DEFAULT_HIDDEN_BOUNDARY_PRICE`.
-        evidence: constants of the boundary evidence.
+    The others are arguments of `mws_hf.MwSTrainer` and described there. A `crossing_penalty` of 8 with a `granularity`
+    0.02 higher is a tie on the mean.
 
     Raises:
         MwSError: a value is out of range.

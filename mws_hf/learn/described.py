@@ -81,7 +81,8 @@ SETTINGS = {
     ),
     "min_count": Setting("Leave out pre-tokens seen less often."),
     "special_tokens": Setting(
-        "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, [PAD]: pad).",
+        "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, "
+        "[PAD]: pad).",
         more="They get the ids 0, 1, ...",
     ),
     "initial_alphabet": Setting(

@@ -22,7 +22,7 @@ from mws_hf.explain import Explanation, Held, explain_word
 from mws_hf.hub import absent_from_hub, refuse_unreachable, tokenizer_folder
 from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
-from mws_hf.training_record import EVIDENCE_FILE, write_record
+from mws_hf.training_record import EVIDENCE_FILE
 
 STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"
@@ -96,17 +96,17 @@ def save_backend(
     directory: str | os.PathLike[str],
     backend: Tokenizer,
     roles: Mapping[str, Any],
-    settings: dict[str, Any] | None = None,
     more: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers, or change nothing.
+    """Write a tokenizer as the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers.
+
+    A failure changes nothing. A tokenizer that was just learnt has `mws_hf.trained.TrainedTokenizer.save`.
 
     Args:
         directory: made if absent; files of an older tokenizer in it that loaders would read go (`STALE_FILES`).
-        backend: from `MwSTrainer.backend`.
+        backend: the tokenizer.
         roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
-        settings: of the training (`MwSTrainer.record`); None leaves no record.
-        more: further files by name.
+        more: further files by name, such as those of a training.
 
     Raises:
         MwSError: the directory cannot be written, or another run is writing it.
@@ -116,8 +116,6 @@ def save_backend(
         (stage / TOKENIZER_FILE).write_text(backend.to_str(pretty=True), encoding="utf-8", newline="\n")
         write_config(stage / CONFIG_FILE, portable_config({**plain, **roles}))
         (stage / f"{STOCK_MODULE}.py").write_text(STOCK_SOURCE, encoding="utf-8")
-        if settings is not None:
-            write_record(stage, settings, backend)
         for name, content in (more or {}).items():
             (stage / name).write_bytes(content)
 
@@ -154,11 +152,11 @@ _UNREAD = Held()
 
 def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
     """The evidence of a tokenizer that was just learnt, or that its directory keeps; None where there is none."""
-    learnt = getattr(tokenizer, "training_evidence", None)
-    if learnt is not None and learnt.value is not None:
+    training = getattr(tokenizer, "training", None)
+    if training is not None and training.evidence.value is not None:
         from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
 
-        return AnyWord(learnt.value)
+        return AnyWord(training.evidence.value)
     try:
         folder = tokenizer_folder(tokenizer.name_or_path or "")
     except MissingTokenizerError:

@@ -14,11 +14,10 @@ from transformers import PreTrainedTokenizerFast
 from mws_hf.backend import base_vocab, bpe_model, build_backend, is_byte_level, pattern_of, tokenizer_tables
 from mws_hf.byte_alphabet import Alphabet
 from mws_hf.errors import MwSError
-from mws_hf.explain import Held
 from mws_hf.leading_space import leading_space, settle_leading_space
 from mws_hf.portable import PortableMixin, surrogate_error
 from mws_hf.tokenizer_file import load_json, refuse_empty
-from mws_hf.training_record import EVIDENCE_FILE, write_record
+from mws_hf.training_record import Training
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -58,8 +57,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     vocab_files_names = {"tokenizer_file": "tokenizer.json"}
     model_input_names = ["input_ids", "attention_mask"]
     slow_tokenizer_class = None
-    training_settings: dict[str, Any] | None = None
-    training_evidence: Held | None = None
+    training: Training | None = None
     model = models.BPE
 
     # tokenizer_object and tokenizer_file stay in **kwargs: transformers wants every named parameter in init_kwargs
@@ -153,6 +151,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
         from mws_hf.learn.settings import read_settings, to_record
         from mws_hf.learn.vocabulary import learn
+        from mws_hf.trainer import training_of
 
         show_progress = kwargs.pop("show_progress", True)
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
@@ -170,23 +169,15 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         tables = tokenizer_tables(special, learned.alphabet, learned.merges, kind)
         new.backend_tokenizer.model = bpe_model(*tables)
         self._restore_settings(new)
-        new.training_settings = to_record(settings, vocabulary, pattern, None) | learned.record
-        new.training_evidence = Held(learned.evidence)
+        new.training = training_of(learned, to_record(settings, vocabulary, pattern, None))
         return new
 
     def _save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
         files: tuple[str, ...] = super()._save_pretrained(save_directory, *args, **kwargs)
-        if self.training_settings is None:
-            return files
-        directory = Path(save_directory)
-        files = (*files, str(write_record(directory, self.training_settings, self.backend_tokenizer)))
-        if self.training_evidence is None or self.training_evidence.value is None:
-            return files
-        from mws_hf.learn.any_word import evidence_bytes  # only a tokenizer that was just learnt has evidence
-
-        path = directory / EVIDENCE_FILE
-        path.write_bytes(evidence_bytes(self.training_evidence.value, self.backend_tokenizer))
-        return (*files, str(path))
+        more = {} if self.training is None else self.training.files(self.backend_tokenizer)
+        for name, content in more.items():
+            Path(save_directory, name).write_bytes(content)
+        return (*files, *(os.path.join(save_directory, name) for name in more))
 
     def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:
         """Encode files or an iterator of texts into memory-mapped ids; arguments as `mws_hf.encode.encode_corpus`."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from mws_hf.backend import build_backend, tokenizer_tables
 from mws_hf.byte_alphabet import Alphabet, check_added_tokens
 from mws_hf.corpus.counts import check_normalization
-from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.explain import Held
 from mws_hf.learn.arguments import check_flag
@@ -21,6 +20,8 @@ from mws_hf.learn.vocabulary import LearnedVocabulary, learn
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, special_roles
 from mws_hf.stock import IS_ONE
+from mws_hf.trained import TrainedTokenizer
+from mws_hf.training_record import Training
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -175,13 +176,32 @@ class MwSTrainer:
         >>> tokenizer.decode(tokenizer(" читать")["input_ids"][0])[:2]
         ' ч'
         """
+        return self._wrapped(self.trained(counts))
+
+    def trained(
+        self,
+        counts: WordCounts | Mapping[str, int] | Mapping[str, WordCounts] | str | Path,
+        *,
+        evidence: Evidence | None = None,
+    ) -> TrainedTokenizer:
+        """Train as `train_from_counts`, without transformers.
+
+        Args:
+            counts: as `train_from_counts` takes them.
+            evidence: boundary evidence of the same counts, to save computing it again.
+
+        Returns:
+            Backend, roles and training as one value, which saves itself; `mws train` writes what this gives.
+        """
         from mws_hf.corpus.group_counting import as_grouped_counts
+        from mws_hf.group_facts import training_facts  # only now, for it imports the encoder and the other learner
 
         groups = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
-        learned = self.learn(groups)
-        tokenizer = self.tokenizer(learned)
-        tokenizer.training_settings = self.record_of(learned) | self.facts(tokenizer.backend_tokenizer, groups)
-        return tokenizer
+        learned = self.learn(groups, evidence=evidence)
+        backend, roles = self.backend(learned)
+        training = training_of(learned, self.record)
+        training.settings.update(training_facts(backend, groups, self.vocabulary.weights))
+        return TrainedTokenizer(backend, roles, training)
 
     def learn(
         self, counts: WordCounts | Mapping[str, WordCounts], *, evidence: Evidence | None = None
@@ -204,6 +224,10 @@ class MwSTrainer:
 
     def tokenizer(self, learned: LearnedVocabulary) -> MwSTokenizerFast:
         """The tokenizer of what `learn` found."""
+        return self._wrapped(TrainedTokenizer(*self.backend(learned), training_of(learned, self.record)))
+
+    def _wrapped(self, trained: TrainedTokenizer) -> MwSTokenizerFast:
+        """Make a tokenizer of transformers of a trained one."""
         try:
             from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
         except ImportError as error:
@@ -211,12 +235,10 @@ class MwSTrainer:
                 raise
             raise MwSError(
                 "MwSTokenizerFast is a class of transformers, which needs tokenizers 0.x: pip install 'tokenizers<1'; "
-                "`mws train` does without (in Python: MwSTrainer.learn, .backend and mws_hf.portable.save_backend)"
+                "`mws train` does without (in Python: MwSTrainer.trained)"
             ) from error
-        backend, roles = self.backend(learned)
-        tokenizer = MwSTokenizerFast(tokenizer_object=backend, **roles)
-        tokenizer.training_settings = self.record_of(learned)
-        tokenizer.training_evidence = Held(learned.evidence)
+        tokenizer = MwSTokenizerFast(tokenizer_object=trained.backend, **trained.roles)
+        tokenizer.training = trained.training
         return tokenizer
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
@@ -235,11 +257,6 @@ class MwSTrainer:
             roles["additional_special_tokens"] = extra
         return backend, roles
 
-    def record_of(self, learned: LearnedVocabulary) -> dict[str, Any]:
-        """`record`, and what was found: merges of each kind, what came of labels, sizes of word list and alphabet."""
-        sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
-        return self.record | learned.record | sizes
-
     @property
     def _counting(self) -> dict[str, Any]:
         """How text is counted for this training."""
@@ -250,17 +267,18 @@ class MwSTrainer:
         """`pattern`, which is never None once the trainer is made."""
         return str(self.pattern)
 
-    def facts(self, backend: Tokenizer, counts: WordCounts | Mapping[str, WordCounts]) -> dict[str, Any]:
-        """What the record of a training holds beside the settings; see `group_facts.training_facts`.
-
-        The share of entries that the text hardly uses, and of a mixture types, tokens per word, bytes per token and
-        share of the vocabulary by group.
-        """
-        from mws_hf.group_facts import training_facts  # only now, for it imports the encoder and the other learner
-
-        return training_facts(backend, GroupedCounts.of(counts), self.vocabulary.weights)
-
     @property
     def record(self) -> dict[str, Any]:
         """The settings that decide about merges, as they are kept beside the tokenizer."""
         return to_record(self.settings, self.vocabulary, self.split_pattern, self.normalization)
+
+
+def training_of(learned: LearnedVocabulary, record: dict[str, Any]) -> Training:
+    """Put together what is known of a training.
+
+    Args:
+        learned: what it found: merges of each kind, labels, sizes of word list and alphabet, evidence.
+        record: its settings, from `to_record`.
+    """
+    sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
+    return Training(record | learned.record | sizes, Held(learned.evidence))

@@ -12,11 +12,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
 from mws_hf.backend import tables_of
+from mws_hf.explain import Held
 from mws_hf.hub import tokenizer_folder
 from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import load_json, read_tokenizer
@@ -33,18 +35,36 @@ ADDED_KINDS = ("added", *(f"added {kind}" for kind in KINDS))
 """The same of those that `mws extend` added, behind such as join letters."""
 
 
-def write_record(directory: Path, settings: dict[str, Any], backend: Tokenizer) -> Path:
-    """Write the record of a tokenizer; returns its path."""
-    return _write(directory, {"merges": merges_digest(backend), "settings": settings})
+@dataclass(frozen=True)
+class Training:
+    """What a tokenizer that was just learnt knows of its training; it is saved beside it.
+
+    Attributes:
+        settings: settings and figures of the training, as a record keeps them.
+        evidence: holds the boundary evidence (`learn.contextual.Evidence`), or None where there is none; a copied or
+            pickled tokenizer leaves it behind.
+    """
+
+    settings: dict[str, Any]
+    evidence: Held
+
+    def files(self, backend: Tokenizer) -> dict[str, bytes]:
+        """Return the files to save beside the tokenizer, by name: the record and, where there is any, the evidence."""
+        files = {FILE: _text({"merges": merges_digest(backend), "settings": self.settings}).encode()}
+        if self.evidence.value is not None:
+            from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
+
+            files[EVIDENCE_FILE] = evidence_bytes(self.evidence.value, backend)
+        return files
 
 
-def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> Path:
-    """Put a part into the record of a tokenizer, in place of an older one of this name; returns the record's path.
+def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:
+    """Put a part into the record of a tokenizer, in place of an older one of this name.
 
     The other parts stay, unless they are those of another tokenizer.
     """
     record = _read(directory, backend) or {"merges": merges_digest(backend)}
-    return _write(directory, record | {name: part})
+    write_text(directory / FILE, _text(record | {name: part}))
 
 
 def read_part(directory: Path, backend: Tokenizer, name: str) -> dict[str, Any] | None:
@@ -66,9 +86,8 @@ def _read(directory: Path, backend: Tokenizer) -> dict[str, Any]:
     return record
 
 
-def _write(directory: Path, record: Mapping[str, Any]) -> Path:
-    write_text(directory / FILE, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-    return directory / FILE
+def _text(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,9 @@ from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.portable import save_backend
+from mws_hf.explain import Held
 from mws_hf.tokenizer_file import load_backend
+from mws_hf.training_record import Training
 
 MB = 1_000_000
 HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture
@@ -159,11 +160,9 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[
     given = counts if len(parts) > 1 else counts.union
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
     trainer = MwSTrainer(vocab_size=config.size, initial_alphabet=alphabet, show_progress=False, **config.options)
-    learned = trainer.learn(given)
-    backend, roles = trainer.backend(learned)
-    settings = trainer.record_of(learned) | trainer.facts(backend, given)
-    save_backend(directory, backend, roles, settings)
-    return settings
+    trained = trainer.trained(given)
+    replace(trained, training=Training(trained.training.settings, Held())).save(directory)
+    return trained.training.settings
 
 
 def facts_of(config: Config, parts: Mapping[str, Corpus], rivals: Sequence[str], words: Sequence[str]) -> CardFacts:

@@ -12,10 +12,7 @@ import pytest
 from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
-from mws_hf.learn.any_word import evidence_bytes
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.portable import save_backend
-from mws_hf.training_record import EVIDENCE_FILE
 from tests.in_process import mws
 from tests.test_cli import TEXT
 
@@ -199,11 +196,7 @@ def test_a_plot_without_matplotlib_is_refused_before_counting(tmp_path: Path):
 def test_what_is_saved_without_transformers_is_what_transformers_saves(special: list[str], tmp_path: Path):
     trainer = MwSTrainer(n_merges=30, special_tokens=special, show_progress=False)
     counts = count_documents([TEXT])
-    learned = trainer.learn(counts)
-    backend, roles = trainer.backend(learned)
-    evidence = {EVIDENCE_FILE: evidence_bytes(learned.evidence, backend)}
-    record = trainer.record_of(learned) | trainer.facts(backend, counts)
-    save_backend(tmp_path / "ours", backend, roles, record, evidence)
+    trainer.trained(counts).save(tmp_path / "ours")
     trainer.train_from_counts(counts).save_pretrained(tmp_path / "theirs")
     ours, theirs = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("ours", "theirs"))
     assert b"# theirs" in theirs.pop("README.md")
@@ -215,7 +208,8 @@ def test_what_is_saved_without_transformers_removes_what_an_older_tokenizer_left
     for name in (*stale, "mine.txt"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
     trainer = MwSTrainer(n_merges=3, show_progress=False)
-    save_backend(tmp_path, *trainer.backend(trainer.learn(count_documents([TEXT]))), trainer.record)
+    trainer.trained(count_documents([TEXT])).save(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "mine.txt", "mws_training.json", "stock_tokenizer.py", "tokenizer.json", "tokenizer_config.json",
+        "mine.txt", "mws_evidence.pq", "mws_training.json", "stock_tokenizer.py", "tokenizer.json",
+        "tokenizer_config.json",
     ]  # fmt: skip

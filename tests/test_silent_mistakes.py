@@ -72,9 +72,9 @@ def test_a_folder_without_a_tokenizer_is_told_at_once(tmp_path):
 
 def test_a_card_claims_no_morphemes_where_none_were_learnt_and_keeps_its_tables():
     trainer = MwSTrainer(vocab_size=300, composition=1, show_progress=False)
-    learned = trainer.learn(count_documents([TEXT]))
+    trained = trainer.trained(count_documents([TEXT]))
     facts = CardFacts(data="a | b", command="mws train 'a|b'")
-    card = trained_card("x", trainer.backend(learned)[0], facts, trainer.record_of(learned)).to_markdown()
+    card = trained_card("x", trained.backend, facts, trained.training.settings).to_markdown()
     assert "join frequent neighbours" in card and "follow morphemes" not in card
     assert "| trained on | a \\| b |" in card and "'a\\|b'" in card
 

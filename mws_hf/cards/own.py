@@ -56,7 +56,8 @@ def push_card(tokenizer: Any, repository: str, token: Any, by_hand: bool) -> Non
 
 def _settings(tokenizer: Any) -> dict[str, Any] | None:
     """What a tokenizer was just learnt with; None of one that was loaded, and of the slow class."""
-    return getattr(tokenizer, "training_settings", None)
+    training = getattr(tokenizer, "training", None)
+    return None if training is None else training.settings
 
 
 def has_card_by_hand(repository: str, token: Any) -> bool:

@@ -218,9 +218,6 @@ def _train_and_save(
     from mws_hf.cards.facts import CardFacts
     from mws_hf.commands.first_run import compile_ahead
     from mws_hf.commands.pattern_notices import pattern_notices, refuse_unrunnable
-    from mws_hf.learn.any_word import evidence_bytes
-    from mws_hf.portable import save_backend
-    from mws_hf.training_record import EVIDENCE_FILE
 
     started = time.perf_counter()
     refuse_unrunnable(trainer.split_pattern)
@@ -232,27 +229,25 @@ def _train_and_save(
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
         _logger.warning("each word occurs once, so frequent words are not known: --composition 0 learns morphs alone")
     trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
-    learned = trainer.learn(counts)
-    backend, roles = trainer.backend(learned)
-    facts = trainer.facts(backend, counts)
-    evidence = {} if learned.evidence is None else {EVIDENCE_FILE: evidence_bytes(learned.evidence, backend)}
-    settings = trainer.record_of(learned) | facts
-    save_backend(output, backend, roles, settings, evidence)
+    trained = trainer.trained(counts)
+    backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
+    trained.save(output)
     said = CardFacts(data=sources.describe(), command=shlex.join(["mws", *sys.argv[1:]]))
     keep_card(output, backend, trained_card(output.resolve().name, backend, said, settings))
     result: dict[str, Any] = {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),
-        "alphabet": len(learned.alphabet),
-        "morph_merges": learned.n_morphs,
-        "composition_merges": learned.n_compositions,
-        "word_types": learned.n_types,
+        "alphabet": settings["characters"],
+        "morph_merges": merges["morph"],
+        "composition_merges": merges["composition"],
+        "word_types": settings["word_types"],
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
-        **{name: facts[name] for name in ("rare_entries", "groups") if name in facts},
-        **({"labels": learned.label_record["label_fit"]} if learned.label_fits else {}),
+        **{name: settings[name] for name in ("rare_entries", "groups") if name in settings},
+        **({"labels": settings["label_fit"]} if "label_fit" in settings else {}),
     }
-    return result, learned.label_fits
+    evidence = trained.training.evidence.value
+    return result, {} if evidence is None else evidence.labels
 
 
 def _check_groups(trainer: MwSTrainer, sources: Sources) -> None:

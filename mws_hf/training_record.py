@@ -120,9 +120,11 @@ def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
     """
     if isinstance(tokenizer, (str, os.PathLike)):
         return kinds_of(tokenizer_folder(tokenizer), backend)
-    settings = getattr(tokenizer, "training_settings", None)
+    training = getattr(tokenizer, "training", None)
+    if isinstance(training, Training):
+        return merge_kinds(training.settings)
     place = getattr(tokenizer, "name_or_path", "")
-    return kinds_of(Path(place), backend) if settings is None and place else merge_kinds(settings)
+    return kinds_of(Path(place), backend) if place else []
 
 
 def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:

@@ -28,7 +28,7 @@ RARELY = 5
 
 
 def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, Any]:
-    """What the record of a training holds beside its settings.
+    """Measure what the record of a training holds beside its settings.
 
     Args:
         backend: the trained tokenizer.
@@ -80,7 +80,7 @@ def _rare_entries(backend: Tokenizer, uses: npt.NDArray[np.int64]) -> dict[str, 
 
 
 def _cut(encoder: BlockEncoder, counts: WordCounts, size: int) -> tuple[npt.NDArray[np.int64], dict[str, float]]:
-    """How often a group uses each entry of the vocabulary, and what its text alone tells."""
+    """Count how often a group uses each entry of the vocabulary; returns that and what its text alone tells."""
     encoded = encoder.encode(padded(arrow_block(counts.strings)))
     lengths = np.diff(encoded.ends, prepend=0)
     uses = np.zeros(size, np.int64)

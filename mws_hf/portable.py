@@ -81,7 +81,7 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def uses_stock_module(config: dict[str, Any]) -> bool:
-    """Whether `config` names no code of its own (a user's registered class is left alone)."""
+    """Tell whether `config` names no code of its own (a user's registered class is left alone)."""
     entry = config.get("auto_map")
     references = entry.get("AutoTokenizer") if isinstance(entry, dict) else entry
     return not references or _REFERENCE in str(references)
@@ -128,7 +128,7 @@ def _without_past_calls(file: Path, backend: Tokenizer | None) -> None:
 
 
 def surrogate_error(inputs: Any) -> MwSError | None:
-    r"""The error for the first lone surrogate in a text or nested lists of texts; None when there is none.
+    r"""Return the error for the first lone surrogate in a text or nested lists of texts; None when there is none.
 
     >>> surrogate_error(["fine", "a\ud83d"])
     MwSError("text 'a\\ud83d': lone surrogate U+D83D at position 1; not Unicode text, mend it where...
@@ -151,7 +151,7 @@ _UNREAD = Held()
 
 
 def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
-    """The evidence of a tokenizer that was just learnt, or that its directory keeps; None where there is none."""
+    """Return the evidence of a tokenizer, from its training or its directory; None where there is none."""
     training = getattr(tokenizer, "training", None)
     if training is not None and training.evidence.value is not None:
         from mws_hf.learn.any_word import AnyWord  # inference must not load the learner

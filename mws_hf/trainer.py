@@ -223,7 +223,7 @@ class MwSTrainer:
         return learn(counts, self.settings, self.vocabulary, evidence=evidence, show_progress=self.show_progress)
 
     def tokenizer(self, learned: LearnedVocabulary) -> MwSTokenizerFast:
-        """The tokenizer of what `learn` found."""
+        """Build the tokenizer from the merges that `learn` found."""
         return self._wrapped(TrainedTokenizer(*self.backend(learned), training_of(learned, self.record)))
 
     def _wrapped(self, trained: TrainedTokenizer) -> MwSTokenizerFast:
@@ -242,7 +242,7 @@ class MwSTrainer:
         return tokenizer
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
-        """The same without transformers: the `tokenizers` backend, and which special token plays which role."""
+        """Build the `tokenizers` backend from the merges of `learn`; returns it and the roles of special tokens."""
         special = self.vocabulary.special_tokens
         kind = alphabet_kind(self.settings, self.vocabulary)
         backend = build_backend(
@@ -259,17 +259,17 @@ class MwSTrainer:
 
     @property
     def _counting(self) -> dict[str, Any]:
-        """How text is counted for this training."""
+        """Return how text is counted for this training."""
         return {name: getattr(self, name) for name in ("pattern", "normalization", "show_progress")}
 
     @property
     def split_pattern(self) -> str:
-        """`pattern`, which is never None once the trainer is made."""
+        """Return the split pattern, which is known once the trainer is made."""
         return str(self.pattern)
 
     @property
     def record(self) -> dict[str, Any]:
-        """The settings that decide about merges, as they are kept beside the tokenizer."""
+        """Return the settings that decide about merges, as they are kept beside the tokenizer."""
         return to_record(self.settings, self.vocabulary, self.split_pattern, self.normalization)
 
 

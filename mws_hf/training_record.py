@@ -91,7 +91,7 @@ def _text(record: Mapping[str, Any]) -> str:
 
 
 def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:
-    """The record of an extended tokenizer: of what kinds its last merges are, which were added to those of its base.
+    """Make the record of an extended tokenizer: the kinds of its last merges, which its base did not have.
 
     Args:
         backend: the extended tokenizer.
@@ -104,7 +104,7 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
 
 
 def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
-    """Kinds of the last merges of the tokenizer in a directory, in order, and how many there are of each."""
+    """Tell the kinds of the last merges of a directory's tokenizer, in order, and how many there are of each."""
     settings = read_record(directory, backend)
     if settings is not None:
         return merge_kinds(settings)
@@ -128,7 +128,7 @@ def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
 
 
 def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:
-    """Kinds of a tokenizer's last merges, in order, and how many there are of each; empty where no record says.
+    """Tell the kinds of a tokenizer's last merges, in order, and how many there are of each; empty where unknown.
 
     >>> merge_kinds({"merges": {"morph": 3, "composition": 2}}), merge_kinds(None)
     ([('morph', 3), ('composition', 2)], [])
@@ -143,7 +143,7 @@ def _numbers(found: Any, kinds: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def labelled_words(directory: Path) -> frozenset[str]:
-    """The words, casefolded, whose labels the tokenizer in a directory was learnt from; none where no record says."""
+    """Return the casefolded words whose labels a directory's tokenizer was learnt from; none where no record says."""
     if not (directory / FILE).is_file() or not (directory / "tokenizer.json").is_file():
         return frozenset()
     labels = (read_record(directory, read_tokenizer(directory / "tokenizer.json")) or {}).get("labels")

@@ -61,7 +61,7 @@ class CardFacts:
         return cls(**given)
 
     def told(self) -> dict[str, Any]:
-        """The facts that are not empty."""
+        """Return the facts that are not empty."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
     def with_(self, **more: Any) -> CardFacts:

@@ -198,7 +198,7 @@ def told_rare(rare_entries: Mapping[str, float] | None) -> str:
 
 
 def _label_fits(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What came of labelled words, by group; "" is the group of those that have none."""
+    """Return what came of labelled words by group; "" is the group of words that belong to none."""
     found = settings.get("label_fit") or {}
     return {"": found} if "given" in found else found
 

@@ -24,7 +24,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numb
 
 
 def cell(text: str) -> str:
-    r"""A text as it must stand within a table.
+    r"""Write a text so that it can stand within a table.
 
     >>> cell("a|b\nc")
     'a\\|b c'

@@ -55,7 +55,7 @@ def push_card(tokenizer: Any, repository: str, token: Any, by_hand: bool) -> Non
 
 
 def _settings(tokenizer: Any) -> dict[str, Any] | None:
-    """What a tokenizer was just learnt with; None of one that was loaded, and of the slow class."""
+    """Return the settings of the training; None for a tokenizer that was loaded, and for the slow class."""
     training = getattr(tokenizer, "training", None)
     return None if training is None else training.settings
 

@@ -22,7 +22,7 @@ def sections(card: Card) -> list[str]:
 
 
 def _examples(card: Card) -> str:
-    """Words and the tokens they are cut into."""
+    """Show words and the tokens that they are cut into."""
     rows = [[word, "·".join(tokens)] for word, tokens in card.examples]
     return f"## Examples\n\n{markdown_table(['word', 'tokens'], rows, numbers=False)}" if rows else ""
 
@@ -38,7 +38,7 @@ _GOLD: dict[str, Callable[[GoldRow], str]] = {
 
 
 def _boundaries(card: Card) -> str:
-    """Scores against gold."""
+    """Tell the scores against gold."""
     report = card.report
     if report is None or not report.rows:
         return ""
@@ -51,7 +51,7 @@ def _boundaries(card: Card) -> str:
 
 
 def _length(card: Card) -> str:
-    """Measures of running text."""
+    """Tell the measures of running text."""
     report = card.report
     if report is None or not report.text:
         return ""
@@ -70,7 +70,7 @@ def _length(card: Card) -> str:
 
 
 def _beside(card: Card) -> str:
-    """All tokenizers of the comparison, a row each."""
+    """Compare all tokenizers, a row each."""
     report = card.beside
     if report is None:
         return ""
@@ -96,7 +96,7 @@ def _beside(card: Card) -> str:
 
 
 def _groups(card: Card) -> str:
-    """Length of each group's text, a row a group, a column a tokenizer."""
+    """Tell the length of each group's text: a row for each group, a column for each tokenizer."""
     if not card.groups:
         return ""
     names = list(next(iter(card.groups.values())))
@@ -113,7 +113,7 @@ def _groups(card: Card) -> str:
 
 
 def _limits(card: Card) -> str:
-    """What the figures do not say."""
+    """Tell what the figures do not say."""
     said = ["Text of other languages, subjects and spellings than it was learnt from takes more tokens."]
     report = card.report
     if report is not None and report.rows:

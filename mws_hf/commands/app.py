@@ -86,7 +86,7 @@ class PanelCommand(TyperCommand):
 
 
 def _without_types(record: tuple[str, str] | None) -> tuple[str, str] | None:
-    """A line of help without ``<list[str]>``, which some versions of typer put behind a name."""
+    """Return a line of help without ``<list[str]>``, which some versions of typer put behind a name."""
     return record and (re.sub(r" <list\[\w+\]>", "", record[0]), record[1])
 
 
@@ -104,7 +104,7 @@ class LazyGroup(TyperGroup):
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command called; a mistyped one is compared with all of them, which are loaded for it."""
+        """Find the command called; a mistyped name is compared with all commands, which are loaded for it."""
         if args[0] not in COMMANDS:
             for name in COMMANDS:
                 self.get_command(ctx, name)
@@ -137,7 +137,7 @@ def _load(name: str) -> Any:
 
 
 def _prepared(function: Callable[..., None], large: bool) -> Callable[..., None]:
-    """The command with signals that let it clean up what it has begun, and with memory for its arrays.
+    """Wrap a command so that a signal lets it clean up its work, and so that its arrays find memory.
 
     Its errors name options as they are written on the command line.
     """

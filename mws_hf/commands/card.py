@@ -153,7 +153,7 @@ def _check(asked: _Asked) -> None:
 
 
 def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
-    """The card: measured now, with what is said now, or else by the record, or by the card of an older version."""
+    """Measure the tokenizer; other facts are those said now, or else in the record, or in an older version's card."""
     from mws_hf.cards.card import Card
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.report import evaluate
@@ -188,7 +188,7 @@ def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
 
 
 def _known(directory: Path, backend: Backend, said: CardFacts) -> tuple[dict[str, Any], CardFacts, str]:
-    """Settings of the training, facts of the tokenizer, and the head of a card of an older version ("" for none)."""
+    """Read the settings, the facts, and the head of a card of an older version ("" for none)."""
     from mws_hf.cards.facts import CardFacts, read_facts
     from mws_hf.cards.old import old_facts, old_head
     from mws_hf.cards.readme import FILE, generated_text
@@ -203,7 +203,7 @@ def _known(directory: Path, backend: Backend, said: CardFacts) -> tuple[dict[str
 
 
 def _sample(report: EvaluationReport | None, text: Path | None) -> tuple[str, ...]:
-    """Some words to show, from the gold or else from the text."""
+    """Choose some words to show, from the gold or else from the text."""
     from itertools import islice
 
     from mws_hf.cards.facts import sample_words
@@ -220,7 +220,7 @@ def _sample(report: EvaluationReport | None, text: Path | None) -> tuple[str, ..
 
 
 def _restored(encoder: Encoder, text: Path | None) -> tuple[int, int]:
-    """How many of the first lines decode to what they were, and how many were tried."""
+    """Count the first lines that decode to what they were, and the lines tried."""
     from itertools import islice
 
     from mws_hf.evaluate.running_text import read_lines

@@ -133,7 +133,7 @@ class Model:
 
     @cached_property
     def kept(self) -> AnyWord | None:
-        """The evidence that lies beside the tokenizer; None where there is none, as beside older ones."""
+        """Read the evidence that lies beside the tokenizer; None where there is none, as beside older ones."""
         from mws_hf.training_record import EVIDENCE_FILE
 
         if self.backend is None or self.folder is None or not (self.folder / EVIDENCE_FILE).is_file():
@@ -144,7 +144,7 @@ class Model:
 
     @cached_property
     def settings(self) -> tuple[CriterionSettings, VocabularySettings]:
-        """What it was learned with, or the default settings."""
+        """Return the settings of its training, or the default settings."""
         from mws_hf.learn.settings import from_record
 
         try:
@@ -153,14 +153,14 @@ class Model:
             raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
 
     def describe(self) -> str:
-        """The settings in a line."""
+        """Tell the settings in a line."""
         if self.record is None:
             return "settings unknown, defaults assumed"
         shown = {name: value for name, value in self.record.items() if value is not None and name not in _LONG}
         return "learnt with " + ", ".join(f"{name}={value}" for name, value in shown.items())
 
     def gather(self, sources: Sources, default_pattern: str = DEFAULT_PATTERN) -> GroupedCounts:
-        """The training words, counted as the model's were: with its pattern, normalization and least count."""
+        """Count the training words with the pattern, normalization and least count of the model."""
         from mws_hf.backend import pattern_of
 
         pattern = None if self.backend is None else pattern_of(self.backend)
@@ -334,7 +334,7 @@ def _legend() -> str:
 
 
 def _written(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as people read it: the parts in quotes, for one may begin with a space."""
+    """Write a row for people: its parts stand in quotes, for one may begin with a space."""
     plain = {True: "yes", False: "no", None: "-"}
     return {
         name: repr(value) if isinstance(value, str) else plain[value] if isinstance(value, bool | None) else value

@@ -164,7 +164,7 @@ def _extended(
     lists: tuple[Path | None, Path | None],
     settings: dict[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
-    """Read, trim, learn, write; what is to be reported, and the files that were left behind."""
+    """Read, trim, learn and write; returns the report and the names of files left behind."""
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.files import RETIRED_FILE, open_base
     from mws_hf.extend.must_have import check_strings
@@ -221,7 +221,7 @@ def _check_inputs(asked: _Asked, twice: str | None) -> None:
 
 
 def _count(asked: _Asked) -> tuple[WordCounts, list[str]]:
-    """Words of the corpus, and the lines held out of them."""
+    """Count the words of the corpus; returns them and the lines held out."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.counts_file import is_counts_file
@@ -238,7 +238,7 @@ def _count(asked: _Asked) -> tuple[WordCounts, list[str]]:
 
 
 def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
-    """The documents but each `EVERY`th one that has text, which goes to `held_out` until there are `MOST`."""
+    """Yield the documents; each `EVERY`th one with text goes to `held_out` instead, until `MOST` are there."""
     for number, document in enumerate(documents, start=1):
         if number % EVERY == 0 and len(held_out) < MOST and document.strip():
             held_out.append(document)

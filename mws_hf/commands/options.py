@@ -191,7 +191,7 @@ _SIZE = re.compile(r"(\d[\d_]*(?:\.\d+)?)([kKmM]?)")
 
 
 def parse_size(text: str, option: str) -> int:
-    """A number of entries or tokens: plain, or with k or M for thousands or millions.
+    """Read a number of entries or tokens: plain, or with k or M for thousands or millions.
 
     Raises:
         MwSError: it is neither, no whole number, or zero.
@@ -207,12 +207,12 @@ def parse_size(text: str, option: str) -> int:
 
 
 def parse_optional_size(text: str | None, option: str) -> int | None:
-    """`parse_size` of an option that may be left out."""
+    """Read a number as `parse_size` does; None for an option that was left out."""
     return None if text is None else parse_size(text, option)
 
 
 def parse_sizes(texts: Iterable[str], option: str) -> list[int]:
-    """Several of `parse_size`, ascending, each once; commas separate them too.
+    """Read several numbers as `parse_size` does, ascending, each once; commas separate them too.
 
     >>> parse_sizes(["1000,2k", "8_000"], "--vocab-size")
     [1000, 2000, 8000]
@@ -224,7 +224,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_bytes(text: str, option: str) -> int:
-    """A number of bytes, plain or with K, M, G or T (of 1024).
+    """Read a number of bytes, plain or with K, M, G or T (of 1024).
 
     Raises:
         MwSError: it is neither, or zero.

@@ -38,12 +38,12 @@ def refuse_overwriting(outputs: Iterable[PathLike], *inputs: PathLike | Sequence
 
 
 def files_in(directory: Path, names: Iterable[str]) -> list[Path]:
-    """The directory itself and those of its files that some globs name."""
+    """List a directory itself and those of its files that some globs name."""
     return [directory, *(path for name in names for path in directory.glob(name))]
 
 
 def tokenizer_files(directory: Path) -> list[Path]:
-    """The directory itself and those of its files that saving a tokenizer there writes or removes."""
+    """List a directory itself and those of its files that saving a tokenizer there writes or removes."""
     from mws_hf.portable import STALE_FILES, STOCK_MODULE
     from mws_hf.training_record import EVIDENCE_FILE, FILE
 
@@ -67,7 +67,7 @@ def _identity(path: PathLike) -> tuple[int, int]:
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun.
+    """Write a number with its noun.
 
     >>> counted(1, "merge"), counted(2000, "merge"), counted(3, "entry", "entries")
     ('1 merge', '2,000 merges', '3 entries')
@@ -96,7 +96,7 @@ def aligned(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _is_figure(value: object) -> bool:
-    """Whether a cell is a number, or one written out with its unit, or left empty."""
+    """Tell whether a cell is a number, or one written out with its unit, or left empty."""
     if isinstance(value, str):
         return value == "" or value.lstrip("+-")[:1].isdigit()
     return isinstance(value, int | float)

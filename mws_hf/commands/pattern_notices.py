@@ -27,7 +27,7 @@ def refuse_unrunnable(pattern: str) -> None:
 
 
 def pattern_notices(counts: WordCounts, chosen: bool = True) -> list[str]:
-    """Lines about the split pattern that words were counted with; none where there is nothing to say.
+    """Return lines about the split pattern that words were counted with; none where there is nothing to say.
 
     Args:
         counts: words.

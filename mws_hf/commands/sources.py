@@ -40,7 +40,7 @@ class Sources:
 
     @property
     def by_group(self) -> dict[str, list[str]]:
-        """The files, without their groups' names, by group; "" is the group of those that have none.
+        """Return the files, without their groups' names, by group; "" is the group of files that have none.
 
         Raises:
             MwSError: a name that can be none of a group.
@@ -52,7 +52,7 @@ class Sources:
         return found
 
     def describe(self) -> str:
-        """The sources in words, for a model card."""
+        """Name the sources in words, for a model card."""
         lemmas = [] if self.lemmas is None else [self.lemmas]
         files = [
             f"{group}={Path(file).name}" if group else Path(file).name for group, file in map(group_of, self.files)
@@ -63,7 +63,7 @@ class Sources:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no source was given."""
+        """Tell whether no source was given."""
         return not (self.files or self.word_lists or self.lexicon or self.lemmas)
 
     def check(self, pattern: str | None, normalization: str | None) -> None:
@@ -110,7 +110,7 @@ class Sources:
             raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
 
     def saved(self) -> list[str]:
-        """The files, if they are counts saved before, to which nothing is to be added; else none.
+        """Return the files if they are counts saved before, to which nothing is to be added; else none.
 
         Raises:
             MwSError: a file is missing.
@@ -240,7 +240,7 @@ def check_texts(names: list[str], reading: Reading, command: str) -> None:
 
 
 def entries_in(file: Path | None, check: Callable[[str], object], reading: Reading = PLAIN) -> list[str]:
-    """The lines of a file that are not empty, without their line ends; spaces at either end belong to an entry.
+    """Read the lines of a file that are not empty, without their line ends; spaces at either end belong to an entry.
 
     Args:
         file: None for an option that was not given: no entries.

@@ -196,7 +196,7 @@ def train(
 
 
 def _alphabet(text: str | None) -> list[str]:
-    """The characters of a file, blanks aside, or names of alphabets."""
+    """Read the characters of a file, blanks aside, or names of alphabets."""
     names = [] if text is None else text.split(",")
     if text is None or all(name in NAMED_ALPHABETS for name in names):
         return names

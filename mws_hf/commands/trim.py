@@ -85,14 +85,14 @@ def trim(
 
 
 def documents(names: list[str], reading: Reading) -> Any:
-    """Documents of files, one after another."""
+    """Read the documents of files, one after another."""
     from mws_hf.corpus.inputs import read_documents
 
     return read_documents(names, reading)
 
 
 def measure_files(base: Base, texts: list[str], reading: Reading) -> dict[str, Any]:
-    """The use of entries in each file."""
+    """Measure the use of entries in each file."""
     from mws_hf.corpus.files import expand_paths
     from mws_hf.extend.trim_report import measure_use
 
@@ -117,5 +117,5 @@ def write_made_card(output: Path, backend: Tokenizer, texts: list[str], **figure
 
 
 def name_of_base(base: str) -> str:
-    """The name of a base as cards have it: that of its folder, or on the Hub."""
+    """Return the name of a base as cards have it: the name of its folder, or its name on the Hub."""
     return Path(base).resolve().name if Path(base).exists() else base

@@ -143,11 +143,11 @@ class Training:
         )
         evidence = self._evidence_for(trainer.settings)
         started = time.perf_counter()
-        learned = trainer.learn(self.counts, evidence=evidence)
-        tokenizer = trainer.tokenizer(learned)
-        tokenizer.save_pretrained(str(directory))
+        trained = trainer.trained(self.counts, evidence=evidence)
+        trained.save(directory)
         seconds = time.perf_counter() - started
-        return len(tokenizer), seconds if learned.evidence is None else seconds + self._evidence_seconds
+        used = trained.training.evidence.value is not None
+        return trained.backend.get_vocab_size(), seconds + self._evidence_seconds if used else seconds
 
     def _evidence_for(self, settings: CriterionSettings) -> Evidence | None:
         """Found once for the whole run: it depends neither on the vocabulary size nor on the composition."""

@@ -17,7 +17,7 @@ from mws_hf.errors import MwSError
 from mws_hf.leading_space import leading_space, settle_leading_space
 from mws_hf.portable import PortableMixin, surrogate_error
 from mws_hf.tokenizer_file import load_json, refuse_empty
-from mws_hf.training_record import Training
+from mws_hf.trained import Training
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -151,7 +151,6 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
         from mws_hf.learn.settings import read_settings, to_record
         from mws_hf.learn.vocabulary import learn
-        from mws_hf.trainer import training_of
 
         show_progress = kwargs.pop("show_progress", True)
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
@@ -169,7 +168,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         tables = tokenizer_tables(special, learned.alphabet, learned.merges, kind)
         new.backend_tokenizer.model = bpe_model(*tables)
         self._restore_settings(new)
-        new.training = training_of(learned, to_record(settings, vocabulary, pattern, None))
+        new.training = Training.of(learned, to_record(settings, vocabulary, pattern, None))
         return new
 
     def _save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:

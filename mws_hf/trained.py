@@ -9,11 +9,49 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mws_hf.explain import Held
 from mws_hf.portable import save_backend
 from mws_hf.stock import Tokenizer
-from mws_hf.training_record import Training
+from mws_hf.training_record import EVIDENCE_FILE, FILE, record_bytes
+
+if TYPE_CHECKING:
+    from mws_hf.learn.vocabulary import LearnedVocabulary
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a tokenizer that was just learnt knows of its training; it is saved beside it.
+
+    Attributes:
+        settings: settings and figures of the training, as a record keeps them.
+        evidence: holds the boundary evidence (`learn.contextual.Evidence`), or None where there is none; a copied or
+            pickled tokenizer leaves it behind.
+    """
+
+    settings: dict[str, Any]
+    evidence: Held
+
+    @classmethod
+    def of(cls, learned: LearnedVocabulary, record: dict[str, Any]) -> Training:
+        """Put together what is known of a training.
+
+        Args:
+            learned: what it found: merges of each kind, labels, sizes of word list and alphabet, evidence.
+            record: its settings, from `learn.settings.to_record`.
+        """
+        sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
+        return cls(record | learned.record | sizes, Held(learned.evidence))
+
+    def files(self, backend: Tokenizer) -> dict[str, bytes]:
+        """Return the files to save beside the tokenizer, by name: the record and, where there is any, the evidence."""
+        files = {FILE: record_bytes(self.settings, backend)}
+        if self.evidence.value is not None:
+            from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
+
+            files[EVIDENCE_FILE] = evidence_bytes(self.evidence.value, backend)
+        return files
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from mws_hf.backend import build_backend, tokenizer_tables
 from mws_hf.byte_alphabet import Alphabet, check_added_tokens
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.errors import MwSError
-from mws_hf.explain import Held
 from mws_hf.learn.arguments import check_flag
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.described import described
@@ -20,8 +19,7 @@ from mws_hf.learn.vocabulary import LearnedVocabulary, learn
 from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
 from mws_hf.special import DEFAULT_SPECIAL_TOKENS, special_roles
 from mws_hf.stock import IS_ONE
-from mws_hf.trained import TrainedTokenizer
-from mws_hf.training_record import Training
+from mws_hf.trained import TrainedTokenizer, Training
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -199,7 +197,7 @@ class MwSTrainer:
         groups = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
         learned = self.learn(groups, evidence=evidence)
         backend, roles = self.backend(learned)
-        training = training_of(learned, self.record)
+        training = Training.of(learned, self.record)
         training.settings.update(training_facts(backend, groups, self.vocabulary.weights))
         return TrainedTokenizer(backend, roles, training)
 
@@ -224,7 +222,7 @@ class MwSTrainer:
 
     def tokenizer(self, learned: LearnedVocabulary) -> MwSTokenizerFast:
         """Build the tokenizer from the merges that `learn` found."""
-        return self._wrapped(TrainedTokenizer(*self.backend(learned), training_of(learned, self.record)))
+        return self._wrapped(TrainedTokenizer(*self.backend(learned), Training.of(learned, self.record)))
 
     def _wrapped(self, trained: TrainedTokenizer) -> MwSTokenizerFast:
         """Make a tokenizer of transformers of a trained one."""
@@ -271,14 +269,3 @@ class MwSTrainer:
     def record(self) -> dict[str, Any]:
         """Return the settings that decide about merges, as they are kept beside the tokenizer."""
         return to_record(self.settings, self.vocabulary, self.split_pattern, self.normalization)
-
-
-def training_of(learned: LearnedVocabulary, record: dict[str, Any]) -> Training:
-    """Put together what is known of a training.
-
-    Args:
-        learned: what it found: merges of each kind, labels, sizes of word list and alphabet, evidence.
-        record: its settings, from `to_record`.
-    """
-    sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
-    return Training(record | learned.record | sizes, Held(learned.evidence))

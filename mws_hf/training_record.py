@@ -12,13 +12,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
 from mws_hf.backend import tables_of
-from mws_hf.explain import Held
 from mws_hf.hub import tokenizer_folder
 from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer_file import load_json, read_tokenizer
@@ -35,27 +33,9 @@ ADDED_KINDS = ("added", *(f"added {kind}" for kind in KINDS))
 """The same of those that `mws extend` added, behind such as join letters."""
 
 
-@dataclass(frozen=True)
-class Training:
-    """What a tokenizer that was just learnt knows of its training; it is saved beside it.
-
-    Attributes:
-        settings: settings and figures of the training, as a record keeps them.
-        evidence: holds the boundary evidence (`learn.contextual.Evidence`), or None where there is none; a copied or
-            pickled tokenizer leaves it behind.
-    """
-
-    settings: dict[str, Any]
-    evidence: Held
-
-    def files(self, backend: Tokenizer) -> dict[str, bytes]:
-        """Return the files to save beside the tokenizer, by name: the record and, where there is any, the evidence."""
-        files = {FILE: _text({"merges": merges_digest(backend), "settings": self.settings}).encode()}
-        if self.evidence.value is not None:
-            from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
-
-            files[EVIDENCE_FILE] = evidence_bytes(self.evidence.value, backend)
-        return files
+def record_bytes(settings: Mapping[str, Any], backend: Tokenizer) -> bytes:
+    """Write the record of a tokenizer that was just learnt, as `FILE` holds it."""
+    return _text({"merges": merges_digest(backend), "settings": settings}).encode()
 
 
 def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:
@@ -120,8 +100,8 @@ def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
     """
     if isinstance(tokenizer, (str, os.PathLike)):
         return kinds_of(tokenizer_folder(tokenizer), backend)
-    training = getattr(tokenizer, "training", None)
-    if isinstance(training, Training):
+    training = getattr(tokenizer, "training", None)  # a `mws_hf.trained.Training`
+    if training is not None and hasattr(training, "settings"):
         return merge_kinds(training.settings)
     place = getattr(tokenizer, "name_or_path", "")
     return kinds_of(Path(place), backend) if place else []

@@ -45,7 +45,7 @@ from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.explain import Held
 from mws_hf.tokenizer_file import load_backend
-from mws_hf.training_record import Training
+from mws_hf.trained import Training
 
 MB = 1_000_000
 HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
 
 Share = Annotated[
-    float | None, typer.Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1.")
+    float | None,
+    typer.Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1 [default: none]."),
 ]
 Seed = Annotated[int, typer.Option(help="Of --dropout: which merges fail; another one for each pass.")]
 Drop = Annotated[

@@ -36,11 +36,9 @@ _NOT_FOR_LEARNING = ("show_progress", "pattern", "normalization", "digits")
 class MwSTrainer:
     """Learn morphemic BPE merges without labels; keyword arguments follow `tokenizers.trainers`.
 
-    The text of each argument stands in `learn.described`; ``help(MwSTrainer)`` and the reference page show them here.
     Choose these first: `vocab_size`, `composition`, `granularity`, `labels`, `pattern`, `special_tokens`, `weights`.
 
-    Args:
-        {settings}
+    The arguments are described in `mws_hf.learn.described`.
 
     Raises:
         MwSError: an argument is out of range, contradicts another or belongs to the other criterion; the message says

@@ -1,4 +1,4 @@
-"""What `mkdocs build` changes in the pages: the help of every command, and links to files outside docs/.
+"""What `mkdocs build` changes in the pages: help of commands, settings, and links to files outside docs/.
 
 The pages are written for GitHub. On the site a picture of scripts/results is copied beside the pages, and a link to
 another file of the repository becomes its path, for the site holds only the pages.
@@ -15,9 +15,12 @@ import typer
 from mkdocs.structure.files import File, Files
 from typer.testing import CliRunner
 
+from mws_hf.cards.markdown import markdown_table
 from mws_hf.commands.app import COMMANDS, app
+from mws_hf.learn.described import SETTINGS
 
 RESULTS = Path(__file__).parent / "results"
+PLACE_OF_SETTINGS = "<!-- the settings of a training -->"
 PLACE_OF_COMMANDS = "<!-- the help of every command -->"
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 
@@ -32,10 +35,17 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Tell links from the site, and put the help of every command where the page asks for it."""
     markdown = links_of_the_site(markdown, posixpath.join("docs", page.file.src_uri))
+    markdown = markdown.replace(PLACE_OF_SETTINGS, settings_table())
     if PLACE_OF_COMMANDS not in markdown:
         return markdown
     sections = [f"## mws {name}\n\n```text\n{help_of(name)}\n```\n" for name in COMMANDS]
     return markdown.replace(PLACE_OF_COMMANDS, "\n".join(sections))
+
+
+def settings_table() -> str:
+    """Return the arguments of `MwSTrainer` as a table."""
+    rows = [[f"`{name}`", setting.argument_help()] for name, setting in SETTINGS.items()]
+    return "The arguments of `MwSTrainer`:\n\n" + markdown_table(["argument", "what it does"], rows, numbers=False)
 
 
 def links_of_the_site(markdown: str, page: str) -> str:

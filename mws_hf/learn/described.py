@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T")
 
 CONTEXTUAL, CLASSIC = "contextual", "classic"
-_PLACE = "{settings}"
+_PLACE = "    The arguments are described in `mws_hf.learn.described`."
 
 
 class Setting(NamedTuple):
@@ -130,7 +130,7 @@ SETTINGS = {
     "crossing_penalty": Setting(
         "Price of merging across a boundary against one within a morph (lambda); higher cuts finer.",
         "16",
-        "Three times as much at first, see `learn.contextual.ALONE`.",
+        "Three times as much at first, see `learn.morphs`.",
         CONTEXTUAL,
     ),
     "max_types": Setting(
@@ -166,8 +166,11 @@ SETTINGS = {
 
 
 def described(documented: type[T]) -> type[T]:
-    """Put `SETTINGS` into a class's docstring, as arguments, where it says ``{settings}``."""
+    """Put `SETTINGS` into a class's docstring, as arguments, where it names this module.
+
+    Programs that read the source alone, such as an editor or the reference page, see the name.
+    """
     if documented.__doc__:
         lines = "\n".join(f"        {name}: {setting.argument_help()}" for name, setting in SETTINGS.items())
-        documented.__doc__ = documented.__doc__.replace(f"        {_PLACE}", lines)
+        documented.__doc__ = documented.__doc__.replace(_PLACE, f"    Args:\n{lines}")
     return documented

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
-from mws_hf.backend import base_vocab, bpe_model, build_backend, is_byte_level, pattern_of, tokenizer_tables
-from mws_hf.byte_alphabet import Alphabet
 from mws_hf.errors import MwSError
-from mws_hf.leading_space import leading_space, settle_leading_space
-from mws_hf.portable import PortableMixin, surrogate_error
-from mws_hf.tokenizer_file import load_json, refuse_empty
+from mws_hf.text.byte_alphabet import Alphabet
+from mws_hf.tokenizer.backend import base_vocab, bpe_model, build_backend, is_byte_level, pattern_of, tokenizer_tables
+from mws_hf.tokenizer.file import load_json, refuse_empty
+from mws_hf.tokenizer.leading_space import leading_space, settle_leading_space
+from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
 from mws_hf.trained import Training
 
 if TYPE_CHECKING:

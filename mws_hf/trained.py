@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.explain import Held
-from mws_hf.portable import save_backend
-from mws_hf.stock import Tokenizer
-from mws_hf.training_record import EVIDENCE_FILE, FILE, record_bytes
+from mws_hf.tokenizer.explain import Held
+from mws_hf.tokenizer.portable import save_backend
+from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, record_bytes
 
 if TYPE_CHECKING:
     from mws_hf.learn.vocabulary import LearnedVocabulary

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mws_hf.backend import build_backend, tokenizer_tables
-from mws_hf.byte_alphabet import Alphabet, check_added_tokens
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_flag
@@ -16,17 +14,19 @@ from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.described import described
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings, to_record
 from mws_hf.learn.vocabulary import LearnedVocabulary, learn
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS, special_roles
-from mws_hf.stock import IS_ONE
+from mws_hf.text.byte_alphabet import Alphabet, check_added_tokens
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, special_roles
+from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
+from mws_hf.tokenizer.stock import IS_ONE
 from mws_hf.trained import TrainedTokenizer, Training
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.labels import Labels
     from mws_hf.learn.contextual import Evidence
-    from mws_hf.stock import Tokenizer
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+    from mws_hf.tokenizer.stock import Tokenizer
 
 _NOT_FOR_LEARNING = ("show_progress", "pattern", "normalization", "digits")
 
@@ -189,8 +189,10 @@ class MwSTrainer:
         Returns:
             Backend, roles and training as one value, which saves itself; `mws train` writes what this gives.
         """
+        from mws_hf.cards.group_facts import (
+            training_facts,  # only now, for it imports the encoder and the other learner
+        )
         from mws_hf.corpus.group_counting import as_grouped_counts
-        from mws_hf.group_facts import training_facts  # only now, for it imports the encoder and the other learner
 
         groups = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
         learned = self.learn(groups, evidence=evidence)

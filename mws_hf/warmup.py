@@ -9,14 +9,14 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from mws_hf.backend import base_vocab, build_backend
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.dictionary import lexicon_words
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.learn.classic.explain import explain_merges
 from mws_hf.learn.words import SymbolCorpus
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
+from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.trainer import MwSTrainer
 
 _STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()

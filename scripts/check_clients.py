@@ -2,7 +2,7 @@
 
     python scripts/check_clients.py out/characters out/bytes --text '../shared/data/text/*.txt.gz'
 
-Lines of the texts, the built-in sample of `mws_hf.sample_texts` and random Unicode go through every client that can be
+Lines of the texts, the sample of `mws_hf.text.sample_texts` and random Unicode go through every client that can be
 had: Python ones by pip into virtual environments below --work (llama-cpp-python is compiled, which takes minutes),
 JavaScript ones by npm (Node.js 18 or later). llama.cpp and tiktoken get what `mws export` writes, where it is exact;
 llama.cpp also what its own converter makes of the directory. vLLM and SGLang are installed without what only a GPU
@@ -35,7 +35,7 @@ from mws_hf.atomic import write_text
 from mws_hf.corpus.files import expand_paths
 from mws_hf.corpus.readers import read_lines
 from mws_hf.errors import MwSError
-from mws_hf.sample_texts import NATURAL, sample_texts
+from mws_hf.text.sample_texts import NATURAL, sample_texts
 
 PACKAGES = ("@huggingface/transformers@3.8.1", "@huggingface/transformers@4.3.1", "@huggingface/tokenizers@0.2.0")
 CHECKS = Path(__file__).parent / "clients"

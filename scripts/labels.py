@@ -35,7 +35,7 @@ from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_gr
 from mws_hf.learn.evidence.labels import add_labelled, label_targets
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 LABELS = (0, 20, 50, 100, 300, 1000)
 FIT = ("f1", "f1_without", "granularity", "ridge")

@@ -32,7 +32,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.evaluate import read_gold, score, score_text, segment_words
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "deu", "ukr")
 GOLD = {

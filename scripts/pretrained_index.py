@@ -1,4 +1,4 @@
-"""Write the index of `mws pretrained` (mws_hf/ready_made.json) from model_cards/, and the archive of a release.
+"""Write the index of `mws pretrained` (tokenizer/ready_made.json) from model_cards/, and the archive of a release.
 
     python scripts/pretrained_index.py [--archive out/mws-pretrained.zip]
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path, write_text
-from mws_hf.ready_made import INDEX, digest
+from mws_hf.tokenizer.ready_made import INDEX, digest
 
 ROOT = Path(__file__).resolve().parent.parent
 CARDS = ROOT / "model_cards"

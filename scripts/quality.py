@@ -32,7 +32,7 @@ from mws_hf.compare import compare, parse_systems
 from mws_hf.compare.plots import fertility_figure, save
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import lexicon_counts
-from mws_hf.pattern import DEFAULT_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, split
 
 GOLD = {
     "rus": ["rus.tikhonov", "rus.wiktionary-forms", "rus.running-text-forms"],

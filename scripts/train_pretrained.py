@@ -8,8 +8,8 @@ and licences stand in `pretrained_sources.py`. Boundary F1 is measured where the
 text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.
 BPE is byte-level, Unigram is SentencePiece's without normalization, from the 100,000 most frequent pre-tokens; it takes
 most of the time, and `--rivals BPE` leaves it out for later.
-Writes scripts/results/pretrained.json and .md too, and mws_hf/ready_made.json, the index of `mws pretrained`. Then run
-`python scripts/docs_tables.py`.
+Writes scripts/results/pretrained.json and .md too, and mws_hf/tokenizer/ready_made.json, the index of `mws pretrained`.
+Then run `python scripts/docs_tables.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, te
 from systems import UNIGRAM
 
 from mws_hf import MwSTrainer, WordCounts, baselines
-from mws_hf.alphabets import EVERYDAY
 from mws_hf.atomic import write_text
 from mws_hf.cards.card import Card, keep_card
 from mws_hf.cards.facts import CardFacts
@@ -43,8 +42,9 @@ from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.explain import Held
-from mws_hf.tokenizer_file import load_backend
+from mws_hf.text.alphabets import EVERYDAY
+from mws_hf.tokenizer.explain import Held
+from mws_hf.tokenizer.file import load_backend
 from mws_hf.trained import Training
 
 MB = 1_000_000

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from mws_hf.atomic import write_text
 from mws_hf.cards.markdown import markdown_table
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 HEAD = "import sys, json; text, out, size, pattern = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]\n"
 THEIRS = {

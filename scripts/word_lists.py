@@ -14,7 +14,7 @@ from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.cards.markdown import markdown_table
 from mws_hf.evaluate import segment_words
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.pattern import DEFAULT_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, split
 
 LANGUAGES = ("bul", "deu", "est", "pol", "ukr")
 SYSTEMS = ("mws", "mws-composed", "bpe", "unigram")

@@ -3,7 +3,7 @@
 from itertools import product
 
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 PREFIXES = ["", "un", "re", "над"]
 STEMS = ["walk", "talk", "tun", "берег", "светл", "mölk", "п'ят"]

@@ -1,9 +1,9 @@
 """Small tokenizers from hand-made merges, and strings that break careless tokenizers."""
 
-from mws_hf.backend import build_backend, tokenizer_tables
-from mws_hf.pattern import GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, WORD_PATTERN
+from mws_hf.text.pattern import GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, WORD_PATTERN
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 
 PATTERNS = {"gpt4": GPT4_PATTERN, "word": WORD_PATTERN}
 VARIANTS = {

@@ -9,9 +9,9 @@ from tokenizers import Tokenizer
 from typer.testing import CliRunner
 
 from mws_hf import MwSError, MwSTrainer
-from mws_hf.alphabets import EVERYDAY, NAMED_ALPHABETS
-from mws_hf.check import check
 from mws_hf.commands.app import app
+from mws_hf.text.alphabets import EVERYDAY, NAMED_ALPHABETS
+from mws_hf.tokenizer.check import check
 
 TEXT = "the old man walked home and talked to the old woman who walked and talked\n" * 3
 

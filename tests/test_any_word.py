@@ -17,7 +17,7 @@ from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.commands.app import app
 from mws_hf.learn.any_word import AnyWord
 from mws_hf.learn.multilingual import find_evidence
-from mws_hf.training_record import EVIDENCE_FILE
+from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 from tests.test_cli import ENDINGS, PREFIXES, STEMS, TEXT
 
 UNSEEN = [p + s + e for p, s, e in zip(PREFIXES[1:], STEMS, ENDINGS[5:], strict=False)]

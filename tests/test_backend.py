@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from mws_hf.backend import (
+from mws_hf.errors import MwSError
+from mws_hf.text.pattern import GPT4_PATTERN, WORD_PATTERN, split
+from mws_hf.tokenizer.backend import (
     BYTE_TOKENS,
     base_vocab,
     build_backend,
@@ -17,8 +19,6 @@ from mws_hf.backend import (
     pattern_of,
     tables_of,
 )
-from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN, split
 from tests.small_tokenizers import ADVERSARIAL, PATTERNS
 
 
@@ -161,7 +161,8 @@ def test_the_order_of_ids_does_not_matter():
 
 def test_inference_loads_no_learning_code():
     code = (
-        "import sys, mws_hf, mws_hf.pattern, mws_hf.backend, mws_hf.portable, mws_hf.notebook, mws_hf.special;"
+        "import sys, mws_hf, mws_hf.text.pattern, mws_hf.tokenizer.backend, mws_hf.tokenizer.portable;"
+        "import mws_hf.tokenizer.notebook, mws_hf.text.special;"
         "from mws_hf import MwSTokenizer, MwSTokenizerFast;"
         "rooms = ('mws_hf.learn', 'mws_hf.corpus', 'mws_hf.encode', 'mws_hf.cli', 'mws_hf.kernels');"
         "bad = [m for m in sys.modules if m.startswith(rooms)"

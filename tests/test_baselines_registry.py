@@ -12,7 +12,7 @@ from mws_hf.baselines.feed import Task
 from mws_hf.baselines.morfessor_baseline import build_morph_bpe
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from tests.small_corpus import morphs, small_counts
 
 WORDS = ["".join(parts) for parts in morphs()] + ["walkost", "unbereging", "Ж", "漢字"]

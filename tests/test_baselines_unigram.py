@@ -13,7 +13,7 @@ from mws_hf.baselines.feed import Task
 from mws_hf.baselines.unigram import build_unigram, settled
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from tests.small_corpus import running_text, small_counts
 
 

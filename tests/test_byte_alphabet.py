@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 
 from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
-from mws_hf.backend import build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
-from mws_hf.byte_alphabet import (
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.running_text import score_text
+from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.extend.spelling import raw_bytes
+from mws_hf.learn.settings import from_record
+from mws_hf.text.byte_alphabet import (
     BYTE_CHARACTERS,
     BYTE_OF,
     byte_level_merges,
@@ -19,15 +23,11 @@ from mws_hf.byte_alphabet import (
     readable,
     to_byte_level,
 )
-from mws_hf.errors import MwSError
-from mws_hf.evaluate.running_text import score_text
-from mws_hf.evaluate.segment import cuts_within, segment_words
-from mws_hf.explain import Tracer
-from mws_hf.extend.spelling import raw_bytes
-from mws_hf.learn.settings import from_record
-from mws_hf.notebook import export_notebook
-from mws_hf.pattern import NAMED_PATTERNS
-from mws_hf.tokenizer_file import read_tokenizer
+from mws_hf.text.pattern import NAMED_PATTERNS
+from mws_hf.tokenizer.backend import build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
+from mws_hf.tokenizer.explain import Tracer
+from mws_hf.tokenizer.file import read_tokenizer
+from mws_hf.tokenizer.notebook import export_notebook
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 
 scalars = st.characters(exclude_categories=["Cs"])  # unassigned ones, noncharacters and private use among them

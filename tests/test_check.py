@@ -10,10 +10,10 @@ from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from typer.testing import CliRunner
 
-from mws_hf.check import check, repair
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
-from mws_hf.pattern import LLAMA3_PATTERN, with_digits
+from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
+from mws_hf.tokenizer.check import check, repair
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
 ALPHABETS = pytest.mark.parametrize("alphabet", ["characters", "bytes"])

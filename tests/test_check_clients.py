@@ -11,7 +11,7 @@ import check_clients as clients
 import pytest
 from tokenizers import Tokenizer
 
-from mws_hf.sample_texts import NATURAL
+from mws_hf.text.sample_texts import NATURAL
 from tests.small_tokenizers import small_fast
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"

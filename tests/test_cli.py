@@ -17,9 +17,9 @@ from transformers import AutoTokenizer
 
 import mws_hf
 from mws_hf import MwSTrainer
-from mws_hf.byte_alphabet import readable
 from mws_hf.corpus.counting import count_files
-from mws_hf.pattern import GPT4_PATTERN, NAMED_PATTERNS
+from mws_hf.text.byte_alphabet import readable
+from mws_hf.text.pattern import GPT4_PATTERN, NAMED_PATTERNS
 from tests.in_process import mws
 
 STEMS = ["чит", "пис", "рис", "каш", "вод", "лес", "дом", "стол", "рук", "ног", "слов", "дел", "игр", "свет", "мор"]

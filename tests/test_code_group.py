@@ -18,7 +18,7 @@ from mws_hf.kernels.scanner import scan
 from mws_hf.learn.composition_prices import priced_boundaries
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.words import CodePoints
-from mws_hf.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
+from mws_hf.text.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
 from tests.in_process import mws
 from tests.test_groups import ENGLISH
 

@@ -23,7 +23,7 @@ from mws_hf.learn.settings import (
     DEFAULT_HIDDEN_BOUNDARY_PRICE,
     DEFAULT_VOCAB_SIZE,
 )
-from mws_hf.pattern import NAMED_PATTERNS
+from mws_hf.text.pattern import NAMED_PATTERNS
 from tests.small_corpus import running_text
 from tests.small_tokenizers import small_fast
 

@@ -314,7 +314,7 @@ def test_the_key_holds_modules_wherever_they_move(tmp_path):
     (package / "byte_alphabet.py").rename(package / "text" / "byte_alphabet.py")
     for file in package.rglob("*.py"):
         source = file.read_text(encoding="utf-8")
-        file.write_text(source.replace("mws_hf.byte_alphabet", "mws_hf.text.byte_alphabet"), encoding="utf-8")
+        file.write_text(source.replace("mws_hf.text.byte_alphabet", "mws_hf.text.byte_alphabet"), encoding="utf-8")
     before = keys()
     with (package / "text" / "byte_alphabet.py").open("a") as stream:
         stream.write("# changed\n")

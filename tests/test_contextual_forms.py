@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mws_hf.learn.evidence.forms import collect_forms, find_words, fold, split_graphemes
-from mws_hf.pattern import split
+from mws_hf.text.pattern import split
 
 
 @pytest.mark.parametrize(

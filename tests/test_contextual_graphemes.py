@@ -10,7 +10,7 @@ from mws_hf import MwSTrainer, WordCounts
 from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.seed_merges import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.words import CodePoints
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
 
 ACUTE, DOTS, HOOK = "\u0301", "\u0308", "\u0328"

@@ -24,7 +24,7 @@ from mws_hf.corpus.sharing import share_out
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split
+from mws_hf.text.pattern import GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split
 
 OTHER_PATTERN = r"\w+| ?\W"
 SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"

@@ -14,7 +14,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import is_counts_file
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 mappings = st.dictionaries(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20), st.integers(1, 2**40), max_size=30

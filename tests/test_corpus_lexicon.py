@@ -8,7 +8,7 @@ import pytest
 from mws_hf.corpus import dictionary as lexicon
 from mws_hf.corpus.dictionary import expand_lemmas, good_dataset_text, lemma_counts, lexicon_counts, lexicon_words
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.merging import merge_files
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 from tests.in_process import mws
 from tests.processes import one_line
 

@@ -12,7 +12,7 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf.errors import MwSError
 from mws_hf.kernels import scanner
 from mws_hf.kernels.scanner import character_classes, scan
-from mws_hf.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, compiled, split, with_digits
+from mws_hf.text.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, compiled, split, with_digits
 
 PATTERNS = {f"{name}-{digits}": with_digits(name, digits) for name in NAMED_PATTERNS for digits in DIGIT_PARTS}
 RUST = {p: pre_tokenizers.Split(Regex(p), "isolated") for p in PATTERNS.values()}
@@ -128,7 +128,7 @@ def test_o200k_takes_the_turns_of_case_that_the_pattern_takes():
 
 def test_unknown_pattern():
     assert scanner.scanner_kind(r"\w+|\W") is None
-    with pytest.raises(MwSError, match="use mws_hf.pattern.split"):
+    with pytest.raises(MwSError, match="use mws_hf.text.pattern.split"):
         scan("x", r"\w+|\W")
 
 

@@ -25,7 +25,7 @@ from mws_hf.kernels.instructions import (
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import LETTER, character_classes, next_pretoken, scanner_kind
 from mws_hf.kernels.windows import find_short, plain_boundaries
-from mws_hf.pattern import split
+from mws_hf.text.pattern import split
 from tests.encode_cases import ALPHABET, PATTERNS, SCANNED
 
 PLAIN = st.text(

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import pytest
 
-from mws_hf.backend import base_vocab, build_backend
 from mws_hf.demo.examples import EXAMPLES
 from mws_hf.demo.text_view import MOST_DRAWN
+from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.trainer import MwSTrainer
 from tests.processes import command, mws, one_line
 from tests.test_cli import TEXT

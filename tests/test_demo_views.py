@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from mws_hf.backend import base_vocab, build_backend, tables_of
 from mws_hf.corpus.counting import count_documents
 from mws_hf.demo.app import STYLE
 from mws_hf.demo.comparison import comparison_html, differences
@@ -27,6 +26,7 @@ from mws_hf.demo.word_view import TrainingEvidence, evidence_html, letters_of, w
 from mws_hf.demo.writing import direction
 from mws_hf.errors import MwSError
 from mws_hf.extend.extension import extend
+from mws_hf.tokenizer.backend import base_vocab, build_backend, tables_of
 from mws_hf.trainer import MwSTrainer
 from tests.processes import one_line
 from tests.small_bases import llama3_like, russian

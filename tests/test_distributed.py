@@ -22,7 +22,7 @@ from mws_hf.corpus.group_counting import count_source
 from mws_hf.distributed import ray_data, spark
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
-from mws_hf.pattern import GPT4_PATTERN
+from mws_hf.text.pattern import GPT4_PATTERN
 from tests.distributed_text import LANGUAGES, ROWS, TEXTS, held_up, kill_who_works, parent
 from tests.small_tokenizers import small_fast
 

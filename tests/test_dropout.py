@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 from mws_hf import MwSTokenizer, MwSTrainer
-from mws_hf.backend import pattern_of, tables_of
-from mws_hf.byte_alphabet import built_first
 from mws_hf.corpus.blocks import joined
-from mws_hf.dropout import Dropout, merge_dropped, starting_symbols, text_key, word_key
 from mws_hf.encode import encode_corpus
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
-from mws_hf.merging import ranked, symbols_of
-from mws_hf.pattern import O200K_PATTERN, WORD_PATTERN, split
-from mws_hf.tokenizer_file import load_backend
+from mws_hf.text.byte_alphabet import built_first
+from mws_hf.text.pattern import O200K_PATTERN, WORD_PATTERN, split
+from mws_hf.tokenizer.backend import pattern_of, tables_of
+from mws_hf.tokenizer.dropout import Dropout, merge_dropped, starting_symbols, text_key, word_key
+from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.merging import ranked, symbols_of
 from tests.encode_cases import EOS, TRICKY, byte_level_backends, make_backend, random_merges, rust_ids, texts
 from tests.in_process import mws
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
-from mws_hf import merging
-from mws_hf.backend import pattern_of
 from mws_hf.corpus.blocks import PADDING, joined
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.kernel import Worker
 from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
+from mws_hf.tokenizer import merging
+from mws_hf.tokenizer.backend import pattern_of
+from mws_hf.tokenizer.file import load_backend
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer_file import load_backend
 from tests.encode_cases import (
     EOS,
     SCANNED,

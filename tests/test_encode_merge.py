@@ -21,7 +21,7 @@ from mws_hf.encode.cache import (
 from mws_hf.encode.merge import NO_RANK, SHORT, merge_long, merge_short, merge_table
 from mws_hf.kernels.byte_table import INLINE_KEY, ends_at_home, find, look_ahead
 from mws_hf.kernels.int_table import find_pair
-from mws_hf.merging import merge
+from mws_hf.tokenizer.merging import merge
 
 SYMBOLS = 4
 

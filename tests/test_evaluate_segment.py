@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from mws_hf.backend import base_vocab
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import align, load_encoder, token_bytes
 from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import cuts_within, segment_words
-from mws_hf.merging import merge, ranked
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.tokenizer.backend import base_vocab
+from mws_hf.tokenizer.merging import merge, ranked
 
 TEXT = ["читать читаю читал перечитать unlocked locks locking unlock книга книги книгой"] * 3
 FAMILIES = ("byte_level", "word_piece", "metaspace_unigram", "llama_like", "literal_bytes", "end_of_word")

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf import MwSError
-from mws_hf.byte_alphabet import bytes_of
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
@@ -26,7 +25,8 @@ from mws_hf.extend.files import open_base
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, Learner, missing_characters
 from mws_hf.extend.report import measure_change
 from mws_hf.extend.words import collect_base_forms, cut_words
-from mws_hf.special import BYTE_TOKENS
+from mws_hf.text.byte_alphabet import bytes_of
+from mws_hf.text.special import BYTE_TOKENS
 from tests.fake_hub import running_hub
 from tests.in_process import mws
 from tests.small_bases import (

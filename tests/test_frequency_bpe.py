@@ -9,8 +9,8 @@ import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf import MwSTrainer
-from mws_hf.backend import tables_of
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.tokenizer.backend import tables_of
 from tests.small_corpus import running_text
 
 

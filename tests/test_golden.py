@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.pattern import GPT4_PATTERN, WORD_PATTERN
+from mws_hf.text.pattern import GPT4_PATTERN, WORD_PATTERN
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))  # this file is a program as well

@@ -25,7 +25,7 @@ from mws_hf.demo.tokens import open_all
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.in_process import mws
 from tests.test_cli import TEXT
 

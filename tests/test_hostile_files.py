@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from mws_hf import MwSTokenizerFast, MwSTrainer
-from mws_hf.backend import base_vocab, build_backend
 from mws_hf.commands.app import app
 from mws_hf.corpus import blocks
 from mws_hf.corpus.counting import count_documents, count_files
@@ -22,8 +21,9 @@ from mws_hf.corpus.group_counting import count_source
 from mws_hf.distributed.partitions import Counting, partial_counts
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
-from mws_hf.pattern import NAMED_PATTERNS, check_backtracking
-from mws_hf.tokenizer_file import load_backend, read_tokenizer
+from mws_hf.text.pattern import NAMED_PATTERNS, check_backtracking
+from mws_hf.tokenizer.backend import base_vocab, build_backend
+from mws_hf.tokenizer.file import load_backend, read_tokenizer
 from tests.processes import mws, one_line
 
 PATTERN = "[a-z]+| "

@@ -15,14 +15,14 @@ from typer.testing import CliRunner
 
 from mws_hf import MwSError, MwSTokenizerFast
 from mws_hf.commands.app import app
-from mws_hf.hub import is_repository
+from mws_hf.tokenizer.hub import is_repository
 from tests.fake_hub import running_hub
 from tests.small_tokenizers import small_fast
 
 LOAD = """
 import sys
 from mws_hf import MwSTokenizer, MwSTokenizerFast
-from mws_hf.tokenizer_file import load_backend
+from mws_hf.tokenizer.file import load_backend
 for load in (MwSTokenizer.from_pretrained, MwSTokenizerFast.from_pretrained, load_backend):
     try:
         load(sys.argv[1])

@@ -17,7 +17,7 @@ from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.settings import from_record
 from mws_hf.learn.words import CodePoints
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
 from tests.in_process import mws
 

@@ -21,7 +21,7 @@ from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.multilingual import find_evidence
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 FORMS = (Path(__file__).parent / "data" / "russian_forms.txt").read_text(encoding="utf-8").split()
 SAMPLES = 3

@@ -23,8 +23,8 @@ from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_record
 from mws_hf.learn.vocabulary import learn
 from mws_hf.learn.words import CodePoints, SymbolCorpus
-from mws_hf.merging import merge, ranked
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from mws_hf.tokenizer.merging import merge, ranked
 from tests.small_corpus import small_counts
 from tests.test_cli import ENDINGS, PREFIXES, STEMS, TEXT
 

@@ -21,7 +21,7 @@ from mws_hf.learn.evidence import labels as label_module
 from mws_hf.learn.evidence.settings import check_granularity
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings
 from mws_hf.learn.vocabulary import learn
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.text.pattern import WORD_PATTERN
 from tests.small_bases import gpt2_like, russian
 
 WORDS = {"читать": 50, "читала": 20, "писать": 30, "писала": 10, "кое-кто": 4}

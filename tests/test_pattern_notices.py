@@ -9,7 +9,7 @@ from mws_hf.commands.app import app
 from mws_hf.commands.pattern_notices import pattern_notices
 from mws_hf.corpus.apostrophes import cut_at_apostrophes
 from mws_hf.corpus.counting import count_documents
-from mws_hf.pattern import NAMED_PATTERNS, with_digits
+from mws_hf.text.pattern import NAMED_PATTERNS, with_digits
 
 
 def notices(text: str, pattern: str = "o200k") -> str:

@@ -15,11 +15,11 @@ from huggingface_hub import EvalResult, ModelCard
 from transformers import AutoTokenizer
 
 from mws_hf.cards.readme import is_untouched, unmarked
-from mws_hf.check import check
 from mws_hf.corpus.dictionary import lexicon_words
 from mws_hf.evaluate import evaluate
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.segment import segment_words
+from mws_hf.tokenizer.check import check
 from tests.fake_hub import running_hub
 from tests.processes import mws
 from tests.small_corpus import morphs, running_text

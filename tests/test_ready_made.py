@@ -16,9 +16,9 @@ from transformers import AutoTokenizer
 from typer.testing import CliRunner
 
 import mws_hf
-from mws_hf import ready_made
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
+from mws_hf.tokenizer import ready_made
 from tests.fake_hub import running_hub
 from tests.processes import mws, one_line
 from tests.test_card_and_push import surroundings

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mws_hf import WordCounts
-from mws_hf.pattern import DEFAULT_PATTERN, WORD_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, WORD_PATTERN, split
 from tests.agglutinative import make_language
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"

@@ -8,7 +8,7 @@ import pytest
 
 from mws_hf import MwSTrainer, WordCounts, baselines
 from mws_hf.evaluate import GoldWord, score, segment_words
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 VOCAB_SIZE = 1500
 

@@ -12,7 +12,7 @@ import sys
 from itertools import islice
 import pymorphy3
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.text.pattern import WORD_PATTERN
 forms, size, out = set(), int(sys.argv[1]), sys.argv[2]
 dictionary = pymorphy3.MorphAnalyzer(lang="ru").dictionary
 step = 1 + 3_000_000 // size

@@ -10,7 +10,7 @@ import small_texts
 
 from mws_hf import WordCounts
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 
 def test_a_text_is_whole_lines_of_its_sources_in_order(tmp_path: Path):

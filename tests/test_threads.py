@@ -68,7 +68,7 @@ def test_quotas_of_both_cgroup_versions(tmp_path, files, memberships, quota):
 
 LEARN = """
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
 words = dict.fromkeys((" " + word for word in make_language(n_stems=3000)), 1)
 MwSTrainer(vocab_size=1000, show_progress=False).learn(WordCounts.from_mapping(words, pattern=DEFAULT_PATTERN))

@@ -12,11 +12,11 @@ from tokenizers import AddedToken, Tokenizer
 from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer
 
-from mws_hf.backend import base_vocab
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN
+from mws_hf.text.pattern import WORD_PATTERN
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.tokenizer.backend import base_vocab
 from tests.small_tokenizers import ADVERSARIAL, MERGES, VARIANTS, small_fast, small_slow
 
 FAST = {name: small_fast(**options) for name, options in VARIANTS.items()}

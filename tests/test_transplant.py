@@ -29,7 +29,6 @@ from transformers import (
 )
 
 from mws_hf import MwSError
-from mws_hf.check import check
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.extension import extend
 from mws_hf.extend.files import open_base
@@ -40,6 +39,7 @@ from mws_hf.lm.checkpoint import transplant_directory
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.embeddings import transplant
 from mws_hf.lm.scoring import bits_per_byte
+from mws_hf.tokenizer.check import check
 from tests.in_process import mws
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
 from tests.small_language import train_steps

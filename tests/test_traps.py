@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from mws_hf.backend import base_vocab
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.tokenizer.backend import base_vocab
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 
 BOTH = pytest.mark.parametrize(

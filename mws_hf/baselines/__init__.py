@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mws_hf.errors import MwSError
-from mws_hf.stock import IS_ONE
+from mws_hf.tokenizer.stock import IS_ONE
 
 if IS_ONE:
     raise MwSError("the rivals are trained by tokenizers 0.x (1.0 has no trainers): pip install 'tokenizers<1'")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from mws_hf.backend import NORMALIZERS
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.tokenizer.backend import NORMALIZERS
 
 UNKNOWN = "[UNK]"
 _CHUNK = 20_000

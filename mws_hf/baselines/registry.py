@@ -35,9 +35,9 @@ from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.portable import STOCK_MODULE, STOCK_SOURCE, portable_config
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
-from mws_hf.tokenizer_file import load_json
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
+from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.portable import STOCK_MODULE, STOCK_SOURCE, portable_config
 
 DESCRIPTION_FILE = "baseline.json"
 Model: TypeAlias = Tokenizer | MorfessorModel

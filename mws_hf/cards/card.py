@@ -11,7 +11,7 @@ from mws_hf.cards.facts import CardFacts, write_facts
 from mws_hf.cards.heads import PACKAGE, head
 from mws_hf.cards.readme import write_card
 from mws_hf.cards.sections import sections
-from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer
 
 if TYPE_CHECKING:
     from mws_hf.evaluate.report import EvaluationReport

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mws_hf.cards.facts import CardFacts
     from mws_hf.evaluate.encoder import Encoder
     from mws_hf.evaluate.report import EvaluationReport
-    from mws_hf.stock import Tokenizer as Backend
+    from mws_hf.tokenizer.stock import Tokenizer as Backend
 
 _LINES = 1000
 """Lines of text that are decoded again."""
@@ -97,9 +97,9 @@ def card(
     from mws_hf.cards.card import keep_card
     from mws_hf.cards.facts import CardFacts
     from mws_hf.cards.readme import FILE, is_untouched
-    from mws_hf.hub import is_repository, tokenizer_folder
-    from mws_hf.tokenizer_file import load_backend
-    from mws_hf.training_record import FILE as RECORD
+    from mws_hf.tokenizer.file import load_backend
+    from mws_hf.tokenizer.hub import is_repository, tokenizer_folder
+    from mws_hf.tokenizer.training_record import FILE as RECORD
 
     said = CardFacts(
         name=name or (tokenizer if is_repository(tokenizer) else ""),
@@ -158,7 +158,7 @@ def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.report import evaluate
     from mws_hf.evaluate.segment import segment_words
-    from mws_hf.hub import named_sources, tokenizer_place
+    from mws_hf.tokenizer.hub import named_sources, tokenizer_place
 
     beside = {title: tokenizer_place(source) for title, source in named_sources(asked.beside).items()}
     settings, facts, old_head = _known(directory, backend, asked.said)
@@ -192,7 +192,7 @@ def _known(directory: Path, backend: Backend, said: CardFacts) -> tuple[dict[str
     from mws_hf.cards.facts import CardFacts, read_facts
     from mws_hf.cards.old import old_facts, old_head
     from mws_hf.cards.readme import FILE, generated_text
-    from mws_hf.training_record import read_record
+    from mws_hf.tokenizer.training_record import read_record
 
     settings = read_record(directory, backend) or {}
     kept, earlier = read_facts(directory, backend), generated_text(directory / FILE)
@@ -208,7 +208,7 @@ def _sample(report: EvaluationReport | None, text: Path | None) -> tuple[str, ..
 
     from mws_hf.cards.facts import sample_words
     from mws_hf.evaluate.running_text import WORD, read_lines
-    from mws_hf.pattern import compiled
+    from mws_hf.text.pattern import compiled
 
     if report is not None and report.golds:
         return sample_words(entry.word for entry in report.golds[0].words)
@@ -252,8 +252,8 @@ def push(
     """
     if not directory.is_dir():
         raise MwSError(f"{directory}: no such directory; give one written by `mws train` or save_pretrained")
-    from mws_hf.pushing import model_files
-    from mws_hf.pushing import push as upload
+    from mws_hf.tokenizer.pushing import model_files
+    from mws_hf.tokenizer.pushing import push as upload
 
     address = upload(directory, repository, private=private, message=message)
     if not (directory / "README.md").is_file():

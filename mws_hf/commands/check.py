@@ -19,8 +19,8 @@ def check(tokenizer: Tokenizer, as_json: Json = False) -> None:
 
         mws check Qwen/Qwen3-0.6B --json
     """
-    from mws_hf import check as checking
-    from mws_hf.hub import tokenizer_folder
+    from mws_hf.tokenizer import check as checking
+    from mws_hf.tokenizer.hub import tokenizer_folder
 
     folder = tokenizer_folder(tokenizer)
     try:
@@ -55,8 +55,8 @@ def repair(tokenizer: Tokenizer) -> None:
 
         mws repair checkpoints/last
     """
-    from mws_hf.check import repair as mend
-    from mws_hf.hub import is_repository, tokenizer_folder
+    from mws_hf.tokenizer.check import repair as mend
+    from mws_hf.tokenizer.hub import is_repository, tokenizer_folder
 
     if is_repository(tokenizer):
         raise MwSError(

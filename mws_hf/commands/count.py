@@ -13,7 +13,7 @@ from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
 
 if TYPE_CHECKING:
     from mws_hf.corpus.merging import Merged

@@ -63,7 +63,7 @@ def demo(
 
         mws demo out/russian --lexicon ru --open
     """
-    from mws_hf.hub import named_sources, tokenizer_place
+    from mws_hf.tokenizer.hub import named_sources, tokenizer_place
 
     places = {name: tokenizer_place(place) for name, place in named_sources(directories or _SHOWN).items()}
     sources = Sources(source or (), lexicon, word_list or (), show_progress=not quiet)
@@ -84,9 +84,9 @@ def evidence_of(places: list[Path], tokenizers: list[Opened], sources: Sources) 
 
     Without training words it is the evidence that the first tokenizer keeps which has any, or None.
     """
-    from mws_hf.backend import pattern_of
     from mws_hf.demo.word_view import TrainingEvidence
-    from mws_hf.training_record import read_record
+    from mws_hf.tokenizer.backend import pattern_of
+    from mws_hf.tokenizer.training_record import read_record
 
     named = [(place, opened) for place, opened in zip(places, tokenizers, strict=True) if place.is_dir()]
     models = {opened.name: Model(opened.backend, read_record(place, opened.backend), place) for place, opened in named}

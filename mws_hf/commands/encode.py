@@ -16,8 +16,8 @@ from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
 from mws_hf.errors import ending
 
 if TYPE_CHECKING:
-    from mws_hf.dropout import Dropped
     from mws_hf.encode.corpus import EncodedCorpus
+    from mws_hf.tokenizer.dropout import Dropped
 
 Share = Annotated[
     float | None,
@@ -68,9 +68,9 @@ def encode(
     """
     shard_bytes = parse_bytes(shard_size, "--shard-size")
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.dropout import Dropout
     from mws_hf.encode.bulk import encode_corpus
     from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
+    from mws_hf.tokenizer.dropout import Dropout
 
     refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
     check_output(output, folder=True)

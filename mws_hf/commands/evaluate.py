@@ -96,7 +96,7 @@ def evaluate(
 
     docs/score.md says what each column means.
     """
-    from mws_hf.hub import named_sources, tokenizer_place
+    from mws_hf.tokenizer.hub import named_sources, tokenizer_place
 
     sources = named_sources(directories)
     if isolated not in ("space", "none"):
@@ -152,9 +152,9 @@ def segment(
 
         cat text.txt | mws segment out/russian --separator ' '
     """
-    from mws_hf.backend import find_surrogate
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.segment import segment_words
+    from mws_hf.tokenizer.backend import find_surrogate
 
     encoder = load_encoder(tokenizer)
     for line in words or _stdin_lines():

@@ -16,15 +16,15 @@ from mws_hf.commands import options
 from mws_hf.commands.outputs import aligned, refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
-    from mws_hf.explain import Traced
     from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.settings import CriterionSettings, VocabularySettings
-    from mws_hf.stock import Tokenizer
+    from mws_hf.tokenizer.explain import Traced
+    from mws_hf.tokenizer.stock import Tokenizer
 
 From = Annotated[
     list[str] | None,
@@ -134,7 +134,7 @@ class Model:
     @cached_property
     def kept(self) -> AnyWord | None:
         """Read the evidence that lies beside the tokenizer; None where there is none, as beside older ones."""
-        from mws_hf.training_record import EVIDENCE_FILE
+        from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 
         if self.backend is None or self.folder is None or not (self.folder / EVIDENCE_FILE).is_file():
             return None
@@ -161,7 +161,7 @@ class Model:
 
     def gather(self, sources: Sources, default_pattern: str = DEFAULT_PATTERN) -> GroupedCounts:
         """Count the training words with the pattern, normalization and least count of the model."""
-        from mws_hf.backend import pattern_of
+        from mws_hf.tokenizer.backend import pattern_of
 
         pattern = None if self.backend is None else pattern_of(self.backend)
         counts = sources.gather(pattern, self.normalization, default_pattern)
@@ -186,9 +186,9 @@ class Model:
 
 
 def _open(model: str) -> Model:
-    from mws_hf.hub import tokenizer_folder, tokenizer_place
-    from mws_hf.tokenizer_file import load_backend
-    from mws_hf.training_record import read_record
+    from mws_hf.tokenizer.file import load_backend
+    from mws_hf.tokenizer.hub import tokenizer_folder, tokenizer_place
+    from mws_hf.tokenizer.training_record import read_record
 
     place = tokenizer_place(model)
     backend, _ = load_backend(place)
@@ -196,7 +196,7 @@ def _open(model: str) -> Model:
 
 
 def _explain_words(words: list[str], known: Model, sources: Sources, plot: Path | None, as_json: bool) -> None:
-    from mws_hf.explain import Traced, Tracer, evidence_lines, plot_evidence, without_space
+    from mws_hf.tokenizer.explain import Traced, Tracer, evidence_lines, plot_evidence, without_space
 
     if not sources.is_empty:
         from mws_hf.learn.any_word import AnyWord
@@ -243,7 +243,7 @@ def _tell_of_no_evidence(known: Model, plot: Path | None) -> None:
 
 def _split(text: str, counts: GroupedCounts | None) -> list[str]:
     """Pre-tokens of a text as those of the counts were made."""
-    from mws_hf.backend import NORMALIZERS
+    from mws_hf.tokenizer.backend import NORMALIZERS
 
     if counts is None:
         return [text]

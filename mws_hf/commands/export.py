@@ -25,7 +25,7 @@ def import_(
 
         mws import notebook/ --output out/imported
     """
-    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, import_notebook
+    from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE, import_notebook
 
     files = [source / VOCABULARY_FILE, source / MERGES_FILE]
     refuse_overwriting(tokenizer_files(output), source, files)
@@ -80,7 +80,7 @@ def export(
     if pattern is not None and form != "byte-level":
         raise MwSError("--pattern goes with --format byte-level; the other formats keep the pattern there")
     check_output(output, folder=form != "gguf")
-    from mws_hf.hub import tokenizer_folder, tokenizer_place
+    from mws_hf.tokenizer.hub import tokenizer_folder, tokenizer_place
 
     directory = tokenizer_place(tokenizer)
     if form == "notebook":
@@ -92,10 +92,10 @@ def export(
 
 
 def _to_notebook(directory: Path, output: Path) -> None:
-    from mws_hf.backend import pattern_of
-    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
-    from mws_hf.pattern import GPT4_PATTERN
+    from mws_hf.text.pattern import GPT4_PATTERN
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+    from mws_hf.tokenizer.backend import pattern_of
+    from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
 
     refuse_overwriting(files_in(output, (VOCABULARY_FILE, MERGES_FILE)), directory, list(directory.glob("*.json")))
     tokenizer = MwSTokenizerFast.from_pretrained(str(directory))
@@ -111,9 +111,9 @@ def _to_notebook(directory: Path, output: Path) -> None:
 def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
     from mws_hf.export.byte_level import to_byte_level_backend
     from mws_hf.export.exactness import compare
-    from mws_hf.portable import save_backend
-    from mws_hf.sample_texts import sample_texts
-    from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+    from mws_hf.text.sample_texts import sample_texts
+    from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+    from mws_hf.tokenizer.portable import save_backend
 
     refuse_overwriting(tokenizer_files(output), directory, [directory / TOKENIZER_FILE], sample)
     old = read_tokenizer(directory / TOKENIZER_FILE)
@@ -130,8 +130,8 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
 def _to_client(directory: Path, output: Path, form: Format, sample: Path | None, name: str) -> None:
     from mws_hf.export.gguf_file import write_gguf
     from mws_hf.export.tiktoken_file import MODULE_FILE, RANKS_FILE, write_tiktoken
-    from mws_hf.sample_texts import sample_texts
-    from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+    from mws_hf.text.sample_texts import sample_texts
+    from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
 
     folder = directory if directory.is_dir() else directory.parent
     file = folder / TOKENIZER_FILE if directory.is_dir() else directory

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mws_hf.extend.base import Base
     from mws_hf.extend.extension import Extension
     from mws_hf.extend.trim import Trimming
-    from mws_hf.stock import Tokenizer
+    from mws_hf.tokenizer.stock import Tokenizer
 
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
@@ -248,7 +248,7 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
 
 def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], asked: _Asked) -> dict[str, Any]:
     from mws_hf.extend.report import measure_change
-    from mws_hf.stock import Tokenizer
+    from mws_hf.tokenizer.stock import Tokenizer
 
     before = Tokenizer.from_str(json.dumps(original.spec))
     texts |= {n: list(islice((d for d in documents([n], asked.reading) if d.strip()), MOST)) for n in asked.also}

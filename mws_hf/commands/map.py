@@ -28,7 +28,7 @@ def map_(
     refuse_overwriting([output], old, new)
     check_output(output, folder=False)
     from mws_hf.extend.token_map import digest, map_tokens
-    from mws_hf.tokenizer_file import load_backend
+    from mws_hf.tokenizer.file import load_backend
 
     first, second = (load_backend(name)[0] for name in (old, new))
     found = map_tokens(first, second)

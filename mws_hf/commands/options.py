@@ -14,7 +14,7 @@ import typer
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS
-from mws_hf.pattern import literal_pattern
+from mws_hf.text.pattern import literal_pattern
 
 Tokenizer = Annotated[
     str, typer.Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mws_hf.client_facts import TOKENIZERS_ONE, refusing, runs_in_one
 from mws_hf.corpus.apostrophes import cut_at_apostrophes
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.pattern import WORD_PATTERN, named
-from mws_hf.stock import IS_ONE
+from mws_hf.text.pattern import WORD_PATTERN, named
+from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, refusing, runs_in_one
+from mws_hf.tokenizer.stock import IS_ONE
 
 TOLD_FROM = 0.002
 """Share of the words with a cut inner apostrophe from which it is told."""
@@ -33,7 +33,7 @@ def pattern_notices(counts: WordCounts, chosen: bool = True) -> list[str]:
         counts: words.
         chosen: whether somebody asked for the pattern; of a criterion's own it is not told who cannot run it.
 
-    >>> from mws_hf.pattern import O200K_PATTERN
+    >>> from mws_hf.text.pattern import O200K_PATTERN
     >>> pattern_notices(WordCounts.from_mapping({" слово": 3}, pattern=O200K_PATTERN))
     []
     """

@@ -44,7 +44,7 @@ def report(
 
         mws report out/mixture gpt2 --text ru=ru.txt --text en=en.txt --gold rus.tsv --bits train.txt.gz -o report.html
     """
-    from mws_hf.hub import named_sources, tokenizer_place
+    from mws_hf.tokenizer.hub import named_sources, tokenizer_place
 
     places = {name: tokenizer_place(place) for name, place in named_sources(directories).items()}
     files = {name: Path(file) for name, file in named_sources(text or []).items()}

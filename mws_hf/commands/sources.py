@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mws_hf.commands.options import group_of
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, compiled, literal_pattern, named
+from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, literal_pattern, named
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts

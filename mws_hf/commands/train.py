@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mws_hf.alphabets import NAMED_ALPHABETS
 from mws_hf.atomic import check_output, output_lock
-from mws_hf.byte_alphabet import DEFAULT_ALPHABET
 from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, refuse_overwriting, tokenizer_files
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.text.alphabets import NAMED_ALPHABETS
+from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit

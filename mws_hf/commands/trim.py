@@ -19,7 +19,7 @@ from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
     from mws_hf.extend.base import Base
-    from mws_hf.stock import Tokenizer
+    from mws_hf.tokenizer.stock import Tokenizer
 
 WRITTEN = ("*.json", "*.jinja", "README.md")
 """Files of a tokenizer directory that a command writes."""

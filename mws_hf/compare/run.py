@@ -27,7 +27,7 @@ from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.segment import is_plain_function, segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.settings import ContextualSettings, CriterionSettings
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.trainer import MwSTrainer
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.scanner import classes_of, scanner_kind
 from mws_hf.kernels.threads import thread_count
-from mws_hf.pattern import compiled, split
+from mws_hf.text.pattern import compiled, split
 
 GroupBlock = tuple[str, Block]
 Entries = tuple[pa.LargeStringArray, Longs]

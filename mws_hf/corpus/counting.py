@@ -21,7 +21,7 @@ from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
 from mws_hf.kernels.scanner import scanner_kind
 from mws_hf.kernels.threads import thread_count
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 
 def count_files(

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from mws_hf.atomic import atomic_path
 from mws_hf.corpus.columns import arrow_integers, arrow_strings, integers, is_text
 from mws_hf.errors import MwSError, brief, first_line
-from mws_hf.pattern import compiled
+from mws_hf.text.pattern import compiled
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

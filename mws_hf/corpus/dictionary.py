@@ -22,7 +22,7 @@ from mws_hf.corpus.counting import count_documents, pretokens
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
 

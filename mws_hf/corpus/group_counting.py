@@ -22,7 +22,7 @@ from mws_hf.corpus.groups import GroupedCounts, check_group_name
 from mws_hf.corpus.inputs import check_files, input_files
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 _TEXTS = "train_from_iterator(texts)"
 

@@ -13,7 +13,7 @@ from mws_hf.demo.tokens import Opened
 from mws_hf.demo.writing import visible
 from mws_hf.evaluate.running_text import WORD, TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.pattern import compiled
+from mws_hf.text.pattern import compiled
 
 MOST_LISTED = 200
 """Words that are listed."""
@@ -32,7 +32,7 @@ class Difference:
 def differences(first: Opened, second: Opened, text: str) -> list[Difference]:
     """The words of a text that two tokenizers cut differently after a space, the most frequent first, then by letters.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> def toy(name, *merges): return Opened(name, build_backend(base_vocab((), "ано ", merges), merges))
     >>> found = differences(toy("a", ("о", "н")), toy("b", ("н", "а")), "она он на она")
     >>> [(each.word, each.count, each.first, each.second) for each in found][:1]

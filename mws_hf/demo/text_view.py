@@ -11,7 +11,7 @@ from itertools import accumulate
 from mws_hf.demo.tokens import Opened, Token, tokens_of
 from mws_hf.demo.writing import direction, in_order, visible
 from mws_hf.evaluate.running_text import WORD, TextScores, score_text
-from mws_hf.pattern import compiled
+from mws_hf.text.pattern import compiled
 
 COLOURS = 6
 MOST_CHARACTERS = 200_000
@@ -110,7 +110,7 @@ def describe(token: Token, opened: Opened) -> str:
 def made_by(token: Token, opened: Opened) -> str:
     """The merge that made a token and its kind, in words; or what else the token is.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н")]
     >>> toy = Opened("toy", build_backend(base_vocab((), "он", merges), merges), [("morph", 1)])
     >>> made_by(Token(7, 0, 2, "он", False, 0), toy), made_by(Token(5, 0, 1, "н", False, None), toy)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from mws_hf.backend import empty_template, without_limits
-from mws_hf.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
-from mws_hf.hub import named_sources
-from mws_hf.special import byte_of
+from mws_hf.text.byte_alphabet import BYTE_OF, bytes_of
+from mws_hf.text.special import byte_of
+from mws_hf.tokenizer.backend import empty_template, without_limits
+from mws_hf.tokenizer.file import load_backend, open_tokenizer
+from mws_hf.tokenizer.hub import named_sources
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer_file import load_backend, open_tokenizer
-from mws_hf.training_record import kinds_of
+from mws_hf.tokenizer.training_record import kinds_of
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Opened:
     def kind(self, rank: int) -> str:
         """What kind of merge one is, such as "morph"; "" where that is not known.
 
-        >>> from mws_hf.backend import base_vocab, build_backend
+        >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> merges = [("о", "н"), (" ", "он"), ("он", "а")]
         >>> backend = build_backend(base_vocab((), " она", merges), merges)
         >>> [Opened("toy", backend, [("morph", 1), ("composition", 1)]).kind(rank) for rank in range(3)]
@@ -101,7 +101,7 @@ class Opened:
     def readable(self, token: str) -> str:
         """A string of the vocabulary as people read it; bytes that are no text in hexadecimal.
 
-        >>> from mws_hf.backend import base_vocab, build_backend
+        >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> opened = Opened("toy", build_backend(base_vocab(), []))
         >>> opened.readable("<0xD0>"), opened.readable("▁он"), opened.readable("он")
         ('D0', ' он', 'он')
@@ -139,7 +139,7 @@ def open_all(sources: Sequence[str]) -> list[Opened]:
 def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: int | None = None) -> list[Token]:
     """The tokens of a text, all or so many; `encoded` is the text as `opened.encoder` gives it, if that is known.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> opened = Opened("toy", build_backend(base_vocab((), "он", [("о", "н")]), [("о", "н")]))
     >>> [(token.shown, token.start, token.end, token.in_bytes, token.rank) for token in tokens_of(opened, "онЯ")]
     [('он', 0, 2, False, 0), ('D0', 2, 3, True, None), ('AF', 2, 3, True, None)]

@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mws_hf.backend import NORMALIZERS, is_byte_level
 from mws_hf.demo.text_view import COLOURS, note
 from mws_hf.demo.tokens import Opened
 from mws_hf.demo.writing import direction, visible
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.segment import cuts_within
-from mws_hf.explain import Step, Tracer
-from mws_hf.pattern import split
+from mws_hf.text.pattern import split
+from mws_hf.tokenizer.backend import NORMALIZERS, is_byte_level
+from mws_hf.tokenizer.explain import Step, Tracer
 
 if TYPE_CHECKING:
-    from mws_hf.explain import WordEvidence
+    from mws_hf.tokenizer.explain import WordEvidence
 
 LONGEST = 60
 """Characters of a word that are shown."""

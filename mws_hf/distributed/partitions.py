@@ -32,9 +32,9 @@ from mws_hf.encode.corpus import Encoded, EncodedCorpus, Shard, shard_name, writ
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import finish
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, compiled
-from mws_hf.stock import Tokenizer
-from mws_hf.tokenizer_file import load_backend
+from mws_hf.text.pattern import DEFAULT_PATTERN, compiled
+from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.stock import Tokenizer
 
 PARTITION_CAP = 256 << 20
 """Bytes of counts that one task holds before it hands on what it has."""

@@ -33,7 +33,7 @@ from mws_hf.distributed.partitions import (
 from mws_hf.encode.bulk import SHARD_BYTES
 from mws_hf.encode.corpus import EncodedCorpus
 from mws_hf.errors import MwSError, first_line
-from mws_hf.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,15 +17,15 @@ from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import Advance, Block, document_blocks, file_blocks, padded, whole_files
 from mws_hf.corpus.files import PLAIN, Reading, column_named
 from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
-from mws_hf.dropout import Dropout
 from mws_hf.encode.corpus import DATASET_FILES, Encoded, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
-from mws_hf.tokenizer_file import load_backend
-from mws_hf.training_record import kinds_at
+from mws_hf.tokenizer.dropout import Dropout
+from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.training_record import kinds_at
 
 SHARD_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
@@ -67,8 +67,8 @@ def encode_corpus(
         separator: token written after each document: "eos" for the tokenizer's own, another token, or None.
         document: what a document is in text files: "line" (its line end included, so that the documents joined are the
             file) or "file".
-        dropout: merges that fail at random (`mws_hf.dropout`): a probability, or a `Dropout` with a seed. The same seed
-            cuts a document in the same way wherever it stands; give each pass over the corpus its own.
+        dropout: merges that fail at random (`mws_hf.tokenizer.dropout`): a probability, or a `Dropout` with a seed. One
+            seed cuts a document in one way wherever it stands; give each pass over the corpus its own.
         column: the field of JSON-lines records, or column of tables and datasets, that holds the text; None: ``text``.
             With a name, standard input and files of unknown kinds are JSON lines.
         field: a synonym of `column`.

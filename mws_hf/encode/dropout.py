@@ -1,4 +1,4 @@
-"""BPE-dropout in machine code: `mws_hf.dropout`, which defines it, over the UTF-8 bytes of many documents."""
+"""BPE-dropout in machine code: `mws_hf.tokenizer.dropout`, which defines it, over the UTF-8 bytes of many documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.dropout import BYTE, DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
 from mws_hf.encode.kernel import AHEAD, symbols
 from mws_hf.encode.merge import BpeTables, Merges, offer
 from mws_hf.kernels.heap import pop, push
@@ -14,6 +13,7 @@ from mws_hf.kernels.instructions import WINDOW
 from mws_hf.kernels.int_table import find_pair
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import cut
+from mws_hf.tokenizer.dropout import BYTE, DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
 
 _I: Any = np.int64
 _U: Any = np.uint64

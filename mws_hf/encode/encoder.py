@@ -1,6 +1,6 @@
 """Any `tokenizers` backend as an encoder of blocks: the fast kernel where it is exact, the Rust code everywhere else.
 
-Ids equal ``backend.encode(document, add_special_tokens=False)``, or with dropout what `mws_hf.dropout` defines.
+Ids equal ``backend.encode(document, add_special_tokens=False)``; with dropout `mws_hf.tokenizer.dropout` defines them.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.backend import without_limits
-from mws_hf.byte_alphabet import built_first
 from mws_hf.corpus.blocks import Block, joined
-from mws_hf.dropout import Dropout
 from mws_hf.encode.added import AddedTexts
 from mws_hf.encode.corpus import Encoded
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
-from mws_hf.stock import Tokenizer
+from mws_hf.text.byte_alphabet import built_first
+from mws_hf.tokenizer.backend import without_limits
+from mws_hf.tokenizer.dropout import Dropout
 from mws_hf.tokenizer.spec import Spec
+from mws_hf.tokenizer.stock import Tokenizer
 
 
 def _without_limits(backend: Tokenizer) -> Tokenizer:

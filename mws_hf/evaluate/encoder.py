@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from mws_hf.backend import is_byte_level, without_limits
-from mws_hf.byte_alphabet import BYTE_OF
 from mws_hf.errors import MwSError
-from mws_hf.special import byte_of
-from mws_hf.stock import IS_ONE, Tokenizer, models
+from mws_hf.text.byte_alphabet import BYTE_OF
+from mws_hf.text.special import byte_of
+from mws_hf.tokenizer.backend import is_byte_level, without_limits
+from mws_hf.tokenizer.file import open_tokenizer
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer_file import open_tokenizer
+from mws_hf.tokenizer.stock import IS_ONE, Tokenizer, models
 
 Span: TypeAlias = tuple[int, int]
 _BATCH = 4096

@@ -22,8 +22,8 @@ from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
 from mws_hf.evaluate.segment import Isolated, is_plain_function, segment_words
 from mws_hf.evaluate.significance import Difference, PairedDifference, bootstrap_f1, difference, interval
 from mws_hf.evaluate.tables import GoldRow, Table, gold_table, text_table
-from mws_hf.hub import named_sources, tokenizer_place
-from mws_hf.training_record import labelled_words
+from mws_hf.tokenizer.hub import named_sources, tokenizer_place
+from mws_hf.tokenizer.training_record import labelled_words
 
 BASELINES: dict[str, Callable[[str], tuple[str, ...]]] = {"(every character)": tuple, "(no cut)": lambda word: (word,)}
 """What cuts everywhere, and what never does."""

@@ -19,11 +19,11 @@ from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.encoder import Encoded, Encoder, Span, load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.kernels.arrays import Longs, Mask
-from mws_hf.pattern import compiled
-from mws_hf.special import byte_of
+from mws_hf.text.pattern import compiled
+from mws_hf.text.special import byte_of
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
-"""A word of running text: the letters of a word pre-token of `mws_hf.pattern.WORD_PATTERN`."""
+"""A word of running text: the letters of a word pre-token of `mws_hf.text.pattern.WORD_PATTERN`."""
 
 _BATCH = 1000
 

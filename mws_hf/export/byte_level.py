@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from mws_hf.backend import alphabet_of, check_ids, pattern_of, tables_of
-from mws_hf.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, check_added_tokens, to_byte_level
 from mws_hf.errors import MwSError
-from mws_hf.pattern import literal_pattern
-from mws_hf.special import BYTE_TOKENS
-from mws_hf.stock import Regex, Tokenizer, decoders, models, pre_tokenizers
+from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, check_added_tokens, to_byte_level
+from mws_hf.text.pattern import literal_pattern
+from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.backend import alphabet_of, check_ids, pattern_of, tables_of
+from mws_hf.tokenizer.stock import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 
 def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:
@@ -25,7 +25,7 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
         MwSError: it is byte-level already and no pattern is given, it puts a space before the text or splits by more
             than a pattern, or an added token would not survive.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
     >>> old = build_backend(base_vocab((), " но", merges), merges)
     >>> new = to_byte_level_backend(old)

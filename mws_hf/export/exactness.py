@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from mws_hf.backend import alphabet_of, is_byte_level, pattern_of, tables_of
 from mws_hf.errors import MwSError
-from mws_hf.leading_space import has_leading_space
-from mws_hf.stock import AddedToken, Tokenizer
+from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
+from mws_hf.tokenizer.leading_space import has_leading_space
 from mws_hf.tokenizer.spec import Spec
+from mws_hf.tokenizer.stock import AddedToken, Tokenizer
 
 
 class ByteTables(NamedTuple):
@@ -76,7 +76,7 @@ def compare(
 ) -> Comparison:
     """Compare a reader with `tokenizers`, text by text; special tokens in a text count as such, none are added.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> backend = build_backend(base_vocab((), "ab"), [])
     >>> compare(backend, ["ab", "ba"], lambda text: [256, 257])
     Comparison(texts=2, ids=['ba'], decoded=[])

@@ -15,8 +15,8 @@ from typing import Any
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.export.exactness import ByteTables, Comparison, byte_tables, compare, refuse_differences
-from mws_hf.pattern import Digits, with_digits
-from mws_hf.stock import Tokenizer
+from mws_hf.text.pattern import Digits, with_digits
+from mws_hf.tokenizer.stock import Tokenizer
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}

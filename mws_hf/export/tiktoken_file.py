@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 from mws_hf.atomic import staged
-from mws_hf.byte_alphabet import bytes_of
 from mws_hf.errors import MwSError
 from mws_hf.export.exactness import ByteTables, Comparison, byte_tables, compare, refuse_differences
-from mws_hf.stock import Tokenizer
+from mws_hf.text.byte_alphabet import bytes_of
+from mws_hf.tokenizer.stock import Tokenizer
 
 RANKS_FILE = "ranks.tiktoken"
 MODULE_FILE = "load_tiktoken.py"

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mws_hf.byte_alphabet import bytes_of, to_byte_level
 from mws_hf.errors import MwSError
-from mws_hf.special import BYTE_TOKENS
-from mws_hf.stock import Tokenizer, models
+from mws_hf.text.byte_alphabet import bytes_of, to_byte_level
+from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.spec import Spec, parts_of
+from mws_hf.tokenizer.stock import Tokenizer, models
 
 logger = logging.getLogger(__name__)
 

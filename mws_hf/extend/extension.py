@@ -21,10 +21,10 @@ from mws_hf.extend.must_have import check_strings, with_strings
 from mws_hf.extend.protection import protect
 from mws_hf.extend.trim import Trimming
 from mws_hf.learn.arguments import check_whole
-from mws_hf.special import BYTE_TOKENS
-from mws_hf.stock import Tokenizer
-from mws_hf.training_record import FILE as RECORD
-from mws_hf.training_record import added_record
+from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.training_record import FILE as RECORD
+from mws_hf.tokenizer.training_record import added_record
 
 _BATCH = 1000
 
@@ -131,7 +131,7 @@ def extend(
         MwSError: no such tokenizer, a damaged one, or one of another kind; no words; a setting out of range; a string
             that cannot become an entry.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]
     >>> base = build_backend(base_vocab([], " abdegiklnprstw", merges), merges)
     >>> words = {" walked": 9, " walking": 7, " walks": 5, " talked": 6, " talks": 4, " talking": 3}
@@ -163,7 +163,7 @@ def extend(
 def whole_words(base: Base, tokens: Iterable[str]) -> list[str]:
     """The text of those tokens that stand for a space and two letters or more.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> whole_words(open_base(build_backend(base_vocab([], " ab"), [])), [" ab", "ab", " a", " b1"])
     [' ab']
     """

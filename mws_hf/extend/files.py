@@ -13,9 +13,9 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.id_map import IDS_FILE, IdMap, dump_ids, renumbered_config
-from mws_hf.hub import tokenizer_place
-from mws_hf.stock import Tokenizer
-from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, open_file
+from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, open_file
+from mws_hf.tokenizer.hub import tokenizer_place
+from mws_hf.tokenizer.stock import Tokenizer
 
 RETIRED_FILE, TRIM_FILE = RECORDS = ("retired.json", "trim.json")
 """What `mws extend --replace` retired, and what was measured of a trimming."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mws_hf.errors import MwSError
-from mws_hf.tokenizer_file import load_json
+from mws_hf.tokenizer.file import load_json
 
 IDS_FILE = "ids.json"
 

@@ -45,7 +45,7 @@ UNPROTECTED = Protection()
 def protect(base: Base, texts: Iterable[str]) -> Protection:
     """Find what new merges must leave alone for texts to keep their cut.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b")]
     >>> found = protect(Base.of(build_backend(base_vocab([], "abcd", merges), merges)), ["abc", "dж"])
     >>> sorted(found.pairs), sorted(found.characters)

@@ -10,8 +10,8 @@ from typing import Any
 from mws_hf.evaluate.running_text import WORD, score_text
 from mws_hf.extend.extension import Extension, whole_words
 from mws_hf.extend.trim import Trimming
-from mws_hf.pattern import compiled
-from mws_hf.stock import Tokenizer
+from mws_hf.text.pattern import compiled
+from mws_hf.tokenizer.stock import Tokenizer
 
 
 @dataclass(frozen=True)

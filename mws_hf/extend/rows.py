@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mws_hf.errors import MwSError
 from mws_hf.extend.id_map import IDS_FILE, IdMap
-from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer
 
 _LARGEST_MULTIPLE = 256
 

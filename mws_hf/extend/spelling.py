@@ -6,9 +6,9 @@ replacement character and a word mark to nothing.
 
 from __future__ import annotations
 
-from mws_hf.backend import without_limits
-from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.backend import without_limits
 from mws_hf.tokenizer.spec import Spec
+from mws_hf.tokenizer.stock import Tokenizer
 
 
 class Spelling:
@@ -29,7 +29,7 @@ class Spelling:
     def spell(self, piece: bytes) -> list[int]:
         """Return ids that spell bytes, without a word mark the tokenizer adds by itself; empty if there are none.
 
-        >>> from mws_hf.backend import base_vocab, build_backend
+        >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> merges = [("a", "b")]
         >>> spelling = Spelling(build_backend(base_vocab([], "abc", merges), merges))
         >>> [spelling.backend.id_to_token(index) for index in spelling.spell("abcж".encode())]
@@ -61,7 +61,7 @@ def raw_bytes(backend: Tokenizer) -> list[bytes]:
 
     What a token stands for tells `tokenizer.spec.Spec.bytes_of`.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("#", "#")]
     >>> backend = build_backend(base_vocab(["<|pad|>"], ["#", "ж"], merges), merges, " ?.", None, ["<|pad|>"])
     >>> pieces = raw_bytes(backend)

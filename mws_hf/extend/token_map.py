@@ -18,7 +18,7 @@ from mws_hf.errors import MwSError
 from mws_hf.extend.rows import kept_rows
 from mws_hf.extend.spelling import Spelling
 from mws_hf.kernels.arrays import Ints, Longs
-from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer
 
 _SIDES = ("new_in_old", "old_in_new")
 
@@ -129,7 +129,7 @@ def map_tokens(old: Tokenizer, new: Tokenizer) -> TokenMap:
     A token with the same bytes in both is one piece; special tokens meet by name. Where a token's bytes are not text,
     such as half a character, its pieces are single bytes.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> def made(merges):
     ...     return build_backend(base_vocab(["<|end|>"], "abc", merges), merges, special_tokens=["<|end|>"])
     >>> old, new = made([("a", "b")]), made([("b", "c"), ("a", "bc")])

@@ -20,16 +20,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mws_hf.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, Rewritten
 from mws_hf.extend.files import fetch, open_base, write_directory
 from mws_hf.extend.id_map import renumbered
 from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.arguments import check_whole
-from mws_hf.merging import merge_steps, ranked
-from mws_hf.special import BYTE_TOKENS
-from mws_hf.stock import Tokenizer
+from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
+from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.merging import merge_steps, ranked
+from mws_hf.tokenizer.stock import Tokenizer
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
 """Why an entry stays (the first five; "unused" ones do where there is room) or goes (the last two)."""
@@ -111,7 +111,7 @@ def trim(
     Raises:
         MwSError: no such tokenizer or one of another kind, no such entry to keep, fewer entries than must stay.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
     >>> base = build_backend(base_vocab([], "abcd", merges), merges)
     >>> smaller = trim(base, ["abc", "abab"], min_count=1)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.errors import MwSError
-from mws_hf.tokenizer_file import load_json
+from mws_hf.tokenizer.file import load_json
 
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 _INPUTS = (

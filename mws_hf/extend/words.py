@@ -15,7 +15,7 @@ from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import Forms, collect_forms
 from mws_hf.learn.words import CodePoints, SymbolCorpus
-from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer
 
 _BATCH = 1 << 16
 

@@ -25,8 +25,8 @@ from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import cache_directory, njit
 from mws_hf.kernels.scanner_one import known_classes
-from mws_hf.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, Digits, digits_of, with_digits
-from mws_hf.stock import IS_ONE
+from mws_hf.text.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, Digits, digits_of, with_digits
+from mws_hf.tokenizer.stock import IS_ONE
 
 GPT4_KIND, WORD_KIND, O200K_KIND = range(3)
 N_KINDS = 3
@@ -330,7 +330,7 @@ def pretoken_ends(
 
 
 def scan(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
-    """Cut `text` into pre-tokens with the scanner: the same as `mws_hf.pattern.split` for the patterns it knows.
+    """Cut `text` into pre-tokens with the scanner: the same as `mws_hf.text.pattern.split` for the patterns it knows.
 
     Raises:
         MwSError: another pattern.
@@ -340,7 +340,7 @@ def scan(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
     """
     kind = scanner_kind(pattern)
     if kind is None:
-        raise MwSError(f"the scanner knows the named patterns, not {pattern!r}; use mws_hf.pattern.split")
+        raise MwSError(f"the scanner knows the named patterns, not {pattern!r}; use mws_hf.text.pattern.split")
     raw = text.encode("utf-8")
     ends = pretoken_ends(np.frombuffer(raw, np.uint8), 0, len(raw), classes_of(kind), kind).tolist()
     return [raw[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from mws_hf.errors import MwSError
-from mws_hf.pattern import LLAMA3_PATTERN, O200K_PATTERN
-from mws_hf.stock_one import engine_of
+from mws_hf.text.pattern import LLAMA3_PATTERN, O200K_PATTERN
+from mws_hf.tokenizer.stock_one import engine_of
 
 
 def known_classes(name: str, text: str) -> str:

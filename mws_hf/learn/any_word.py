@@ -27,8 +27,8 @@ from mws_hf.learn.evidence.forms import find_words, fold, split_graphemes
 from mws_hf.learn.evidence.positions import inner_positions
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, joined
-from mws_hf.stock import Tokenizer
-from mws_hf.training_record import EVIDENCE_FILE, merges_digest
+from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
 
 MAX_TYPES = 200_000
 """Types that are kept and compared with: more add size and time, and nothing to words that are not among them."""

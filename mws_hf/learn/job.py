@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mws_hf.backend import BYTE_TOKENS, tokenizer_tables
-from mws_hf.byte_alphabet import character_merges
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
@@ -30,6 +28,8 @@ from mws_hf.learn.settings import (
     alphabet_kind,
 )
 from mws_hf.learn.words import CodePoints, count_points
+from mws_hf.text.byte_alphabet import character_merges
+from mws_hf.tokenizer.backend import BYTE_TOKENS, tokenizer_tables
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mws_hf.special import BYTE_TOKENS
+from mws_hf.text.special import BYTE_TOKENS
 
 NO_LIMIT = 1 << 30
 """A length in characters that no token has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from mws_hf.errors import MwSError
-from mws_hf.merging import merge, ranked
+from mws_hf.tokenizer.merging import merge, ranked
 
 Merge = tuple[str, str]
 

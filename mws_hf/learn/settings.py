@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from mws_hf.alphabets import characters_of
-from mws_hf.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.corpus.groups import check_weights
 from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
 from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_composition, check_flag, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
+from mws_hf.text.alphabets import characters_of
+from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 
 DEFAULT_VOCAB_SIZE = 32_000
 

@@ -21,9 +21,9 @@ from mws_hf.errors import MwSError, brief
 from mws_hf.extend.files import RECORDS
 from mws_hf.extend.id_map import IDS_FILE, read_ids
 from mws_hf.extend.weights import INDEX, read_header, shard_of_tensors
-from mws_hf.hub import snapshot
 from mws_hf.lm.embeddings import TransplantReport, holds_ids, mix_rows, mixed_rows, special_id
-from mws_hf.tokenizer_file import load_json
+from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.hub import snapshot
 
 _PIECE = 16 << 20
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")

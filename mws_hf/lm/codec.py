@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from mws_hf.backend import without_limits
 from mws_hf.errors import MwSError
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.kernels.arrays import Longs, Mask
-from mws_hf.tokenizer_file import CONFIG_FILE, load_backend, load_settings, token_of
+from mws_hf.tokenizer.backend import without_limits
+from mws_hf.tokenizer.file import CONFIG_FILE, load_backend, load_settings, token_of
 
 _BATCH = 4096
 

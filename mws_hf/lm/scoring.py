@@ -24,7 +24,7 @@ from mws_hf.evaluate.running_text import WORD
 from mws_hf.kernels.arrays import Doubles, Longs, Mask
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.data import cut_points
-from mws_hf.pattern import compiled
+from mws_hf.text.pattern import compiled
 
 SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN = "seen form", "unseen form, seen lemma", "unseen lemma", "unseen form"
 """Groups of running words: whether training text held their form, or their lemma."""

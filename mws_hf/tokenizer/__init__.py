@@ -1,1 +1,1 @@
-"""What a tokenizer is made of: its file as a value. Nothing here learns, and nothing opens a file."""
+"""A tokenizer and its directory: built, opened, read as a value, checked, explained, saved. Nothing here learns."""

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mws_hf.errors import MwSError
-from mws_hf.pattern import check_backtracking
-from mws_hf.special import BYTE_TOKENS
+from mws_hf.text.pattern import check_backtracking
+from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.spec import parts_of
 
 HIGHEST_ID = (1 << 22) - 1

@@ -1,6 +1,6 @@
 r"""A tokenizer.json as a value: what its parts are, what its tokens stand for. Whoever needs to know asks here.
 
->>> from mws_hf.backend import base_vocab, build_backend
+>>> from mws_hf.tokenizer.backend import base_vocab, build_backend
 >>> merges = [("о", "н"), (" ", "он")]
 >>> spec = Spec.of(build_backend(base_vocab((), " но", merges), merges, r"\s+|\S+"))
 >>> spec.kind, spec.merges, spec.pattern, spec.byte_level, spec.space
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mws_hf.byte_alphabet import BYTE_CHARACTERS, BYTE_OF
-from mws_hf.special import byte_of
-from mws_hf.stock import Tokenizer
+from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, BYTE_OF
+from mws_hf.text.special import byte_of
+from mws_hf.tokenizer.stock import Tokenizer
 
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 

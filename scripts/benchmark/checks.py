@@ -28,7 +28,7 @@ def set_up(job: Job) -> Run:
     """Count the text under the classic and the default pattern and train the tokenizer that encoding uses."""
     from mws_hf import MwSTrainer
     from mws_hf.corpus.counting import count_files
-    from mws_hf.pattern import GPT4_PATTERN
+    from mws_hf.text.pattern import GPT4_PATTERN
 
     def run() -> dict[str, Any]:
         shared = Path(job.shared)
@@ -51,7 +51,7 @@ def validate(job: Job) -> Run:
 def counting(job: Job) -> str:
     """Our counts against the `regex` module and a Counter, each named pattern."""
     from mws_hf.corpus.counting import count_files
-    from mws_hf.pattern import NAMED_PATTERNS, split
+    from mws_hf.text.pattern import NAMED_PATTERNS, split
 
     text = Path(job.text).read_bytes().decode("utf-8")
     for name, pattern in NAMED_PATTERNS.items():
@@ -66,7 +66,7 @@ def counting(job: Job) -> str:
 def _small_corpus(job: Job, n_types: int, weighted: bool) -> Any:
     from mws_hf.corpus.counting import count_files
     from mws_hf.learn.words import SymbolCorpus
-    from mws_hf.pattern import GPT4_PATTERN
+    from mws_hf.text.pattern import GPT4_PATTERN
 
     counts = count_files(job.text, pattern=GPT4_PATTERN)
     items = [(word, min(count, 200)) for word, count in counts.items()][:n_types]

@@ -42,7 +42,7 @@ def in_memory(job: Job) -> Run:
     from mws_hf.encode.bulk import read_source
     from mws_hf.encode.encoder import BlockEncoder
     from mws_hf.kernels.threads import thread_count
-    from mws_hf.tokenizer_file import load_backend
+    from mws_hf.tokenizer.file import load_backend
 
     backend, _ = load_backend(Path(job.shared) / TOKENIZER)
     blocks = list(read_source(job.text))
@@ -69,7 +69,7 @@ def rust_batches(job: Job, method: str) -> Run:
 
 def byte_ranks(backend: Any) -> dict[bytes, int]:
     """The vocabulary as tiktoken wants it: byte strings by rank, which in a byte-level training is the id."""
-    from mws_hf.byte_alphabet import bytes_of
+    from mws_hf.text.byte_alphabet import bytes_of
 
     added = backend.get_added_tokens_decoder()
     by_id = sorted((number, token) for token, number in backend.get_vocab().items() if number not in added)
@@ -84,8 +84,8 @@ def tiktoken_batch(job: Job) -> Run:
     """
     from tokenizers import Tokenizer
 
-    from mws_hf.backend import pattern_of
     from mws_hf.kernels.threads import thread_count
+    from mws_hf.tokenizer.backend import pattern_of
 
     try:
         import tiktoken

@@ -54,7 +54,7 @@ def rust(job: Job, kind: str) -> Run:
     """A trainer of `tokenizers` under the same split pattern; it reads the file itself, the fastest way it has."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-    from mws_hf.pattern import GPT4_PATTERN
+    from mws_hf.text.pattern import GPT4_PATTERN
 
     size = {"vocab_size": job.vocab_size, "show_progress": False}
     model, trainer = {
@@ -109,7 +109,7 @@ def sentencepiece(job: Job, kind: str) -> Run:
 def count_mws(job: Job) -> Run:
     """Our counting, to the sorted word counts in memory."""
     from mws_hf.corpus.counting import count_files
-    from mws_hf.pattern import GPT4_PATTERN
+    from mws_hf.text.pattern import GPT4_PATTERN
 
     def run() -> dict[str, Any]:
         counts = count_files(job.text, pattern=GPT4_PATTERN)
@@ -122,7 +122,7 @@ def count_regex(job: Job) -> Run:
     """The usual way in Python: the `regex` module and a Counter, line by line."""
     import regex
 
-    from mws_hf.pattern import GPT4_PATTERN
+    from mws_hf.text.pattern import GPT4_PATTERN
 
     def run() -> dict[str, Any]:
         find = regex.compile(GPT4_PATTERN).findall

@@ -18,7 +18,7 @@ from mws_hf.evaluate import read_gold, segment_words
 from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
-from mws_hf.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 _MARK = regex.compile(r"\p{M}")
 

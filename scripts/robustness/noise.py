@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mws_hf import WordCounts
-from mws_hf.pattern import split
+from mws_hf.text.pattern import split
 
 SHARE = 0.1
 SEED = 2026

@@ -15,7 +15,7 @@ from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.int_table import FREE, new_keys, slot_of
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import CodePoints
-from mws_hf.special import BYTE_TOKENS as BYTE_TOKENS
+from mws_hf.text.special import BYTE_TOKENS as BYTE_TOKENS
 
 _BASE = 0x5851F42D4C957F2D
 

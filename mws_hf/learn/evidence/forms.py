@@ -20,7 +20,7 @@ from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts, side_by_side
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, cut_out, distinct, find_among, joined
-from mws_hf.pattern import compiled
+from mws_hf.text.pattern import compiled
 
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
 

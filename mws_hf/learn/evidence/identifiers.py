@@ -11,7 +11,7 @@ import numpy as np
 from mws_hf.kernels.arrays import Bytes, Ints
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import N_POINTS
-from mws_hf.pattern import compiled
+from mws_hf.text.pattern import compiled
 
 CODE = "code"
 """Name of the group whose words are identifiers; a group of this name switches the rule on."""

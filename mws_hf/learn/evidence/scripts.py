@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.learn.words import N_POINTS, CodePoints
-from mws_hf.pattern import compiled
+from mws_hf.text.pattern import compiled
 
 FEWEST = 1_000
 """Distinct pre-tokens below which a script gets no list of its own."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mws_hf.atomic import atomic_path
-from mws_hf.backend import is_byte_level, tables_of
-from mws_hf.byte_alphabet import bytes_of, readable
 from mws_hf.errors import MwSError
-from mws_hf.merging import merge_steps, ranked, symbols_of
-from mws_hf.special import BYTE_TOKENS
-from mws_hf.stock import Tokenizer
+from mws_hf.text.byte_alphabet import bytes_of, readable
+from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.backend import is_byte_level, tables_of
+from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
+from mws_hf.tokenizer.stock import Tokenizer
 
 _BYTES = frozenset(BYTE_TOKENS)
 
@@ -101,7 +101,7 @@ def explain_word(backend: Tokenizer, word: str, evidence: WordEvidence | None = 
     Raises:
         MwSError: the model is no BPE, or does more than merge.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
     >>> print(explain_word(build_backend(base_vocab((), " но", merges), merges), "он"))
           0  'о' + 'н'  ->   ·он
@@ -131,7 +131,7 @@ class Tracer:
     Raises:
         MwSError: its model is no BPE.
 
-    >>> from mws_hf.backend import base_vocab, build_backend
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
     >>> trace = Tracer(build_backend(base_vocab((), " но", merges), merges))
     >>> [(traced.text, traced.tokens, len(traced.steps)) for traced in trace(" он-я")]
@@ -191,7 +191,7 @@ def _joins_characters(step: Step) -> bool:
 def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[int, str]]) -> list[Step]:
     """The merges that fire on the symbols of a pre-token, in the order in which they do; one does so at all places.
 
-    >>> from mws_hf.merging import ranked
+    >>> from mws_hf.tokenizer.merging import ranked
     >>> for step in merge_trace("читать", ranked([("ч", "и"), ("чи", "т"), ("т", "ь")])):
     ...     print(step.rank, step.left, step.right, "·".join(step.tokens))
     0 ч и чи·т·а·т·ь

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeVar
 
-from mws_hf.backend import alphabet_of
-from mws_hf.byte_alphabet import Alphabet, to_byte_level
-from mws_hf.pattern import split
-from mws_hf.special import BYTE_TOKENS
+from mws_hf.text.byte_alphabet import Alphabet, to_byte_level
+from mws_hf.text.pattern import split
+from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.backend import alphabet_of
 
 T = TypeVar("T", str, int)
 

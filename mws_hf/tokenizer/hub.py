@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
-from mws_hf.ready_made import folder_of, ready_made
+from mws_hf.tokenizer.ready_made import folder_of, ready_made
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _PATIENCE = 5.0

@@ -13,8 +13,8 @@ from pathlib import Path
 from mws_hf.cards.readme import FILE as CARD
 from mws_hf.cards.readme import card_for_hub
 from mws_hf.errors import MwSError, first_line
-from mws_hf.hub import answers
-from mws_hf.tokenizer_file import TOKENIZER_FILE, check_directory
+from mws_hf.tokenizer.file import TOKENIZER_FILE, check_directory
+from mws_hf.tokenizer.hub import answers
 
 FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "stock_tokenizer.py"),

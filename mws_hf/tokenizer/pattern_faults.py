@@ -7,7 +7,7 @@ from typing import Any
 
 import regex
 
-from mws_hf.client_facts import runs_in_one
+from mws_hf.tokenizer.client_facts import runs_in_one
 from mws_hf.tokenizer.spec import parts_of
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")

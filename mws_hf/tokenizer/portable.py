@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import staged
-from mws_hf.backend import find_surrogate, without_limits
-from mws_hf.byte_alphabet import check_added_tokens
 from mws_hf.cards.own import card_of, has_card_by_hand, keep_own_card, push_card
 from mws_hf.errors import MissingTokenizerError, MwSError
-from mws_hf.explain import Explanation, Held, explain_word
-from mws_hf.hub import absent_from_hub, refuse_unreachable, tokenizer_folder
-from mws_hf.stock import Tokenizer
-from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
-from mws_hf.training_record import EVIDENCE_FILE
+from mws_hf.text.byte_alphabet import check_added_tokens
+from mws_hf.tokenizer.backend import find_surrogate, without_limits
+from mws_hf.tokenizer.explain import Explanation, Held, explain_word
+from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
+from mws_hf.tokenizer.hub import absent_from_hub, refuse_unreachable, tokenizer_folder
+from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 
 STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"

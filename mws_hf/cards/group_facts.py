@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.backend import tables_of
 from mws_hf.cards.facts import sample_words
 from mws_hf.corpus.blocks import arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
@@ -21,7 +20,8 @@ from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.multilingual import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
-from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.backend import tables_of
+from mws_hf.tokenizer.stock import Tokenizer
 
 RARELY = 5
 """An entry that a text uses fewer times is rarely used there."""

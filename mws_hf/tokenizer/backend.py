@@ -6,12 +6,21 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mws_hf.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
 from mws_hf.errors import MwSError
-from mws_hf.pattern import DEFAULT_PATTERN, check_backtracking, compiled, literal_pattern
-from mws_hf.special import BYTE_TOKENS, check_special_tokens
-from mws_hf.stock import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
+from mws_hf.text.pattern import DEFAULT_PATTERN, check_backtracking, compiled, literal_pattern
+from mws_hf.text.special import BYTE_TOKENS, check_special_tokens
 from mws_hf.tokenizer.spec import Spec, parts_of, split_of
+from mws_hf.tokenizer.stock import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
 
 NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
 

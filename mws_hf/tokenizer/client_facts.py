@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from mws_hf.byte_alphabet import Alphabet
-from mws_hf.pattern import Digits, named, with_digits
+from mws_hf.text.byte_alphabet import Alphabet
+from mws_hf.text.pattern import Digits, named, with_digits
 
 Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
 
@@ -63,7 +63,7 @@ def client_facts(
         in_rank_order: whether ids grow with the ranks of the merges.
         normalized: whether text is normalized first, which no export keeps and which was measured with few clients.
 
-    >>> from mws_hf.pattern import literal_pattern
+    >>> from mws_hf.text.pattern import literal_pattern
     >>> facts = client_facts("bytes", literal_pattern("llama3"), keeps_bom=False, in_rank_order=True)
     >>> sorted({fact.verdict for fact in facts})
     ['export', 'right']
@@ -112,7 +112,7 @@ def runs_in_one(pattern: str) -> bool:
 def refusing(pattern: str) -> dict[Verdict, list[str]]:
     """The clients that do not read a byte-level tokenizer with a split pattern, by what they do instead.
 
-    >>> from mws_hf.pattern import literal_pattern
+    >>> from mws_hf.text.pattern import literal_pattern
     >>> refusing(literal_pattern("words"))["wrong"], "wrong" in refusing(literal_pattern("o200k"))
     (['tokie'], False)
     """

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
-from mws_hf.backend import tables_of
-from mws_hf.hub import tokenizer_folder
-from mws_hf.stock import Tokenizer
-from mws_hf.tokenizer_file import load_json, read_tokenizer
+from mws_hf.tokenizer.backend import tables_of
+from mws_hf.tokenizer.file import load_json, read_tokenizer
+from mws_hf.tokenizer.hub import tokenizer_folder
+from mws_hf.tokenizer.stock import Tokenizer
 
 FILE = "mws_training.json"
 EVIDENCE_FILE = "mws_evidence.pq"

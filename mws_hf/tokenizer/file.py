@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.errors import MissingTokenizerError, MwSError, brief, first_line, library_failure
-from mws_hf.hub import tokenizer_place
-from mws_hf.stock import Tokenizer
+from mws_hf.tokenizer.hub import tokenizer_place
 from mws_hf.tokenizer.sound import check_spec
+from mws_hf.tokenizer.stock import Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
@@ -185,5 +185,5 @@ def refuse_empty(name: str | None) -> None:
     if name:
         raise MissingTokenizerError(
             f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
-            "vocabulary.json and merges.json: mws_hf.notebook.import_notebook)"
+            "vocabulary.json and merges.json: mws_hf.tokenizer.notebook.import_notebook)"
         )

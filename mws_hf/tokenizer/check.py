@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mws_hf.atomic import staged
-from mws_hf.backend import alphabet_of, pattern_of, tables_of, without_limits
 from mws_hf.cards.heads import told_rare
-from mws_hf.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.extend.weights import embedding_rows
-from mws_hf.leading_space import has_leading_space, settle_leading_space
-from mws_hf.pattern import named
-from mws_hf.pattern_faults import not_in_one, saved_as_string
-from mws_hf.portable import (
+from mws_hf.text.pattern import named
+from mws_hf.text.sample_texts import sample_texts
+from mws_hf.text.special import special_roles
+from mws_hf.tokenizer.backend import alphabet_of, pattern_of, tables_of, without_limits
+from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
+from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+from mws_hf.tokenizer.leading_space import has_leading_space, settle_leading_space
+from mws_hf.tokenizer.pattern_faults import not_in_one, saved_as_string
+from mws_hf.tokenizer.portable import (
     STOCK_CLASS,
     STOCK_MODULE,
     STOCK_SOURCE,
@@ -27,12 +30,9 @@ from mws_hf.portable import (
     uses_stock_module,
     write_config,
 )
-from mws_hf.sample_texts import sample_texts
-from mws_hf.special import special_roles
-from mws_hf.stock import Tokenizer
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer_file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
-from mws_hf.training_record import read_record
+from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.training_record import read_record
 
 REPLACING_TYPES = {
     *("qwen2", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "hyperclovax_vision_v2", "siglip2"),

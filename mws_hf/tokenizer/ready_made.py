@@ -2,7 +2,7 @@
 
 `ready_made.json` beside this module names every tokenizer with its figures and the SHA-256 of its files. The folders
 themselves lie in `model_cards/` of a checkout, and in the archive of a release. No network is asked unless a URL is
-named as the source; `mws_hf.by_name` asks the Hub.
+named as the source; `mws_hf.tokenizer.by_name` asks the Hub.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MwSError, brief
 
 INDEX = Path(__file__).with_name("ready_made.json")
-CHECKOUT = Path(__file__).parent.parent / "model_cards"
+CHECKOUT = Path(__file__).parent.parent.parent / "model_cards"
 VARIABLE = "MWS_PRETRAINED"
 """Environment variable that names the source where none is given."""
 _MOST_BYTES = 64_000_000

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from mws_hf.stock import Tokenizer, pre_tokenizers
+from mws_hf.tokenizer.stock import Tokenizer, pre_tokenizers
 
 _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
 _STATE = json.loads(_SPACE_FIRST.__getstate__())

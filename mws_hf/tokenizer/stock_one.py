@@ -18,9 +18,9 @@ from typing import Any
 
 import tokenizers as one
 
-from mws_hf.byte_alphabet import to_byte_level
 from mws_hf.errors import MwSError
-from mws_hf.pattern import split
+from mws_hf.text.byte_alphabet import to_byte_level
+from mws_hf.text.pattern import split
 
 State = dict[str, Any]
 

@@ -15,7 +15,7 @@ IS_ONE = not hasattr(tokenizers, "models")
 if TYPE_CHECKING or not IS_ONE:
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 else:
-    from mws_hf.stock_one import (
+    from mws_hf.tokenizer.stock_one import (
         AddedToken,
         Regex,
         Tokenizer,

@@ -58,6 +58,8 @@ class MwSTrainer:
     min_count: int = 1
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
     initial_alphabet: Iterable[str] = ()
+    tokens: Sequence[str] = ()
+    keep_apart: Sequence[str] = ()
     limit_alphabet: int | None = None
     max_token_length: int | None = None
     show_progress: bool = True

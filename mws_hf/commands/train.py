@@ -17,7 +17,7 @@ import typer
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, refuse_overwriting, tokenizer_files
-from mws_hf.commands.sources import Reading, Sources
+from mws_hf.commands.sources import Reading, Sources, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS
 from mws_hf.text.alphabets import NAMED_ALPHABETS
@@ -77,6 +77,13 @@ InitialAlphabet = Annotated[
         f"{', '.join(NAMED_ALPHABETS)} [default: none].",
     ),
 ]
+Tokens = Annotated[
+    Path | None,
+    typer.Option("--tokens", metavar="FILE", help=f"{SETTINGS['tokens'].about} One a line [default: none]."),
+]
+KeepApart = Annotated[
+    Path | None, typer.Option(metavar="FILE", help=f"{SETTINGS['keep_apart'].about} One a line [default: none].")
+]
 LongestToken = Annotated[int | None, typer.Option(help=SETTINGS["max_token_length"].option_help())]
 Weights = Annotated[
     list[str] | None,
@@ -92,6 +99,7 @@ PANELS = {
         "How it learns": (
             *("n_merges", "byte_level", "criterion", "hidden_boundary_price", "running_text", "weight", "min_count"),
             *("min_frequency", "initial_alphabet", "limit_alphabet", "max_token_length", "normalization", "digits"),
+            *("tokens", "keep_apart"),
         ),
         "Input": (*("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers"),),
         "Output": ("quiet", "as_json", "help"),
@@ -119,6 +127,8 @@ def train(
     min_frequency: MinFrequency = 0,
     special_token: SpecialTokens = None,
     initial_alphabet: InitialAlphabet = None,
+    tokens: Tokens = None,
+    keep_apart: KeepApart = None,
     limit_alphabet: LimitAlphabet = None,
     max_token_length: LongestToken = None,
     normalization: options.Normalization = None,
@@ -168,13 +178,14 @@ def train(
         пере·писыва·ющаяся  пере·писыва·ющ·аяся  пере·пис·ыва·ющ·аяся
     """
     read = [options.group_of(name)[1] for name in (*(files or []), *(labels or []))]
-    refuse_overwriting(tokenizer_files(output), read, word_list, lemmas)
+    refuse_overwriting(tokenizer_files(output), read, word_list, lemmas, tokens, keep_apart)
     check_output(output, folder=True)
     from mws_hf.trainer import MwSTrainer
 
+    reading = Reading(column, encoding, errors)
     trainer = MwSTrainer(
         criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer, as digits are
-        vocab_size=options.parse_optional_size(vocab_size, "--vocab-size"),
+        vocab_size=options.parse_optional_size(vocab_size, "--vocab-size"), **_lists(tokens, keep_apart, reading),  # type: ignore[arg-type]
         n_merges=options.parse_optional_size(n_merges, "--n-merges"), min_frequency=min_frequency, min_count=min_count,
         alphabet=None if byte_level is None else "bytes" if byte_level else "characters",
         special_tokens=special_token or DEFAULT_SPECIAL_TOKENS, initial_alphabet=_alphabet(initial_alphabet),
@@ -183,16 +194,27 @@ def train(
         composition=options.parse_composition(composition), hidden_boundary_price=hidden_boundary_price,
         granularity=granularity, weights=options.parse_weights(weight), labels=options.parse_labels(labels),
     )  # fmt: skip
-    reading = Reading(column, encoding, errors)
     sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, None, not quiet, group_column)
     _check_groups(trainer, sources)
     with output_lock(output):
         asked = trainer.split_pattern if digits else pattern
         result, fits = _train_and_save(trainer, sources, asked, normalization, output)
-    for group, fit in () if quiet else fits.items():
+    _tell_labels({} if quiet else fits)
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
+
+
+def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
+    for group, fit in fits.items():
         if fit.f1 is not None:  # of labels that were not used there is a warning
             typer.echo(f"labels{f' of {group}' if group else ''}: {fit.describe()}", err=True)
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
+
+
+def _lists(tokens: Path | None, keep_apart: Path | None, reading: Reading) -> dict[str, list[str]]:
+    """Read the files of --tokens and --keep-apart."""
+    from mws_hf.learn.apart import Apart
+
+    apart = entries_in(keep_apart, lambda entry: Apart.of([entry]), reading)
+    return {"tokens": entries_in(tokens, str, reading), "keep_apart": apart}
 
 
 def _alphabet(text: str | None) -> list[str]:

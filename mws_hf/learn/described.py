@@ -91,6 +91,17 @@ SETTINGS = {
         "A string of them, or a list of characters and names of alphabets, such as ``[\"latin-1\", \"€\"]``; see "
         "`alphabets.NAMED_ALPHABETS`.",
     ),
+    "tokens": Setting(
+        "Strings that must be entries, whatever the learner thinks; each a word to the split pattern, its leading "
+        "space included.",
+        "none",
+        "Their merges rank behind all others, in place of the last compositions.",
+    ),
+    "keep_apart": Setting(
+        "Characters that are merged with no other, and pairs of characters that are never joined.",
+        "none",
+        'Strings of one character or of two, such as ``["\'", "ss"]``.',
+    ),
     "limit_alphabet": Setting("Keep this many of the most frequent characters; others become bytes.", "all"),
     "max_token_length": Setting("Longest token in characters, a leading space included.", "no limit"),
     "show_progress": Setting("Progress bars on stderr when it is a terminal."),

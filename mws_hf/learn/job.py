@@ -6,15 +6,17 @@ Everything that is checked or worked out before learning begins is here; `vocabu
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mws_hf.corpus.block_counts import normalizer
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
+from mws_hf.learn.apart import Apart
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.overflow import SCALE, check_fits
@@ -29,6 +31,7 @@ from mws_hf.learn.settings import (
 )
 from mws_hf.learn.words import CodePoints, count_points
 from mws_hf.text.byte_alphabet import character_merges
+from mws_hf.text.pattern import split
 from mws_hf.tokenizer.backend import BYTE_TOKENS, tokenizer_tables
 
 if TYPE_CHECKING:
@@ -90,13 +93,17 @@ class LearningJob:
                 character of the words.
         """
         groups = GroupedCounts.of(counts).at_least(vocabulary.min_count)
+        apart = Apart.of(vocabulary.keep_apart)
+        if vocabulary.keep_apart:
+            groups = GroupedCounts({name: apart.split(part) for name, part in groups.items()})
         _check_words(groups, vocabulary.min_count)
         total = groups.weighted(vocabulary.weights)
         words = CodePoints.of_counts(total)
         price = settings.hidden_boundary_price if isinstance(settings, ContextualSettings) else 0.0
         check_fits(words.starts, total.counts, SCALE, price)
         kind = alphabet_kind(settings, vocabulary)
-        initial = set(vocabulary.initial_alphabet)
+        _check_tokens(vocabulary.tokens, total, apart)
+        initial = set(vocabulary.initial_alphabet).union(*vocabulary.tokens)
         if kind == "characters" and isinstance(settings, ContextualSettings):
             initial.add(BYTE_ORDER_MARK)
         alphabet = choose_alphabet(words, total.counts, initial, vocabulary.limit_alphabet)
@@ -118,6 +125,20 @@ def _check_words(groups: GroupedCounts, least: int) -> None:
         if len(counts) == 0:
             of = f" of group {name!r}" if name else ""
             raise MwSError(f"no training words{of} are left (min_count={least}); give text with at least one word")
+
+
+def _check_tokens(tokens: Sequence[str], counts: WordCounts, apart: Apart) -> None:
+    """Refuse strings that no merge could make: normalization changes them, or a cut runs through them."""
+    normalize = normalizer(counts.normalization)
+    for token in tokens:
+        if normalize(token) != token:
+            raise MwSError(f"{token!r} cannot become an entry: normalization makes {normalize(token)!r} of it")
+        pieces = split(token, counts.pattern)
+        if len(pieces) != 1:
+            parts = "|".join(pieces)
+            raise MwSError(f"{token!r} cannot become an entry: the split pattern cuts it ({parts}); give its parts")
+        if apart.behind(CodePoints.of([token]).points)[:-1].any():
+            raise MwSError(f"{token!r} cannot become an entry: characters in it are to be kept apart; leave one out")
 
 
 def _composition(settings: CriterionSettings, vocabulary: VocabularySettings, n_groups: int) -> float | Literal["fill"]:

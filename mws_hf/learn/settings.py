@@ -109,6 +109,8 @@ class VocabularySettings:
     min_count: int = 1
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
     initial_alphabet: Iterable[str] = ()
+    tokens: Sequence[str] = ()
+    keep_apart: Sequence[str] = ()
     limit_alphabet: int | None = None
     max_token_length: int | None = None
     types: bool = True
@@ -129,6 +131,18 @@ class VocabularySettings:
         object.__setattr__(self, "weights", check_weights(self.weights))
         object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
         object.__setattr__(self, "initial_alphabet", characters_of(self.initial_alphabet))
+        for name in ("tokens", "keep_apart"):
+            object.__setattr__(self, name, _strings(name, getattr(self, name)))
+        if self.keep_apart:
+            from mws_hf.learn.apart import Apart
+
+            Apart.of(self.keep_apart)
+
+
+def _strings(name: str, given: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+        raise MwSError(f"{name}={given!r}: give a list of strings")
+    return tuple(given)
 
 
 def criterion_of(settings: CriterionSettings) -> Literal["contextual", "classic"]:
@@ -200,6 +214,7 @@ def to_record(
     record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
     record["alphabet"] = alphabet_kind(settings, vocabulary)
     record |= {"weights": dict(vocabulary.weights)} if vocabulary.weights else {}
+    record |= {name: list(value) for name in ("tokens", "keep_apart") if (value := getattr(vocabulary, name))}
     if isinstance(settings, ContextualSettings):
         evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
         record |= {name: evidence.pop(name) for name in _FLAT_EVIDENCE}
@@ -222,7 +237,14 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings
     True
     """
-    names = ("criterion", "weights", *_RECORDED, *_OWN.get(str(record.get("criterion", "contextual")), ()))
+    names = (
+        "criterion",
+        "weights",
+        "tokens",
+        "keep_apart",
+        *_RECORDED,
+        *_OWN.get(str(record.get("criterion", "contextual")), ()),
+    )
     record = {_OLD_NAMES.get(name, name): value for name, value in record.items()}
     arguments = {name: record[name] for name in names if name in record}
     arguments["alphabet"] = record.get("alphabet", "characters")  # older records know of no other

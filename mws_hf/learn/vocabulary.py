@@ -13,6 +13,7 @@ from mws_hf.corpus.groups import UNNAMED
 from mws_hf.errors import MwSError
 from mws_hf.kernels.memory import give_back
 from mws_hf.learn.job import LearningJob
+from mws_hf.learn.must_have import merges_for
 from mws_hf.learn.settings import ContextualSettings, CriterionSettings, VocabularySettings, criterion_of
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus
 
@@ -32,12 +33,13 @@ class LearnedVocabulary:
 
     Attributes:
         alphabet: the characters that are tokens, ascending by code point.
-        merges: (left, right) in merge-rank order, morphs first, then compositions.
+        merges: (left, right) in merge-rank order: morphs, compositions, those of strings that must be entries.
         n_morphs: how many of the merges the criterion itself chose.
         exhausted: True when the criterion ran out of candidates before its share of the budget was spent.
         n_types: distinct pre-tokens trained on.
         evidence: the boundary evidence the merges were learned from; None for the classic criterion and where no morph
             merges were wanted.
+        n_required: how many merges, the last ones, make strings that must be entries.
     """
 
     alphabet: list[str]
@@ -46,6 +48,7 @@ class LearnedVocabulary:
     exhausted: bool
     n_types: int
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    n_required: int = 0
 
     @property
     def label_fits(self) -> Mapping[str, LabelFit]:
@@ -67,14 +70,15 @@ class LearnedVocabulary:
     def record(self) -> dict[str, Any]:
         """Return facts for mws_training.json: how many merges are morphs and compositions, and the label results.
 
-        The last merges of a tokenizer are its compositions; its morphs come before them.
+        The last merges of a tokenizer are those of required strings; compositions come before them, morphs first.
         """
-        return {"merges": {"morph": self.n_morphs, "composition": self.n_compositions}} | self.label_record
+        required = {"required": self.n_required} if self.n_required else {}
+        return {"merges": {"morph": self.n_morphs, "composition": self.n_compositions, **required}} | self.label_record
 
     @property
     def n_compositions(self) -> int:
         """Count the merges that the second phase added."""
-        return len(self.merges) - self.n_morphs
+        return len(self.merges) - self.n_morphs - self.n_required
 
 
 def learn(
@@ -119,9 +123,27 @@ def learn(
     # 3. compositions: frequent neighbours, which pay for the boundaries that they hide
     compositions = _learn_compositions(job, prepared, morphs, known)
     # 4. the result, still without a file
-    merges = morphs.merges + compositions.merges
+    merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     _warn_if_short(job, len(merges))
-    return LearnedVocabulary(job.alphabet, merges, len(morphs.merges), morphs.exhausted, len(job.counts), evidence)
+    n_morphs = min(len(morphs.merges), len(merges) - n_required)
+    return LearnedVocabulary(
+        job.alphabet, merges, n_morphs, morphs.exhausted, len(job.counts), evidence, n_required=n_required
+    )
+
+
+def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
+    """Add the merges of the strings that must be entries, in place of the last ones; returns how many these are."""
+    room = min(len(merges), job.n_merges)
+    while room >= 0:
+        required = merges_for(job.vocabulary.tokens, merges[:room], job.alphabet)
+        over = room + len(required) - job.n_merges
+        if over <= 0 or not required:
+            return merges[:room] + required, len(required)
+        room -= over
+    raise MwSError(
+        f"{len(job.vocabulary.tokens)} strings must be entries, which takes more than the {job.n_merges} merges that "
+        "there is room for; raise vocab_size, or leave some out"
+    )
 
 
 def _check_evidence(evidence: Evidence | None, settings: CriterionSettings) -> None:

@@ -27,9 +27,9 @@ EVIDENCE_FILE = "mws_evidence.pq"
 
 The Hub's client warns of names that end in .parquet within a model's repository.
 """
-KINDS = ("morph", "composition")
-"""Of merges, in the order in which a tokenizer has them: found by evidence, then by frequency at a price."""
-ADDED_KINDS = ("added", *(f"added {kind}" for kind in KINDS))
+KINDS = ("morph", "composition", "required")
+"""Of merges, in the order in which a tokenizer has them: by evidence, by frequency at a price, asked for by name."""
+ADDED_KINDS = ("added", "added morph", "added composition")
 """The same of those that `mws extend` added, behind such as join letters."""
 
 

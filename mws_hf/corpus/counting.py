@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from mws_hf.corpus.block_counts import MEMORY_CAP, Entries, count_blocks
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
-from mws_hf.corpus.columns import checked_strings
+from mws_hf.corpus.columns import arrow_strings, checked_strings
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import STDIN, PathLike, Reading, column_named, expand_paths
 from mws_hf.corpus.groups import UNNAMED
@@ -161,7 +161,7 @@ def _count(
 def _entries(sources: Sequence[Iterator[Block]], *options: Any) -> Entries:
     """The distinct pre-tokens of sources of one group, and their counts."""
     found = count_blocks([((UNNAMED, block) for block in source) for source in sources], *options)
-    return found.get(UNNAMED, (pa.array([], pa.large_string()), np.empty(0, np.int64)))
+    return found[UNNAMED] if found else (arrow_strings([]), np.empty(0, np.int64))
 
 
 def _bar(**options: Any) -> Any:

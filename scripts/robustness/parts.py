@@ -191,12 +191,9 @@ def _later(function: Callable[..., dict[str, Any]], *arguments: Any) -> Callable
 def program() -> str:
     """A digest of the sources that a result depends on: counting, learning, backend and scoring, and this folder."""
     package = Path(mws_hf.__file__).parent
-    files = [
-        f for folder in ("corpus", "kernels", "learn", "evaluate") for f in sorted((package / folder).rglob("*.py"))
-    ]
-    files += [
-        package / name for name in ("pattern.py", "backend.py", "trainer.py", "compare/plan.py", "compare/run.py")
-    ]
+    folders = ("corpus", "kernels", "learn", "evaluate", "text", "tokenizer")
+    files = [f for folder in folders for f in sorted((package / folder).rglob("*.py"))]
+    files += [package / name for name in ("trainer.py", "trained.py", "compare/plan.py", "compare/run.py")]
     files += [f for f in sorted(Path(__file__).parent.glob("*.py")) if f.name != "report.py"]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 

@@ -171,3 +171,10 @@ def test_inference_loads_no_learning_code():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_special_tokens_are_looked_for_before_normalization():
+    vocab = base_vocab(["<ﬁ>"], "<fi>")
+    backend = build_backend(vocab, [], normalization="nfkc", special_tokens=["<ﬁ>"])
+    assert backend.encode("<ﬁ>").ids == [vocab["<ﬁ>"]]
+    assert vocab["<ﬁ>"] not in backend.encode("<fi>").ids

@@ -310,13 +310,13 @@ def test_the_key_holds_modules_wherever_they_move(tmp_path):
             subprocess.check_output([sys.executable, "-c", KEYS], env=environment, cwd=tmp_path, text=True)
         )
 
-    (package / "text").mkdir()
-    (package / "byte_alphabet.py").rename(package / "text" / "byte_alphabet.py")
+    (package / "letters").mkdir()
+    (package / "text" / "byte_alphabet.py").rename(package / "letters" / "byte_alphabet.py")
     for file in package.rglob("*.py"):
         source = file.read_text(encoding="utf-8")
-        file.write_text(source.replace("mws_hf.text.byte_alphabet", "mws_hf.text.byte_alphabet"), encoding="utf-8")
+        file.write_text(source.replace("mws_hf.text.byte_alphabet", "mws_hf.letters.byte_alphabet"), encoding="utf-8")
     before = keys()
-    with (package / "text" / "byte_alphabet.py").open("a") as stream:
+    with (package / "letters" / "byte_alphabet.py").open("a") as stream:
         stream.write("# changed\n")
     assert all(a != b for a, b in zip(before, keys(), strict=True))
 

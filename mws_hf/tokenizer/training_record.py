@@ -60,14 +60,17 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
 
 def _read(directory: Path, backend: Tokenizer) -> dict[str, Any]:
     """Read the whole record; empty where there is none, or another tokenizer's."""
-    record = load_json(directory / FILE) if (directory / FILE).is_file() else {}
+    if not (directory / FILE).is_file():
+        return {}
+    record = load_json(directory / FILE)
     if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
         return {}
     return record
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "replace").decode()  # a command may name a file that is no text
 
 
 def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Saving: whole or not at all, whatever interrupts it; loading: damage is named."""
 
+import contextlib
 import json
 import os
 import random
@@ -223,6 +224,33 @@ def test_killed_between_any_two_replacements_a_save_leaves_the_old_tokenizer_or_
         if done == 0:
             break
     assert found[0] == "old" and found[-1] == "new" and "none" in found and found == sorted(found, key=ORDER.index)
+
+
+def test_interrupted_between_any_two_replacements_files_are_of_one_kind_or_the_head_is_absent(tmp_path, monkeypatch):
+    names = ("a.json", "tokenizer.json", "z.json")
+    replace, ends = os.replace, []
+    for steps in range(4):
+        home = tmp_path / str(steps)
+        home.mkdir()
+        for name in names:
+            (home / name).write_text("old", encoding="utf-8")
+        left = steps
+
+        def counted(source, target):
+            nonlocal left
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+            replace(source, target)
+
+        with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt), staged(home) as stage:
+            for name in names:
+                (stage / name).write_text("new", encoding="utf-8")
+            patch.setattr(os, "replace", counted)
+        found = {name: (home / name).read_text(encoding="utf-8") for name in names if (home / name).exists()}
+        assert "tokenizer.json" not in found or set(found.values()) == {"new"}
+        ends.append("tokenizer.json" in found)
+    assert ends == [False, False, False, True]
 
 
 ORDER = ["old", "none", "new"]

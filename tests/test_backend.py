@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
@@ -19,6 +19,7 @@ from mws_hf.tokenizer.backend import (
     pattern_of,
     tables_of,
 )
+from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, PATTERNS
 
 
@@ -135,7 +136,7 @@ def learnt_tables(draw):
 
 
 @given(learnt_tables(), st.text("abc", max_size=40))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_encoding_equals_a_replay_of_the_merges(merges, word):
     symbols = list(word)
     for left, right in merges:

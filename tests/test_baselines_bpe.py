@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
@@ -18,6 +18,7 @@ from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.tokenizer.backend import tables_of
+from tests.examples import examples
 from tests.small_corpus import running_text, small_counts
 
 PUBLISHED = {"low": 5, "lower": 2, "newest": 6, "widest": 3}  # Sennrich et al. 2016
@@ -46,7 +47,7 @@ def test_end_of_word_tokenizer_replays_its_merges():
     assert baseline.segment("lowest") == ["low", "est"]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text("ab'’1 ,.й\u0306\n", max_size=12))
 def test_marks_stand_after_every_word(text):
     marked = normalizers.Replace(Regex(_END), "|").normalize_str(text)

@@ -3,10 +3,11 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.baselines.pairs import PairLearner, frequency, likelihood
+from tests.examples import examples
 
 
 def recount(words, weights, score, n_merges):
@@ -38,7 +39,7 @@ def recount(words, weights, score, n_merges):
 
 
 @pytest.mark.parametrize("score", [frequency, likelihood])
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.tuples(st.text("abc", min_size=1, max_size=8), st.integers(1, 5)), min_size=1, max_size=12),
 )

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -14,6 +14,7 @@ from mws_hf.baselines.unigram import build_unigram, settled
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
+from tests.examples import examples
 from tests.small_corpus import running_text, small_counts
 
 
@@ -47,9 +48,7 @@ def sentence_piece(request):
     return spm.SentencePieceProcessor(model_proto=model), tokenizer_of(model)
 
 
-@settings(
-    max_examples=200, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(200, print_blob=False, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from(["walk", "ing", "над", "берег", "ами", " ", ",", "ﬁ", "漢", "п'ят", "[SEP]", "İ", "２"]))
 )
@@ -70,7 +69,7 @@ def test_sentence_piece_reserves_tokens(sentence_piece):
     assert tokenizer.decode(tokenizer.encode("walks talked").ids) == "walks talked"
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="▁")))
 def test_unigram_without_normalization_loses_nothing(lossless, text):
     (encoded,) = lossless.encode([text])

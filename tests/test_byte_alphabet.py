@@ -4,7 +4,7 @@ import json
 import logging
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 
@@ -28,6 +28,7 @@ from mws_hf.tokenizer.backend import build_backend, is_byte_level, pattern_of, t
 from mws_hf.tokenizer.explain import Tracer
 from mws_hf.tokenizer.file import read_tokenizer
 from mws_hf.tokenizer.notebook import export_notebook
+from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 
 scalars = st.characters(exclude_categories=["Cs"])  # unassigned ones, noncharacters and private use among them
@@ -71,7 +72,7 @@ def tables(draw):
 
 
 @given(tables(), st.sampled_from([r"[\s\S]+", *NAMED_PATTERNS]))
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_text_is_cut_as_by_the_same_merges_of_characters(case, pattern):
     alphabet, merges, inside, around = case
     characters, in_bytes = (

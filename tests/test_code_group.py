@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
@@ -19,6 +19,7 @@ from mws_hf.learn.composition_prices import priced_boundaries
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
+from tests.examples import examples
 from tests.in_process import mws
 from tests.test_groups import ENGLISH
 
@@ -192,7 +193,7 @@ class TestDigits:
     @given(
         text=st.text(st.sampled_from("0123456789½٣Ⅷ .,-eExX'\n_"), max_size=60), name=st.sampled_from([*NAMED_PATTERNS])
     )
-    @settings(max_examples=500, deadline=None)
+    @examples(500)
     def test_three_engines_agree(self, text, name, way):
         pattern = with_digits(name, way)
         rust = pre_tokenizers.Split(Regex(pattern), "isolated")

@@ -3,7 +3,7 @@
 import unicodedata
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
@@ -12,6 +12,7 @@ from mws_hf.learn.seed_merges import MarkedLetters, find_marked_letters, graphem
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
+from tests.examples import examples
 
 ACUTE, DOTS, HOOK = "\u0301", "\u0308", "\u0328"
 
@@ -54,7 +55,7 @@ def test_the_other_case_is_whole_where_its_letter_is_known():
 TEXTS = st.text("akotie " + ACUTE + DOTS + HOOK, max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.integers(0, 5))
 def test_no_merge_of_marks_comes_between(texts, more):
     """Encoding by the merges alone, in rank order: whatever marked letter the words hold stays whole in any text."""

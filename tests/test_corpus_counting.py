@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.corpus import blocks
@@ -25,6 +25,7 @@ from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split
+from tests.examples import examples
 
 OTHER_PATTERN = r"\w+| ?\W"
 SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -64,7 +65,7 @@ def hash_twin(word):
 
 class TestCuts:
     @given(texts)
-    @settings(max_examples=2000, deadline=None)
+    @examples(2000)
     @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
     def test_nothing_reaches_across_a_cut(self, pattern, text):
         raw = (text + "....").encode()  # the last four bytes are never cut
@@ -219,7 +220,7 @@ def merged(contents: list[dict[bytes, int]]) -> dict[bytes, int]:
 
 class TestTable:
     @given(st.lists(st.tuples(st.binary(min_size=1, max_size=40), st.integers(1, 9)), max_size=200))
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_is_a_dictionary_of_bytes(self, pairs):
         table, expected = TokenTable(), Counter()
         for word, amount in pairs:
@@ -231,7 +232,7 @@ class TestTable:
         assert dict(zip(strings.cast(pa.large_binary()).to_pylist(), counts.tolist(), strict=True)) == expected
 
     @given(st.lists(st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 9)), min_size=1, max_size=5))
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_merging_adds_up(self, contents):
         assert merged(contents) == dict(sum(map(Counter, contents), Counter()))
 
@@ -253,13 +254,13 @@ class TestTable:
         assert TokenTable(cap, lambda table: None, text_bytes=1 << 40).nbytes <= cap
 
     @given(st.binary(min_size=1, max_size=40), st.binary(max_size=20))
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_hash_does_not_see_the_surroundings(self, word, after):
         alone = hash_words(np.frombuffer(word, np.uint8), np.array([0, len(word)]))
         assert hash_words(np.frombuffer(b"xyz" + word + after, np.uint8), np.array([3, 3 + len(word)])) == alone
 
     @given(st.binary(min_size=1, max_size=60))
-    @settings(max_examples=200, deadline=None)
+    @examples(200)
     def test_hash_is_the_same_on_every_machine(self, word):
         assert hash_words(np.frombuffer(word, np.uint8), np.array([0, len(word)])).tolist() == [hash_twin(word)]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.corpus.counts import WordCounts
@@ -15,6 +15,7 @@ from mws_hf.corpus.counts_file import is_counts_file
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from tests.examples import examples
 
 mappings = st.dictionaries(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20), st.integers(1, 2**40), max_size=30
@@ -26,7 +27,7 @@ def counts_of(mapping, pattern=DEFAULT_PATTERN, normalization=None):
 
 
 @given(mappings)
-@settings(deadline=None)
+@examples(100)
 def test_order_is_count_descending_then_code_point(mapping):
     counts = counts_of(mapping)
     assert list(counts.items()) == sorted(mapping.items(), key=lambda item: (-item[1], item[0]))
@@ -34,7 +35,7 @@ def test_order_is_count_descending_then_code_point(mapping):
 
 
 @given(mappings, mappings, mappings)
-@settings(deadline=None, max_examples=50)
+@examples(50)
 def test_merge_is_associative_and_commutative_and_adds(a, b, c):
     a, b, c = map(counts_of, (a, b, c))
     left, right = a.merge(b).merge(c), c.merge(b, a)
@@ -45,7 +46,7 @@ def test_merge_is_associative_and_commutative_and_adds(a, b, c):
 
 
 @given(mappings)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_flat_views(mapping):
     counts = counts_of(mapping)
     points, starts = counts.code_points()
@@ -106,7 +107,7 @@ def test_bad_normalization():
 
 
 @given(mappings)
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_file_round_trip(tmp_path_factory, mapping):
     path = tmp_path_factory.mktemp("counts") / "words.parquet"
     counts = counts_of(mapping, normalization="nfc")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from mws_hf.corpus import counts_file, merging
@@ -18,6 +18,7 @@ from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.merging import merge_files
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from tests.examples import examples
 from tests.in_process import mws
 from tests.processes import one_line
 
@@ -47,7 +48,7 @@ def saved(folder, parts):
 
 
 @given(st.lists(MAPPINGS, min_size=1, max_size=5), st.integers(1, 6))
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_file_is_the_one_of_merging_in_memory(mappings, min_count):
     parts = [counts_of(mapping) for mapping in mappings]
     with tempfile.TemporaryDirectory() as folder:
@@ -149,6 +150,7 @@ PEAK = """
 import sys
 from pathlib import Path
 from mws_hf.corpus.merging import merge_files
+from tests.examples import examples
 files = sorted(Path(sys.argv[1]).glob("*.parquet"))[: int(sys.argv[2])]
 merge_files(files, sys.argv[3], memory_cap=32 << 20)
 status = Path("/proc/self/status").read_text().split()

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
@@ -13,6 +13,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels import scanner
 from mws_hf.kernels.scanner import character_classes, scan
 from mws_hf.text.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, compiled, split, with_digits
+from tests.examples import examples
 
 PATTERNS = {f"{name}-{digits}": with_digits(name, digits) for name in NAMED_PATTERNS for digits in DIGIT_PARTS}
 RUST = {p: pre_tokenizers.Split(Regex(p), "isolated") for p in PATTERNS.values()}
@@ -39,12 +40,12 @@ def rust(text, pattern):
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
 class TestCuts:
     @given(nasty_text)
-    @settings(max_examples=1500, deadline=None)
+    @examples(1500)
     def test_adversarial_text(self, pattern, text):
         assert scan(text, pattern) == split(text, pattern) == rust(text, pattern)
 
     @given(st.text(max_size=40))
-    @settings(max_examples=500, deadline=None)
+    @examples(500)
     def test_any_text(self, pattern, text):
         assert scan(text, pattern) == rust(text, pattern)
         assert scan(known(text), pattern) == split(known(text), pattern)

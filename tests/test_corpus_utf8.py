@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.kernels.utf8 import is_utf8, write_code_points
+from tests.examples import examples
 
 # the ends of every range that the definition of UTF-8 names
 EDGES = bytes.fromhex("00 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
@@ -32,13 +33,13 @@ def test_all_short_sequences_of_edges(length):
 
 
 @given(st.lists(st.sampled_from(EDGES), min_size=4, max_size=8).map(bytes), st.integers(0, 40))
-@settings(max_examples=2000, deadline=None)
+@examples(2000)
 def test_longer_ones_at_any_place(raw, before):
     assert verdict(b"a" * before + raw) == decodes(raw)
 
 
 @given(st.text(max_size=80), st.data())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_text_and_text_cut_or_damaged(text, data):
     raw = text.encode()
     assert verdict(raw)
@@ -55,7 +56,7 @@ def test_every_code_point():
 
 
 @given(st.text(max_size=80), st.sampled_from(["", "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"]))
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_code_points(text, edges):
     text += edges
     points = np.zeros(len(text), np.uint32)

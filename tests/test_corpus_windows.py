@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
@@ -27,6 +27,7 @@ from mws_hf.kernels.scanner import LETTER, character_classes, next_pretoken, sca
 from mws_hf.kernels.windows import find_short, plain_boundaries
 from mws_hf.text.pattern import split
 from tests.encode_cases import ALPHABET, PATTERNS, SCANNED
+from tests.examples import examples
 
 PLAIN = st.text(
     alphabet=st.one_of(
@@ -67,7 +68,7 @@ def cut(raw: bytes, end: int, kind: int) -> list[str]:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(text=PLAIN, behind=st.binary(max_size=70))
 def test_windows_cut_as_the_patterns_do(pattern, text, behind):
     raw = text.encode()
@@ -75,7 +76,7 @@ def test_windows_cut_as_the_patterns_do(pattern, text, behind):
 
 
 @pytest.mark.parametrize("pattern", SCANNED)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(PLAIN, max_size=6))
 def test_documents_that_lie_end_to_end_are_counted_each_on_its_own(pattern, documents):
     expected = Counter(piece for text in documents for piece in split(text, pattern))
@@ -96,7 +97,7 @@ def test_every_code_point_between_plain_words(pattern, seed):
     assert dict(count_documents([text], pattern=pattern).items()) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.binary(max_size=100), st.integers(0, 100))
 def test_nothing_is_told_from_the_end_of_the_document_on(raw, end):
     end = min(end, len(raw))
@@ -124,7 +125,7 @@ def test_leads_make_letters_with_every_continuation():
     assert np.flatnonzero(classes[0xC0:0x100] != LETTER).tolist() == [0x17, 0x37]  # × and ÷
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.binary(min_size=80, max_size=80), st.integers(0, 16), st.integers(0, 255), st.integers(1, 255))
 def test_instructions_by_definition(raw, at, first, count):
     mask, behind, ahead, word, reverse = map(int, instructions(np.frombuffer(raw, np.uint8), at, first, count))
@@ -137,7 +138,7 @@ def test_instructions_by_definition(raw, at, first, count):
     assert copy.tobytes() == bytes(at) + raw[at : at + 8] + bytes(72 - at)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text("<|e", max_size=150), st.text("<|e", min_size=1, max_size=3), st.text("<|e", max_size=70))
 def test_find_short_is_find(text, wanted, behind):
     data = np.frombuffer((text + behind).encode() + bytes(PADDING), np.uint8)

@@ -11,7 +11,7 @@ from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -28,6 +28,7 @@ from mws_hf.errors import MwSError
 from mws_hf.extend.extension import extend
 from mws_hf.tokenizer.backend import base_vocab, build_backend, tables_of
 from mws_hf.trainer import MwSTrainer
+from tests.examples import examples
 from tests.processes import one_line
 from tests.small_bases import llama3_like, russian
 from tests.small_tokenizers import ADVERSARIAL, small_fast
@@ -109,7 +110,7 @@ SAFE_TAGS = {"div", "section", "h3", "p", "b", "i", "s", "em", "small", "span", 
 
 
 @given(st.one_of(st.sampled_from([*ADVERSARIAL, "<script>alert(1)</script>", '"><img src=x onerror=1>']), st.text()))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_text_is_shown_as_text(text):
     toy, other = Opened("<b>", small_fast().backend_tokenizer), Opened('"x', BYTES)
     for page in (
@@ -121,14 +122,14 @@ def test_any_text_is_shown_as_text(text):
 
 
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Cn", "Co", "M", "Zl", "Zp")), min_size=1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_character_is_lost(text):
     letters = Opened("letters", build_backend(base_vocab((), text, []), []))
     assert "".join(Reader(drawn(text_html([letters], text))).words) == text
 
 
 @given(st.one_of(st.sampled_from(ADVERSARIAL), st.text()))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_characters_and_bytes_together_are_the_text(text):
     for backend in (small_fast().backend_tokenizer, BYTES):
         tokens = tokens_of(Opened("toy", backend), text)

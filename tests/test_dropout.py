@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from datasets import Dataset
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models
 
@@ -24,6 +24,7 @@ from mws_hf.tokenizer.dropout import Dropout, merge_dropped, starting_symbols, t
 from mws_hf.tokenizer.file import load_backend
 from mws_hf.tokenizer.merging import ranked, symbols_of
 from tests.encode_cases import EOS, TRICKY, byte_level_backends, make_backend, random_merges, rust_ids, texts
+from tests.examples import examples
 from tests.in_process import mws
 
 WORDS = ("read", "reader", "reading", "readers", "play", "player", "playing", "players", "speak", "speaker")
@@ -59,7 +60,7 @@ def defined(backend, how, text):
     return [vocab[token] for token in found]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(texts.filter(lambda text: EOS not in text), min_size=1, max_size=3), st.sampled_from(BACKENDS))
 def test_kernel_equals_the_definition(documents, backend):
     encoder = BlockEncoder(backend, dropout=HOW)

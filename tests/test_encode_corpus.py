@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -22,6 +22,7 @@ from mws_hf.encode import EncodedCorpus, encode_corpus
 from mws_hf.encode.bulk import checksum
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
+from tests.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +203,7 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
         BlockDataset(corpus, len(stream) + 1)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\x0b", "я".encode(), b"12345678"]), max_size=60))
 def test_line_offsets(pieces):
     data = b"".join(pieces)

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
@@ -30,6 +30,7 @@ from tests.encode_cases import (
     save_directory,
     texts,
 )
+from tests.examples import examples
 
 
 def ids_of(encoder, documents):
@@ -59,13 +60,13 @@ def test_byte_level_tokenizers_equal_rust(encoder):
     assert ids_of(encoder, TRICKY) == rust_ids(encoder.backend, TRICKY)
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(st.lists(texts, min_size=1, max_size=6), st.sampled_from(ENCODERS))
 def test_random_unicode_equals_rust(documents, encoder):
     assert ids_of(encoder, documents) == rust_ids(encoder.backend, documents)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.text(alphabet="абвгд abcdef'’.,1\né漢😀", max_size=40), st.sampled_from(ENCODERS))
 def test_python_twin(text, encoder):
     spec = json.loads(encoder.backend.to_str())
@@ -124,7 +125,7 @@ def test_bytes_that_are_not_utf8_are_named(bad):
             encoder.encode(joined([b"ab", before + bad, b"\x80\x80 cd"], "doc {}".format))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.binary(max_size=40))
 def test_validation_agrees_with_python(data):
     encoder = ENCODERS[0]

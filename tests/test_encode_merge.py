@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.encode.cache import (
@@ -22,6 +22,7 @@ from mws_hf.encode.merge import NO_RANK, SHORT, merge_long, merge_short, merge_t
 from mws_hf.kernels.byte_table import INLINE_KEY, ends_at_home, find, look_ahead
 from mws_hf.kernels.int_table import find_pair
 from mws_hf.tokenizer.merging import merge
+from tests.examples import examples
 
 SYMBOLS = 4
 
@@ -34,7 +35,7 @@ def merge_tables(draw):
     return np.array(pairs, np.int64).reshape(-1, 2), np.array(products, np.int32)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(merge_tables(), st.lists(st.integers(0, SYMBOLS - 1), min_size=1, max_size=90))
 def test_merges_equal_the_definition(learnt, symbols):
     merges, products = learnt

@@ -9,7 +9,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -18,6 +18,7 @@ from mws_hf.commands.app import app
 from mws_hf.encode import EncodedCorpus, encode_corpus
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, make_backend, random_merges, rust_ids, save_directory
+from tests.examples import examples
 from tests.processes import files_of, mws, one_line, start, tree, wait_for
 
 BACKEND = make_backend(random_merges(6, 150))
@@ -219,7 +220,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_json_in_a_manifest_opens_or_is_one_error(finished, data):
     out = finished / "out"

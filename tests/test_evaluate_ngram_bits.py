@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
@@ -22,6 +22,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate import bits_differences, evaluate, ngram_bits
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.kneser_ney import discounts_of, score, stream_of
+from tests.examples import examples
 from tests.small_tokenizers import small_fast, small_slow
 
 
@@ -125,7 +126,7 @@ def test_bits_are_over_the_bytes_of_the_raw_text_and_count_the_end():
     assert (bits.tokens, bits.train_tokens, bits.n_bytes.tolist()) == (2, 3, [3])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.lists(st.integers(0, 3), max_size=9), min_size=1, max_size=30),
     st.lists(st.lists(st.integers(0, 4), max_size=7), min_size=1, max_size=4),
@@ -185,7 +186,7 @@ def test_equal_to_kenlm(order, log10):
     assert sums == pytest.approx(log10, abs=2e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.lists(st.integers(0, 3), max_size=9), min_size=1, max_size=30),
     st.lists(st.integers(0, 4), max_size=6),

@@ -7,7 +7,7 @@ import math
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
@@ -15,6 +15,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, score_text
 from mws_hf.evaluate.segment import cuts_within, segment_words
+from tests.examples import examples
 
 
 def toy(merges, letters=" abcd.", split=True):
@@ -109,7 +110,7 @@ def slow_twin(tokenizer, lines):
     return words, tokens, whole, same
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     st.lists(st.text("ab cé.\n", min_size=1, max_size=12).filter(lambda t: "\n" not in t), min_size=1, max_size=4),
     st.lists(st.tuples(st.sampled_from("ab c."), st.sampled_from("ab c.")), unique=True, max_size=6),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
@@ -18,6 +18,7 @@ from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.merging import merge, ranked
+from tests.examples import examples
 
 TEXT = ["читать читаю читал перечитать unlocked locks locking unlock книга книги книгой"] * 3
 FAMILIES = ("byte_level", "word_piece", "metaspace_unigram", "llama_like", "literal_bytes", "end_of_word")
@@ -264,7 +265,7 @@ def test_plain_functions():
         segment_words(lambda word: ["▁" + word], ["ab"])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.sampled_from("ab c"), st.sampled_from("ab c")), unique=True), st.text("ab c", max_size=9))
 def test_merging_equals_the_library(pairs, word):
     merges = [(a, b) for a, b in pairs]

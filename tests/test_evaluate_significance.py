@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.corpus.segmentations import GoldWord
@@ -15,6 +15,7 @@ from mws_hf.evaluate.boundaries import macro_scores, summarize, word_table
 from mws_hf.evaluate.report import BASELINES
 from mws_hf.evaluate.segment import pieces_of
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
+from tests.examples import examples
 
 
 def a_table(seed, quality, words=400):
@@ -120,7 +121,7 @@ def test_wilcoxon_by_hand():
     assert wilcoxon([1, -1]) == 1
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(-1000, 1000).filter(bool), min_size=2, max_size=14, unique_by=abs))
 def test_wilcoxon_equals_scipy(values):
     stats = pytest.importorskip("scipy.stats", reason="scipy is no dependency; it serves as an oracle where installed")

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -27,6 +27,7 @@ from mws_hf.extend.report import measure_change
 from mws_hf.extend.words import collect_base_forms, cut_words
 from mws_hf.text.byte_alphabet import bytes_of
 from mws_hf.text.special import BYTE_TOKENS
+from tests.examples import examples
 from tests.fake_hub import running_hub
 from tests.in_process import mws
 from tests.small_bases import (
@@ -88,7 +89,7 @@ _ANY = st.text(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian(), *turkish()]))
 def test_text_without_new_tokens_is_encoded_as_before(kind, text):
     base, larger = BASES[kind](), extended(kind)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
@@ -26,6 +26,7 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from tests.examples import examples
 from tests.in_process import mws
 from tests.test_cli import TEXT
 
@@ -69,7 +70,7 @@ def files(tmp_path: Path) -> dict[str, list[str]]:
     return names
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.permutations(list(TEXTS)), st.booleans(), st.integers(1, 3))
 def test_order_of_groups_and_files_and_threads_change_nothing(order, turned, workers):
     parts = {name: TEXTS[name].splitlines(keepends=True) for name in order}

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pymorphy3
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
@@ -20,6 +20,7 @@ from mws_hf.learn.classic.reference import learn_classic_reference
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.words import SymbolCorpus
+from tests.examples import examples
 
 FACTS = json.loads((Path(__file__).parent / "data" / "known_answers_classic.json").read_text(encoding="utf-8"))
 
@@ -80,7 +81,7 @@ def corpora(draw, alphabet=" абв"):
     return SymbolCorpus.from_words(words, draw(weights))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(corpora(), st.just(ClassicSettings()) | SCORES, st.data())
 def test_engine_equals_reference(corpus, score, data):
     options = {
@@ -92,7 +93,7 @@ def test_engine_equals_reference(corpus, score, data):
     assert learn_classic(corpus, n_merges, score, limits) == learn_classic_reference(corpus, n_merges, score, limits)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(corpora(" абвгдежзикй"), st.just(ClassicSettings()) | SCORES)
 def test_engine_equals_reference_to_the_end(corpus, score):
     assert learn_classic(corpus, 10**9, score) == learn_classic_reference(corpus, 10**9, score)
@@ -116,7 +117,7 @@ def test_engine_equals_reference_on_a_zipfian_corpus():
     assert learn_classic(corpus, 150) == learn_classic_reference(corpus, 150)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(corpora(), st.integers(0, 6), st.integers(0, 6))
 def test_stopping_and_continuing_is_learning_in_one_go(corpus, first, second):
     segmentation = Segmentation(corpus)
@@ -196,7 +197,7 @@ def test_hyper_parameters_out_of_range_are_refused(arguments, message):
         ClassicSettings(**arguments)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(corpora(), st.integers(1, 15))
 def test_each_merge_is_explained_by_the_coefficient_it_was_taken_for(corpus, n_merges):
     learnt = learn_classic(corpus, n_merges)

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -16,6 +16,7 @@ from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.limits import NO_LIMIT, MergeLimits
 from mws_hf.learn.words import SymbolCorpus
+from tests.examples import examples
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)
 
@@ -26,7 +27,7 @@ def corpora(draw):
     return SymbolCorpus.from_words(words, draw(st.lists(st.integers(1, 5), min_size=len(words), max_size=len(words))))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(corpora(), st.data())
 def test_engine_equals_reference(corpus, data):
     size = len(corpus.symbols)
@@ -54,7 +55,7 @@ def hf_merges(words, weights, n_merges):
     return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.text("abcd", min_size=1, max_size=12), min_size=1, max_size=20), st.data())
 def test_word_weights_give_hugging_face_bpe(words, data):
     words = sorted(set(words))
@@ -67,7 +68,7 @@ def test_word_weights_give_hugging_face_bpe(words, data):
     assert ours[:unique] == theirs[:unique]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(corpora(), st.integers(0, 8), st.integers(0, 8))
 def test_stopping_and_continuing_is_learning_in_one_go(corpus, first, second):
     segmentation = Segmentation(corpus)
@@ -76,7 +77,7 @@ def test_stopping_and_continuing_is_learning_in_one_go(corpus, first, second):
     assert parts[0].merges + parts[1].merges == whole.merges
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(corpora(), st.integers(0, 12))
 def test_applying_merges_gives_the_segmentation_that_learning_left(corpus, n_merges):
     learning, replaying = Segmentation(corpus), Segmentation(corpus)
@@ -177,7 +178,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
     assert 0 < alone.used[ARENA] < alone.occurrences[:n].sum()  # some are too rare to be listed
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(corpora(), st.integers(0, 6))
 def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     segmentation = Segmentation(corpus)
@@ -205,7 +206,7 @@ def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     assert table.used[ARENA] == sum(map(len, expected))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(corpora(), WORDS, st.integers(0, 12))
 def test_words_cut_before_are_copied(corpus, words, n):
     alphabet = "abc"

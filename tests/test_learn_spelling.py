@@ -3,16 +3,17 @@
 from itertools import groupby
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.learn.evidence import reference
 from mws_hf.learn.words import CodePoints, SymbolCorpus, distinct, find_among
+from tests.examples import examples
 
 WORDS = st.lists(st.text("abя\U0001f600\ud800 ", max_size=4), max_size=30)
 
 
-@settings(deadline=None)
+@examples(100)
 @given(WORDS)
 def test_strings_come_back(words):
     assert CodePoints.of(words).strings() == words
@@ -30,7 +31,7 @@ def test_words_are_numbered_by_content_beyond_the_first_table_size():
     assert found.hashes.tolist() == [reference.mixed_hash(word) for word in numbers]
 
 
-@settings(deadline=None)
+@examples(100)
 @given(WORDS, WORDS)
 def test_words_are_found_among_others(words, others):
     known = list(dict.fromkeys(others))
@@ -38,7 +39,7 @@ def test_words_are_found_among_others(words, others):
     assert found.tolist() == [known.index(word) if word in known else -1 for word in words]
 
 
-@settings(deadline=None)
+@examples(100)
 @given(st.lists(st.text("abcя", max_size=5), max_size=20), st.text("abcdя"), st.data())
 def test_symbols_are_those_of_strings(words, alphabet, data):
     weights = data.draw(st.lists(st.integers(1, 9), min_size=len(words), max_size=len(words)))

@@ -7,13 +7,14 @@ import pytest
 
 pytest.importorskip("torch")
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
 from mws_hf.lm.codec import Codec
 from mws_hf.lm.config import MultiToken, RunConfig
 from mws_hf.lm.data import IGNORED, Collator, cut_points, pack, read_documents, read_split, shuffled, split_documents
+from tests.examples import examples
 from tests.small_language import sentences, tokenizer_dir
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
@@ -86,7 +87,7 @@ def test_every_token_is_predicted_once(codecs):
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(9, 30))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_cut_points_are_the_fewest_runs_within_the_limit(lengths, limit):
     cuts = cut_points(np.array(lengths, np.int64), limit)
     assert cuts[0] == 0 and cuts[-1] == len(lengths) and (np.diff(cuts) > 0).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
@@ -13,6 +13,7 @@ from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.extension import extend
 from mws_hf.learn.must_have import merges_for
+from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import BASES, SPECIAL, llama3_like, russian, save, turkish
 
@@ -34,7 +35,7 @@ def test_strings_become_entries_and_words_of_one_token(kind):
         assert larger.tokenizer.decode(larger.tokenizer.encode(text + "!").ids).endswith(text.strip() + "!")
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=6, unique=True),
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=4, unique=True),

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
@@ -13,6 +13,7 @@ from mws_hf.text.pattern import GPT4_PATTERN, split
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import pattern_of
 from mws_hf.tokenizer.notebook import export_notebook, import_notebook
+from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 
 ALPHABET = sorted(" !.абвеийлнопрстучшьюя")
@@ -62,7 +63,7 @@ def test_every_id_is_kept_and_bytes_follow(tmp_path):
 
 
 @given(st.text("".join(ALPHABET), max_size=60))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_ids_equal_the_notebooks_encoder(text):
     assert IMPORTED.encode(text) == notebook_encode(text, VOCAB, MERGES)
 

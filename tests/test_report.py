@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from typer.testing import CliRunner
@@ -27,6 +27,7 @@ from mws_hf.report.page import MOST_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
 from mws_hf.report.vocabulary import packed, packed_within
 from mws_hf.trainer import MwSTrainer
+from tests.examples import examples
 from tests.processes import mws, one_line
 from tests.test_card_and_push import GOLD
 from tests.test_cli import TEXT
@@ -182,7 +183,7 @@ def unpacked(data):
         st.integers(0, 10**6), st.tuples(st.text(), st.integers(0, 10**9), st.none() | st.integers(0, 10**6))
     )
 )
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_packing_loses_nothing(rows):
     entries = [Entry(number, shown, uses, rank, "", 0, 0) for number, (shown, uses, rank) in rows.items()]
     found = unpacked(packed(entries))
@@ -197,7 +198,7 @@ def test_a_vocabulary_that_is_too_large_keeps_its_most_used_entries():
 
 
 @given(st.lists(st.tuples(st.floats(0.5, 20), st.floats(0, 1)), min_size=1, max_size=8))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_points_lie_inside_the_picture(places):
     svg = scatter([Point(HOSTILE, x, y, max(0, y - 0.02), min(1, y + 0.02)) for x, y in places], "x", "y")
     Page(svg)

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 import transformers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer
 from tokenizers.decoders import DecodeStream
@@ -17,6 +17,7 @@ from mws_hf.text.pattern import WORD_PATTERN
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab
+from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, MERGES, VARIANTS, small_fast, small_slow
 
 FAST = {name: small_fast(**options) for name, options in VARIANTS.items()}
@@ -45,14 +46,14 @@ def test_three_ways_agree_on_adversarial_text(name, text):
 
 @pytest.mark.parametrize("name", VARIANTS)
 @given(text=texts)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_three_ways_agree_on_random_text(name, text):
     assert_lossless_and_alike(name, text)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 @given(text=texts)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_text_streamed_id_by_id_is_the_text(name, text):
     """As inference servers do it: a character of several byte tokens comes out when it is complete."""
     text += "."  # a stream holds back U+FFFD at its end, which could be half a character
@@ -82,7 +83,7 @@ def test_every_scalar_value_survives(name):
 
 @pytest.mark.parametrize("name", VARIANTS)
 @given(ids=st.lists(st.integers(0, min(map(len, FAST.values())) - 1), max_size=30))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_ids_decode_alike(name, ids):
     assert SLOW[name].decode(ids) == FAST[name].decode(ids) == BARE[name].decode(ids, skip_special_tokens=False)
 
@@ -101,7 +102,7 @@ def test_half_a_character_of_a_byte_level_tokenizer_gives_one_replacement_charac
 
 @pytest.mark.parametrize("normalization", ["nfc", "nfd", "nfkc", "nfkd"])
 @given(text=texts)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_normalization_is_applied_alike(normalization, text):
     fast, slow = NORMALIZED[normalization]
     assert slow.encode(text) == fast.encode(text)

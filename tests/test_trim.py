@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
@@ -18,6 +18,7 @@ from mws_hf.extend.base import Base
 from mws_hf.extend.files import open_base
 from mws_hf.extend.trim import Trimming, count_uses, last_merges, trim
 from mws_hf.extend.trim_report import measure_use
+from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, SPECIAL, llama3_like, russian, save, turkish
 from tests.small_tokenizers import ADVERSARIAL
@@ -61,7 +62,7 @@ _ANY = st.text(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian()]) | st.text("def walk(self)[]:\n", max_size=30))
 def test_text_of_kept_entries_keeps_its_cut_and_every_text_comes_back(kind, text):
     smaller = trimmed(kind)

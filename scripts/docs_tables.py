@@ -9,7 +9,7 @@ A page says where a table goes by two comments, and everything between them is r
 
 `scripts/results/README.md:reading` takes the part of a file between `<!-- --8<-- [start:reading] -->` and
 `[end:reading]`. The title of a file is left out, its headings go below the page's heading before the comment, and its
-links are told from the page. tests/test_documents.py fails where a page is behind its tables.
+links are told from the page. tests/process/test_documents.py fails where a page is behind its tables.
 """
 
 from __future__ import annotations

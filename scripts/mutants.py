@@ -117,7 +117,7 @@ def run(home: Path, mutant: Mutant, limit: float) -> dict[str, object]:
     line = whole[: whole.find(mutant.before)].count("\n") + 1
     try:
         place.write_text(mutated(whole, mutant), encoding="utf-8")
-        tests = [f"tests/test_{name}.py" for name in mutant.tests.split()]
+        tests = [str(next(home.glob(f"tests/*/test_{name}.py")).relative_to(home)) for name in mutant.tests.split()]
         code, failed = pytest_run(home, ["-x", "-k", mutant.first, *tests], limit) if mutant.first else (0, [])
         if code in (0, NO_TESTS):
             code, failed = pytest_run(home, ["-x", f"mws_hf/{mutant.file}", *tests], limit)

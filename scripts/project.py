@@ -1,7 +1,8 @@
 """Set up the project's virtual environment and run a job in it; needs nothing but Python 3.11 or newer.
 
     python3 scripts/project.py demo    train a Russian tokenizer and load it with AutoTokenizer
-    python3 scripts/project.py test    lint, types, doctests and the whole test suite
+    python3 scripts/project.py test    lint, types, doctests and the tests of every day
+    python3 scripts/project.py test-all    also versions, clusters, a browser, clients, the wheel: before a release
     python3 scripts/project.py try-wheel FILE    install a built wheel in an environment of its own and train with it
 
 The environment is `.venv` beside this project's pyproject.toml, or the folder named by MWS_VENV.
@@ -90,18 +91,24 @@ def try_wheel(wheel: str | Path) -> None:
         run(python, "-c", LOADED, Path(scratch, "trained"))
 
 
-def test() -> None:
-    """Run every check that CI runs."""
+def test(*folders: str) -> None:
+    """Run lint, types, doctests and tests: those of the folders given, else those that `pyproject.toml` names."""
     install("[dev]")
     run(BIN / "ruff", "check", ".")
     run(BIN / "ruff", "format", "--check", ".")
     run(BIN / "mypy")
-    run(BIN / "python", "-m", "pytest", "-n", "2", "--dist", "worksteal")
+    run(BIN / "python", "-m", "pytest", "-n", "2", "--dist", "worksteal", *folders)
+
+
+def test_all() -> None:
+    """Run the tests of all tiers with all their examples, then build the wheel and try it."""
+    os.environ["MWS_TESTS"] = "full"
+    test("tests", "mws_hf")
     package()
 
 
 if __name__ == "__main__":
-    jobs = {"demo": demo, "test": test}
+    jobs = {"demo": demo, "test": test, "test-all": test_all}
     if len(sys.argv) == 3 and sys.argv[1] == "try-wheel":
         try_wheel(sys.argv[2])
     elif len(sys.argv) == 2 and sys.argv[1] in jobs:

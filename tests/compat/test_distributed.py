@@ -1,0 +1,235 @@
+"""Spark and Ray Data on real clusters of two workers: counts and ids of one machine, also when a worker is killed."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.group_counting import count_source
+from mws_hf.distributed import ray_data, spark
+from mws_hf.encode.bulk import encode_corpus
+from mws_hf.errors import MwSError
+from mws_hf.text.pattern import GPT4_PATTERN
+from tests.distributed_text import LANGUAGES, ROWS, TEXTS, held_up, kill_who_works, parent
+from tests.paths import ROOT
+from tests.small_tokenizers import small_fast
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass
+class Engine:
+    """A cluster with its rows of `number` and `text`, and what is said otherwise of each."""
+
+    library: ModuleType
+    data: Any
+    frame: Callable[[pa.Table], Any]
+    table: Callable[[Any], pa.Table]
+    slow: Callable[[str], Any]
+    bad: Any
+    parts: int
+    in_order: bool
+    victim: Callable[[int], int] = lambda worker: worker
+    counting: dict[str, Any] = field(default_factory=dict)
+
+    def count(self, source: Any, column: str = "text", **options: Any) -> Any:
+        return self.library.count(source, column, **self.counting, **options)
+
+    @contextmanager
+    def killing(self, folder: Path):
+        """The same rows, and meanwhile a thread that kills the process that has got to a certain one."""
+        killer = threading.Thread(target=kill_who_works, args=(folder, self.victim))
+        killer.start()
+        yield self.slow(str(folder))
+        killer.join()
+        assert len(list(folder.glob("attempt-*"))) > 1 and (folder / "killed").exists()
+
+
+def slow_block(table, folder):
+    held_up(folder, table["number"].to_pylist())
+    return table
+
+
+@contextmanager
+def ray_engine():
+    pytest.importorskip("ray", reason="needs Ray: pip install 'mws-hf[ray]'")
+    import ray.data
+
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=200 << 20, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    ray.data.DataContext.get_current().execution_options.preserve_order = True
+    table = pa.table({"number": range(len(ROWS)), "text": ROWS})
+    data = ray.data.from_arrow([table.slice(start, 120) for start in range(0, len(ROWS), 120)])
+    bad = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xd0\xff"))
+    whole = {"batch_format": "pyarrow", "batch_size": None}
+    yield Engine(
+        ray_data,
+        data,
+        ray.data.from_arrow,
+        lambda rows: pa.concat_tables(rows.iter_batches(**whole)),
+        lambda folder: data.map_batches(partial(slow_block, folder=folder), **whole),
+        ray.data.from_arrow(pa.table({"text": bad})),
+        parts=-(-len(ROWS) // 120),
+        in_order=True,
+        counting={"partitions": 2},
+    )
+    ray.shutdown()
+
+
+def slow_batches(batches, folder):
+    for batch in batches:
+        yield batch
+        held_up(folder, batch.column(0).to_pylist())
+
+
+@contextmanager
+def spark_engine():
+    """Two executors, each a Java process with one core."""
+    pytest.importorskip("pyspark", reason="needs pyspark: pip install 'mws-hf[spark]'")
+    if spark.java() is None or not Path("/proc/self/stat").exists():
+        pytest.skip("needs Java 17, and /proc to find executors by")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local-cluster[2,1,600]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.executor.memory", "600m").config("spark.sql.shuffle.partitions", "3")
+    session = builder.config("spark.log.level", "OFF").getOrCreate()
+    rows = session.createDataFrame(list(enumerate(ROWS)), "number int, text string")
+    df = rows.repartitionByRange(6, "number").sortWithinPartitions("number")
+    yield Engine(
+        spark,
+        df,
+        lambda table: session.createDataFrame(list(zip(*table.to_pydict().values(), strict=True)), table.column_names),
+        lambda frame: frame.toArrow(),
+        lambda folder: df.mapInArrow(partial(slow_batches, folder=folder), df.schema),
+        session.sql("select cast(unhex('D0FF') as string) as text"),
+        parts=6,
+        in_order=False,
+        victim=lambda worker: parent(parent(worker)),  # above the worker is the daemon that forked it
+    )
+    session.stop()
+
+
+@pytest.fixture(scope="module", params=[ray_engine, spark_engine], ids=["ray", "spark"])
+def engine(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        with request.param() as found:
+            yield found
+
+
+def test_counts_equal_those_of_one_machine_to_the_byte(engine, tmp_path):
+    counted = engine.count(engine.data)
+    expected = count_documents(TEXTS)
+    assert counted == expected and counted.fingerprint == expected.fingerprint
+    counted.save(tmp_path / "there.parquet")
+    expected.save(tmp_path / "here.parquet")
+    assert (tmp_path / "there.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
+
+
+def test_other_patterns_normalizations_and_thresholds(engine, tmp_path):
+    settings = {"pattern": GPT4_PATTERN, "normalization": "nfd"}
+    expected = count_documents(TEXTS, **settings)
+    assert engine.count(engine.data, **settings, min_count=3) == expected.at_least(3)
+    file = str(tmp_path / "rows.parquet")
+    pq.write_table(pa.table({"text.ru": ROWS}), file)  # a dot in a column's name means a field to Spark
+    whole = engine.count(file, "text.ru", pattern=r"\w+|\W", memory_cap=1)
+    assert whole == count_files(file, column="text.ru", pattern=r"\w+|\W")
+
+
+def test_groups_are_counted_as_on_one_machine(engine):
+    table = pa.table({"text": ROWS, "language": LANGUAGES})
+    expected = count_source(table, column="text", group_column="language")
+    grouped = engine.frame(table)
+    counted = engine.count(grouped, group_column="language", min_count=1)
+    assert dict(counted) == dict(expected) and list(counted) == ["eng", "ukr"]
+    assert dict(engine.count(grouped, group_column="language", min_count=3)) == dict(expected.at_least(3))
+
+
+def test_pruning_before_the_sum_loses_no_more_than_is_said(engine):
+    exact = dict(count_documents(TEXTS).items())
+    pruned = dict(engine.count(engine.data, partial_min_count=4).items())
+    missing = {word: count - pruned.get(word, 0) for word, count in exact.items()}
+    most = (4 - 1) * engine.parts
+    assert set(pruned) <= set(exact) and 0 < max(missing.values()) <= most and min(missing.values()) == 0
+
+
+def test_ids_equal_the_tokenizers(engine):
+    tokenizer = small_fast()
+    rows = engine.table(engine.library.encode(engine.data, tokenizer, "text"))
+    assert rows.schema.field("input_ids").type == pa.list_(pa.int32())
+    numbers = rows["number"].to_pylist()
+    assert (numbers if engine.in_order else sorted(numbers)) == list(range(len(ROWS)))
+    for number, text, ids in zip(*(rows[name].to_pylist() for name in ("number", "text", "input_ids")), strict=True):
+        assert text == ROWS[number]
+        assert ids == (None if text is None else tokenizer.encode(text, add_special_tokens=False))
+
+
+def test_shards_are_a_corpus_for_datasets_and_for_us(engine, tmp_path):
+    datasets = pytest.importorskip("datasets")
+    tokenizer = small_fast()
+    corpus = engine.library.write_corpus(engine.data, tokenizer, "text", tmp_path / "ids", shard_size=1024)
+    here = encode_corpus(tokenizer, iter(TEXTS), tmp_path / "here")
+    loaded = datasets.load_from_disk(str(tmp_path / "ids"))
+    assert loaded["input_ids"] == datasets.load_from_disk(str(tmp_path / "here"))["input_ids"]
+    assert corpus.n_tokens == here.n_tokens and len(corpus.ids) > 6
+    with pytest.raises(MwSError, match="exists already"):
+        engine.library.write_corpus(engine.data, tokenizer, "text", tmp_path / "ids")
+
+
+def test_counts_are_right_when_a_worker_is_killed(engine, tmp_path):
+    with engine.killing(tmp_path) as slow:
+        counted = engine.count(slow)
+    assert counted == count_documents(TEXTS)
+
+
+def test_shards_are_right_when_a_worker_is_killed(engine, tmp_path):
+    (tmp_path / "seen").mkdir()
+    with engine.killing(tmp_path / "seen") as slow:
+        corpus = engine.library.write_corpus(slow, small_fast(), "text", tmp_path / "ids", shard_size=1024)
+    here = encode_corpus(small_fast(), iter(TEXTS), tmp_path / "here")
+    documents = [[tuple(each[k]) for k in range(len(each))] for each in (corpus, here)]
+    assert Counter(documents[0]) == Counter(documents[1])
+    assert not list((tmp_path / "ids").glob("part-*"))  # what the dead left
+
+
+def test_mistakes_are_told_in_one_line(engine):
+    with pytest.raises(MwSError, match="no column 'texts'; columns here: number, text"):
+        engine.count(engine.data, "texts")
+    with pytest.raises(MwSError, match="column 'number' holds no text"):
+        engine.library.encode(engine.data, small_fast(), "number")
+    with pytest.raises(MwSError, match="has a column 'number' already"):
+        engine.library.encode(engine.data, small_fast(), "text", ids_column="number")
+    with pytest.raises(MwSError, match="^column 'text', row 1: byte 0 is not utf-8"):
+        engine.count(engine.bad)
+    with pytest.raises(MwSError, match="reading Parquet failed"):
+        engine.count("/no/such.parquet")
+
+
+@pytest.mark.parametrize(
+    ("library", "absent", "message"),
+    [
+        ("ray_data", "ray", "MwSError: Ray Data is not installed: pip install 'mws-hf[ray]'"),
+        ("spark", "pyspark", "MwSError: Spark needs pyspark"),
+        ("spark", "nothing", "MwSError: Spark needs Java 17 or newer"),
+    ],
+)
+def test_missing_parts_are_named(library, absent, message):
+    code = f"import sys; sys.modules[{absent!r}] = None; from mws_hf.distributed import {library} as found; "
+    environment = {"PATH": "/nowhere", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code + "found.count('rows.parquet', 'text')"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert message in done.stderr.splitlines()[-1]

@@ -1,0 +1,102 @@
+"""The scripts around language models run: the comparison on two presets, and both fine-tuning examples."""
+
+# ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.paths import ROOT
+
+pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from mws_hf.extend.spelling import raw_bytes
+from mws_hf.lm.training import pretrain
+from tests.small_language import sentences, small_run, write_corpus
+from tests.small_tokenizers import small_fast
+
+
+def script(name, *arguments):
+    command = [sys.executable, str(ROOT / "scripts" / name), *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory):
+    """A model on an MwS directory, barely trained."""
+    folder = tmp_path_factory.mktemp("mws")
+    small_fast().save_pretrained(folder / "tokenizer")
+    pretrain(
+        small_run(folder / "tokenizer", write_corpus(folder, 300), train_bytes=5000, held_out_bytes=500), folder / "run"
+    )
+    return folder / "run" / "model"
+
+
+def test_fine_tuning_with_trainer(model_dir, tmp_path):
+    pytest.importorskip("datasets")
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(sentences(30)), encoding="utf-8")
+    assert "loss" in script("finetune_trainer.py", model_dir, text, "--output", tmp_path / "out", "--max-steps", 3)
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_fine_tuning_with_trl_and_a_chat_template(model_dir, tmp_path):
+    pytest.importorskip("trl")
+    data = tmp_path / "dialogues.jsonl"
+    turns = [{"role": "user", "content": "Дом?"}, {"role": "assistant", "content": "Стол."}]
+    data.write_text("\n".join(json.dumps({"messages": turns}, ensure_ascii=False) for _ in range(8)), encoding="utf-8")
+    assert "loss" in script("finetune_sft.py", model_dir, data, "--output", tmp_path / "out", "--max-steps", 2)
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer.apply_chat_template(turns[:1], tokenize=False) == "### user\nДом?<|endoftext|>\n"
+    assert raw_bytes(tokenizer.backend_tokenizer)[tokenizer.eos_token_id] == b""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("preset", "only", "sizes"),
+    [
+        ("rus", ["bpe-8000-lr0.008-s0", "mws-8000-lr0.008-s0"], ["batch_blocks=2"]),
+        ("gpu", ["mws-16000-lr0.002-s0"], ["batch_blocks=1", "hidden_size=64", "layers=2", "heads=2", "passes=1"]),
+    ],
+)
+def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_path):
+    (tmp_path / "text").mkdir()
+    text = write_corpus(tmp_path, 400).read_bytes()
+    (tmp_path / "text" / "rus.some.txt.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "text" / "rus.rublimp.txt.gz").write_bytes(gzip.compress("Этого никто не читает.\n".encode()))
+    pairs, results, works = tmp_path / "pairs.tsv", tmp_path / "results", tmp_path / "works.json"
+    works.write_text(json.dumps({"rus.some": [[number, f"work {number} of many"] for number in range(0, 400, 10)]}))
+    pairs.write_text("good_sentence\tbad_sentence\nДом.\tДомь.\n", encoding="utf-8")
+    arguments = ["--preset", preset, "--data", tmp_path, "--work", tmp_path / "work", "--results", results]
+    arguments += ["--works", works, "--pairs", pairs, "--set", "train_bytes=2500", "held_out_bytes=500", *sizes]
+    output = script("compare_lm.py", *arguments, "--only", *only)
+    assert all(name in output for name in only)
+    document = json.loads((results / f"lm_{preset}.json").read_text(encoding="utf-8"))
+    records = (results / f"lm_{preset}.runs.jsonl").read_text(encoding="utf-8").splitlines()
+    runs = [json.loads(line) for line in records[1:]]
+    assert all(1 < run["training"]["steps"] <= 3 and run["evaluation"]["pairs"]["all"]["pairs"] == 1 for run in runs)
+    configs = [json.loads(file.read_text(encoding="utf-8")) for file in (tmp_path / "work").rglob("configs/*.json")]
+    assert configs and not any("rublimp" in file for config in configs for file in config["text"])
+    rows = {row["system"]: row for row in document["rows"]}
+    if preset == "rus":
+        assert rows["mws"]["differences"]["bpe"]["documents"] > 5
+        assert "| mws | 8000 | 0.008 | 1 |" in (results / "lm_rus.md").read_text(encoding="utf-8")
+        assert "mws,8000" in (results / "lm_rus.csv").read_text(encoding="utf-8")
+        assert (results / "lm.png").stat().st_size > 1000
+    else:
+        assert 0 < runs[0]["evaluation"]["development"] != runs[0]["evaluation"]["bits_per_byte"]
+        listed = json.loads((results / "lm_gpu.works.json").read_text(encoding="utf-8"))
+        names = {part: {name for name, _ in found} for part, found in listed.items()}
+        assert names["held_out"] and names["development"] and not names["held_out"] & names["development"]
+    assert "due      " in script("compare_lm.py", *arguments, "--plan")
+    shutil.rmtree(tmp_path / "work")  # another machine goes on from the records alone
+    assert script("compare_lm.py", *arguments, "--only", *only) == "" and not (tmp_path / "work").exists()

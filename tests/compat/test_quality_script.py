@@ -1,0 +1,116 @@
+"""scripts/quality.py: the parts beside its own gold, without a network and on small lists."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import parama
+import pytest
+import word_lists
+from mixture import LANGUAGES, excess
+
+from mws_hf.evaluate import read_gold
+from tests.paths import ROOT
+
+PARAMA = "rocks:rock-s rocks\nnewest:new-est\ncross-talk:cross-talk\newers':ewer-s-'\nunder:under\n"
+
+
+def test_gold_of_parama_is_fetched_once_and_read(tmp_path: Path):
+    (tmp_path / "gold.eng.txt").write_text(PARAMA, encoding="utf-8")
+    file = parama.gold_file("eng", tmp_path / "cache", tmp_path.as_uri())
+    assert file is not None
+    gold = read_gold(file)
+    assert (gold.name, gold.format, gold.problems) == ("eng.parama", "words", ())
+    assert {word.word: word.segmentations for word in gold.words} == {
+        "rocks": (("rock", "s"), ("rocks",)),
+        "newest": (("new", "est"),),
+        "ewers'": (("ewer", "s", "'"),),
+        "under": (("under",),),
+    }
+    (tmp_path / "gold.eng.txt").unlink()
+    assert parama.gold_file("eng", tmp_path / "cache", tmp_path.as_uri()) == file
+
+
+def test_without_a_network_the_rest_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert parama.gold_file("eng", tmp_path / "cache", "http://127.0.0.1:9") is None
+    assert "going on without this gold" in capsys.readouterr().err
+    assert not (tmp_path / "cache").exists()
+
+
+def test_turkish_letters_and_colons_of_words_are_read(tmp_path: Path):
+    (tmp_path / "gold.tur.txt").write_text("dISsatImcI:dISsatIm-cI\n", encoding="utf-8")
+    (tmp_path / "gold.fin.txt").write_text("eu:n:eu-:-n eu-:n\r\naidasta:aida-sta aidas-ta\r\n", encoding="utf-8")
+    found = {name: read_gold(parama.gold_file(name, tmp_path / "c", tmp_path.as_uri())) for name in ("tur", "fin")}
+    assert [word.segmentations for word in found["tur"].words] == [(("dışsatım", "cı"),)]
+    assert [word.segmentations for word in found["fin"].words] == [
+        (("eu", ":", "n"), ("eu", ":n")),
+        (("aida", "sta"), ("aidas", "ta")),
+    ]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Word lists of the five languages: made-up words with endings."""
+    (tmp_path / "data" / "words").mkdir(parents=True)
+    stems = [a + b + c for a in "ptkms" for b in "aeiou" for c in ("lan", "rit", "sok", "nu")]
+    rows = [f"{stem}{end}\t{1 + 400 // n}\n" for n, stem in enumerate(stems, 1) for end in ("", "ssa", "sta", "lle")]
+    for language in word_lists.LANGUAGES:
+        with gzip.open(tmp_path / "data" / "words" / f"{language}.made-up.tsv.gz", "wt", encoding="utf-8") as file:
+            file.write("".join([*rows, "two words\t5\n", "it's\t4\n", "12\t3\n"]))
+    return tmp_path / "data"
+
+
+def test_length_of_held_out_words_of_a_list(data: Path):
+    file = next((data / "words").glob("est.*"))
+    words = word_lists.read(file)
+    assert len(words) == 400 and "it's" not in words and "12" not in words
+    rows = word_lists.measure(file, [360])
+    assert [(row["language"], row["system"], row["words"]) for row in rows] == [
+        ("est", system, 40) for system in word_lists.SYSTEMS
+    ]
+    assert all(1 <= row["tokens_per_word"] <= 8 for row in rows)
+    assert "est" in word_lists.table(rows)
+
+
+def test_a_part_alone_keeps_what_was_measured_before(data: Path, tmp_path: Path):
+    results = tmp_path / "quality.json"
+    old = [
+        {"language": name, "system": "bpe", "vocab_size": size, "words": 9, "tokens_per_word": 9.0,
+         "tokens_per_running_word": 9.0}
+        for name, size in (("est", 360), ("est", 8000), ("lit", 360))
+    ]  # fmt: skip
+    results.write_text(json.dumps({"rows": [], "lists": old}), encoding="utf-8")
+    command = [
+        sys.executable,
+        str(ROOT / "scripts" / "quality.py"),
+        "--data",
+        str(data),
+        "--output",
+        str(tmp_path / "o"),
+    ]
+    more = ["--parts", "lists", "--sizes", "360", "--results", str(results)]
+    done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    kept = json.loads(results.read_text(encoding="utf-8"))["lists"]
+    assert [row for row in kept if row in old] == old[1:]
+    assert len([row for row in kept if row["language"] == "est" and row["vocab_size"] == 360]) == len(
+        word_lists.SYSTEMS
+    )
+    assert "a word list and no gold" in results.with_suffix(".md").read_text(encoding="utf-8")
+
+
+def test_the_length_of_a_mixture_beside_bpe_of_its_size():
+    lengths = {"mws-composed": 1.3, "bpe": 1.25, "mws": 2.0}
+    rows = [
+        {"system": system, "vocab_size": size, "language": name, "tokens_per_word": length}
+        for system, length in lengths.items()
+        for size in (64, 128)
+        for name in LANGUAGES
+        if (system, size) != ("bpe", 128)
+    ]
+    text = excess(rows)
+    assert "| mws-composed, 64 |" in text and text.count("+4.0%") == 8 and "128" not in text

@@ -1,0 +1,128 @@
+"""Saved directories load with the same ids in every supported version of transformers, each in its own environment.
+
+`MWS_VENV_CACHE` names a folder where the environments are kept between runs.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+from tests.paths import ROOT
+from tests.small_tokenizers import ADVERSARIAL, VARIANTS, small_fast, small_slow
+
+pytestmark = pytest.mark.slow
+
+VERSIONS = {
+    "4.51.3": "transformers==4.51.3",
+    "4.57.6": "transformers==4.57.6",
+    "5.0.0": "transformers==5.0.0",
+    "newest": "transformers>=5.23,<6",
+}
+MODEL_TYPES = [None, "qwen2", "qwen3_5", "gpt2", "llama", "bert"]
+CHAT = "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}"
+
+
+def make_environment(folder: Path, requirement: str) -> tuple[Path, str]:
+    """A virtual environment with transformers alone (and jinja2, for templates); its python, and pip's complaint."""
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    done = folder / "done"
+    if not done.exists() or "==" not in requirement:
+        if not python.exists():
+            venv.create(folder)
+        options = ["-q", "--disable-pip-version-check", "--no-compile", "--upgrade"]
+        command = [sys.executable, "-m", "pip", "--python", str(python), "install", *options, requirement, "jinja2"]
+        pip = subprocess.run(command, capture_output=True, text=True, check=False)
+        if pip.returncode != 0:
+            return python, pip.stderr[-2000:]
+        done.touch()
+    return python, ""
+
+
+@pytest.fixture(scope="module")
+def environments(tmp_path_factory):
+    cache = os.environ.get("MWS_VENV_CACHE")
+    folder = Path(cache) if cache else tmp_path_factory.mktemp("environments")
+    with ThreadPoolExecutor(2) as pool:
+        made = pool.map(lambda name: make_environment(folder / name, VERSIONS[name]), VERSIONS)
+    return dict(zip(VERSIONS, made, strict=True))
+
+
+def python_of(environments, version, tmp_path) -> Path:
+    python, complaint = environments[version]
+    if complaint:
+        probe = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(tmp_path / "probe"), "jinja2"]
+        if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
+            pytest.skip("pip cannot reach a package registry, so no other version can be installed")
+        pytest.fail(f"pip could not install {VERSIONS[version]}:\n{complaint}")
+    return python
+
+
+def run_child(python: Path, *arguments, plug_in: bool, home: Path) -> dict:
+    """Run version_child.py away from the repository, so that only `plug_in` decides whether mws_hf is there."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "HF_"))}
+    environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home / "hf"), "TRANSFORMERS_VERBOSITY": "error"}
+    environment |= {"PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)} if plug_in else {"PYTHONIOENCODING": "utf-8"}
+    command = [str(python), str(ROOT / "tests" / "version_child.py"), *map(str, arguments)]
+    child = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", cwd=home, env=environment, check=False
+    )
+    assert child.returncode == 0, child.stderr[-4000:]
+    return json.loads(child.stdout)
+
+
+def save_all(folder: Path) -> dict[str, list]:
+    """Directories of both classes and both alphabets, beside the config.json of every model type; with their texts."""
+    expected = {}
+    for make in (small_fast, small_slow):
+        for name, options in VARIANTS.items():
+            tokenizer = make(**options)
+            tokenizer.chat_template = CHAT
+            tokenizer.add_tokens(["<new>"])
+            tokenizer.add_special_tokens({"mask_token": "<mask>"})
+            for model_type in MODEL_TYPES:
+                directory = folder / f"{make.__name__}-{name}-{model_type}"
+                tokenizer.save_pretrained(directory)
+                if model_type:
+                    (directory / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
+                expected[str(directory)] = tokenizer
+    return expected
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_directories_load_without_the_plug_in(environments, version, tmp_path):
+    python = python_of(environments, version, tmp_path)
+    expected = save_all(tmp_path)
+    texts = [*ADVERSARIAL, "чит<new><mask> <|user|>"]
+    options = [{}, {"trust_remote_code": False}, {"trust_remote_code": True}]
+    job = tmp_path / "job.json"
+    job.write_text(json.dumps({"directories": list(expected), "options": options, "texts": texts}), encoding="utf-8")
+    answer = run_child(python, "load", job, plug_in=False, home=tmp_path)
+    assert version in ("newest", answer["version"])
+    assert len(answer["loaded"]) == len(expected) * len(options)
+    for found in answer["loaded"]:
+        tokenizer = expected[found["directory"]]
+        assert found["ids"] == [tokenizer.encode(text) for text in texts]
+        assert found["texts"] == texts
+        assert found["special"] == ["<mask>", "<|endoftext|>", "<|pad|>", "<|user|>"]
+        assert (found["eos"], found["pad"], found["length"]) == (0, 1, len(tokenizer))
+        assert found["chat"] == "<|user|>чит"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_plug_in_itself_works(environments, version, tmp_path):
+    python = python_of(environments, version, tmp_path)
+    run_child(python, "save", tmp_path / "saved", plug_in=True, home=tmp_path)
+    for directory in sorted((tmp_path / "saved").iterdir()):
+        ours = small_fast(**VARIANTS[directory.name.split("-")[0]])
+        ours.add_tokens(["<new>"])
+        loaded = AutoTokenizer.from_pretrained(directory)
+        for text in [*ADVERSARIAL, "чит<new>"]:
+            assert loaded.encode(text) == ours.encode(text)
+        assert set(loaded.all_special_tokens) == set(ours.all_special_tokens)

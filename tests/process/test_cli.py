@@ -1,0 +1,280 @@
+"""The command line as a user meets it: results on stdout, errors in one line with exit code 2."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+import mws_hf
+from mws_hf import MwSTrainer
+from mws_hf.corpus.counting import count_files
+from mws_hf.text.byte_alphabet import readable
+from mws_hf.text.pattern import GPT4_PATTERN, NAMED_PATTERNS
+from tests.in_process import mws
+from tests.short_text import TEXT
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(corpus: Path) -> Path:
+    directory = corpus.parent / "tokenizer"
+    done = mws("train", corpus, "--vocab-size", 500, "--composition", 0, "--output", directory)
+    assert done.returncode == 0, done.stderr
+    return directory
+
+
+def test_train_writes_a_directory_that_autotokenizer_loads(trained: Path):
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    text = "Перечитали 😀 漢字 \r\n конец"
+    assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+def test_train_json_goes_to_stdout_and_nothing_else(corpus: Path, tmp_path: Path):
+    done = mws("train", corpus, "--criterion", "classic", "--n-merges", 20, "--output", tmp_path / "t", "--json")
+    result = json.loads(done.stdout)
+    assert result["morph_merges"] == 22 and result["composition_merges"] == 0
+    assert done.stderr == ""
+
+
+def test_segment_shows_morphs_from_arguments_and_stdin(trained: Path):
+    by_argument = mws("segment", trained, "перечитали")
+    by_stdin = mws("segment", trained, stdin="перечитали\n")
+    assert by_argument.stdout == by_stdin.stdout
+    assert by_argument.stdout.strip().replace("·", "") == "перечитали"
+    assert "·" in by_argument.stdout
+
+
+def test_count_then_merge_then_train_equals_training_on_the_text(corpus: Path, tmp_path: Path):
+    half = len(TEXT.splitlines()) // 2
+    lines = TEXT.splitlines(keepends=True)
+    (tmp_path / "a.txt").write_text("".join(lines[:half]), encoding="utf-8")
+    with gzip.open(tmp_path / "b.txt.gz", "wt", encoding="utf-8") as stream:
+        stream.write("".join(lines[half:]))
+    for name in ("a.txt", "b.txt.gz"):
+        assert mws("count", tmp_path / name, "--output", tmp_path / f"{name}.parquet").returncode == 0
+    both = tmp_path / "both.parquet"
+    merged = mws("count", tmp_path / "a.txt.parquet", tmp_path / "b.txt.gz.parquet", "--output", both, "--json")
+    assert json.loads(merged.stdout)["file"] == str(both)
+    for source, directory in ((both, "from-counts"), (corpus, "from-text")):
+        assert mws("train", source, "--vocab-size", 450, "--output", tmp_path / directory).returncode == 0
+    tables = [(tmp_path / d / "tokenizer.json").read_bytes() for d in ("from-counts", "from-text")]
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["train", "absent.txt", "--output", "OUT"], "absent.txt"),
+        (["train", "--output", "OUT"], "no training words"),
+        (["train", "CORPUS", "--composition", "2", "--output", "OUT"], "composition"),
+        (["train", "CORPUS", "--criterion", "magic", "--output", "OUT"], "magic"),
+        (["train", "CORPUS", "--special-token", "<s>", "--special-token", "<s>", "--output", "OUT"], "<s>"),
+        (["train", "CORPUS", "--vocab-size", "500", "--n-merges", "3", "--output", "OUT"], "give one of them"),
+        (["train", "EMPTY", "--output", "OUT"], "word"),
+        (["train", "LATIN1", "--output", "OUT"], "--encoding"),
+        (["train", "CORPUS", "--output", "CORPUS"], "corpus.txt"),
+        (["segment", "absent", "слово"], "absent"),
+        (["count", "CORPUS", "--pattern", "(", "--output", "OUT"], "pattern"),
+        (["import", "absent", "--output", "OUT"], "absent"),
+        (["count", "CORPUS", "--output", "FOLDER"], "Invalid value for '--output'"),
+    ],
+)
+def test_misuse_is_one_clear_line_and_exit_code_2(arguments: list[str], says: str, corpus: Path, tmp_path: Path):
+    (tmp_path / "empty.txt").write_text("", encoding="utf-8")
+    (tmp_path / "latin1.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1"))
+    names = {
+        "CORPUS": str(corpus),
+        "OUT": str(tmp_path / "out"),
+        "EMPTY": str(tmp_path / "empty.txt"),
+        "FOLDER": str(tmp_path),
+        "LATIN1": str(tmp_path / "latin1.txt"),
+    }
+    done = mws(*[names.get(a, a) for a in arguments])
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == "" and not (tmp_path / "out").exists()
+
+
+def test_version():
+    done = mws("--version")
+    assert (done.returncode, done.stdout) == (0, f"mws_hf {mws_hf.__version__}\n")
+
+
+def test_help_teaches_by_example():
+    for command in ("train", "count", "segment", "explain", "evaluate", "compare", "encode", "import"):
+        done = mws(command, "--help")
+        assert done.returncode == 0 and f"mws {command}" in done.stdout
+
+
+def test_the_model_card_is_one_the_hub_understands(trained: Path):
+    from huggingface_hub import ModelCard
+
+    card = ModelCard.load(trained / "README.md")
+    assert card.data.library_name == "transformers" and "mws-hf" in card.data.tags
+    assert "--vocab-size 500" in card.text and "·" in card.text
+
+
+def test_explain_shows_the_merges_and_the_evidence(trained: Path, corpus: Path):
+    done = mws("explain", "перечитали", "--model", trained, "--from", corpus, "--json")
+    result = json.loads(done.stdout)
+    assert "".join(result["tokens"]) == " перечитали"
+    assert result["merges"][-1]["tokens"] == result["tokens"]
+    assert len(result["boundaries"]) == len("перечитали") and all(0 <= p <= 1 for p in result["boundaries"])
+
+
+def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp_path: Path):
+    out, counts = tmp_path / "bytes", tmp_path / "counts.parquet"
+    assert mws("count", corpus, "--pattern", "llama3", "--output", counts).returncode == 0
+    options = ("--vocab-size", 500, "--composition", 0, "--byte-level", "--output", out)
+    done = mws("train", counts, *options)
+    assert done.returncode == 0, done.stderr
+    settings = json.loads((out / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    assert (settings["alphabet"], settings["pattern"]) == ("bytes", NAMED_PATTERNS["llama3"])
+    assert f'"Regex": {json.dumps(NAMED_PATTERNS["llama3"])}' in (out / "tokenizer.json").read_text(encoding="utf-8")
+    assert "A byte-level BPE tokenizer" in (card := (out / "README.md").read_text(encoding="utf-8"))
+    assert re.search(r"^\| characters built from bytes \| \d+ \|$", card, re.MULTILINE)
+    examples = re.findall(r"^\| (\w+) \| ([^|]*) \|$", card.split("| word | tokens |")[1], re.MULTILINE)
+    assert examples and all(tokens.replace("·", "").strip() == word for word, tokens in examples)
+    segmented = mws("segment", out, "перечитали漢").stdout
+    assert segmented.strip().replace("·", "") == "перечитали漢" and "·" in segmented
+    result = json.loads(mws("explain", "перечитали漢", "--model", out, "--from", counts, "--json", "--quiet").stdout)
+    assert "".join(result["tokens"]) == " перечитали<0xE6><0xBC><0xA2>"
+    assert all(len((step["left"] + step["right"]).strip()) > 1 or step["left"] == " " for step in result["merges"])
+    shown = mws("explain", "перечитали", "--model", out, "--from", counts).stdout
+    assert "'ал' + 'и'" in shown and "Ð" not in shown
+    refused = mws("export", out, "--format", "notebook", "--output", tmp_path / "notebook")
+    assert refused.returncode == 2 and "byte-level" in refused.stderr
+    encoded = json.loads(mws("encode", out, corpus, "--output", tmp_path / "ids", "--json").stdout)
+    ours = AutoTokenizer.from_pretrained(out)
+    assert encoded["tokens"] == sum(len(ours.encode(line)) + 1 for line in TEXT.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_output_that_has_no_unicode_is_no_traceback(encoding: str, trained: Path, corpus: Path, tmp_path: Path):
+    (tmp_path / "gold.tsv").write_text("читал\tчит ал\nплохо\tпл ыы\n", encoding="utf-8")
+    for arguments in (
+        ("evaluate", f"ж={trained}", "--gold", tmp_path / "gold.tsv"),
+        ("explain", "читал", "--model", trained),
+    ):
+        command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding})
+        assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+@pytest.mark.parametrize("buffered", [True, False])
+def test_a_result_that_finds_no_room_is_one_line(trained: Path, buffered: bool):
+    explain = ["explain", "читал", "--model", str(trained), "--quiet"]
+    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *explain]
+    environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment
+        )
+    assert done.returncode == 2 and done.stderr.startswith("error: the result cannot be written: No space left")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("normalization", [None, "nfd"])
+def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normalization: str | None, tmp_path: Path):
+    text = TEXT.replace("чит", "чйт")
+    trainer = MwSTrainer(vocab_size=450, normalization=normalization, show_progress=False, limit_alphabet=22)
+    tokenizer = trainer.train_from_iterator([text])
+    tokenizer.save_pretrained(tmp_path / "m")
+    words = ["перечйтали-написал", "don't", "漢字написал", "й", "пере-чйтали!", "2024год"]
+    for line in mws("explain", *words, "--model", tmp_path / "m", "--json", "--quiet").stdout.splitlines():
+        result = json.loads(line)
+        assert result["tokens"] == [readable(token) for token in tokenizer.tokenize(" " + result["word"])]
+        expected = unicodedata.normalize("NFD", result["word"]) if normalization else result["word"]
+        assert "".join(result["pretokens"]) == " " + expected
+
+
+def test_explain_shows_the_evidence_of_the_models_own_settings(corpus: Path, tmp_path: Path):
+    trainer = MwSTrainer(vocab_size=400, max_types=30, show_progress=False)
+    learned = trainer.learn(count_files(corpus))
+    trainer.tokenizer(learned).save_pretrained(tmp_path / "m")
+    assert learned.evidence is not None
+    word = learned.evidence.types[0]
+    arguments = ("explain", word, "--model", tmp_path / "m", "--from", corpus)
+    done = mws(*arguments, "--json")
+    result, own = json.loads(done.stdout), learned.evidence.word(" " + word)
+    assert own is not None
+    assert result["boundaries"] == [round(value, 4) for value in own[1:]]
+    assert result["settings"]["max_types"] == 30 and "max_types=30" in done.stderr
+    (tmp_path / "m" / "mws_training.json").unlink()
+    older = mws(*arguments, "--json")
+    assert "settings unknown, defaults assumed" in older.stderr
+    assert json.loads(older.stdout)["settings"] is None
+    assert json.loads(older.stdout)["boundaries"] != result["boundaries"]
+
+
+def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: Path):
+    for size in (350, 400):
+        MwSTrainer(vocab_size=size, show_progress=False).train(str(corpus)).save_pretrained(tmp_path / str(size))
+    (tmp_path / "400" / "mws_training.json").write_bytes((tmp_path / "350" / "mws_training.json").read_bytes())
+    assert "settings unknown" in mws("explain", "читал", "--model", tmp_path / "400").stderr
+    assert "vocab_size=350" in mws("explain", "читал", "--model", tmp_path / "350").stderr
+
+
+def test_explain_gives_the_classic_terms_of_the_models_own_settings(corpus: Path, tmp_path: Path):
+    trainer = MwSTrainer(criterion="classic", vocab_size=400, len_norm_factor=0.0, show_progress=False)
+    learned = trainer.learn(count_files(corpus, pattern=GPT4_PATTERN))
+    trainer.tokenizer(learned).save_pretrained(tmp_path / "m")
+    merges = learned.merges[:10]
+    rows = json.loads(mws("explain", "--merges", 10, "--model", tmp_path / "m", "--from", corpus, "--json").stdout)
+    assert [(row["left"], row["right"]) for row in rows] == merges
+
+
+def test_explain_gives_every_term_of_classic_merges(corpus: Path):
+    rows = json.loads(mws("explain", "--merges", 3, "--from", corpus, "--json").stdout)
+    assert len(rows) == 3 and {"pmi", "t_score", "penalty", "gain", "total"} <= set(rows[0])
+    pair = json.loads(mws("explain", "--pair", rows[0]["left"], rows[0]["right"], "--from", corpus, "--json").stdout)
+    assert pair[0]["total"] == rows[0]["total"]
+
+
+def test_import_and_export_keep_every_id(corpus: Path, tmp_path: Path):
+    options = ("--characters", "--vocab-size", 500, "--composition", 0)
+    assert mws("train", corpus, *options, "--output", (trained := tmp_path / "characters")).returncode == 0
+    assert mws("export", trained, "--format", "notebook", "--output", tmp_path / "notebook").returncode == 0
+    assert mws("import", tmp_path / "notebook", "--output", tmp_path / "back").returncode == 0
+    before, after = (AutoTokenizer.from_pretrained(d).get_vocab() for d in (trained, tmp_path / "back"))
+    assert {token: after[token] for token in before} == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_an_interrupted_training_leaves_nothing_behind(tmp_path: Path, number: int, code: int, said: str):
+    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", "train", "-"]
+    process = subprocess.Popen(
+        [*command, "--output", str(tmp_path / "out")],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells make background jobs ignore it
+    )
+    assert process.stdin is not None
+    process.stdin.write(TEXT * 1000)  # returns once the command has read nearly all of it and waits for more
+    process.stdin.flush()
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == code and errors.strip().endswith(said) and "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,89 @@
+"""What the documentation shows is what happens: the code of every page runs.
+
+Blocks marked `python` and `bash` are run; `py` (it needs a cluster) and `text` are not.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+from tests.small_corpus import morphs, running_text
+
+PAGES = sorted(
+    path
+    for path in (ROOT / "docs").rglob("*.md")
+    if re.search(r"^```(python|bash)$", path.read_text(encoding="utf-8"), re.M)
+)
+BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SMALL = {
+    "32_000": "400",
+    "32000": "400",
+    "64000": "600",
+    "hidden_size=512": "hidden_size=16",
+    "num_hidden_layers=8": "num_hidden_layers=1",
+    "heads=8": "heads=2",
+    '"runs/lm"': '"runs/lm", max_steps=1',
+    "max_steps=20": "max_steps=2",
+}
+
+
+def write_sources(folder):
+    """The files that the pages speak of."""
+    text = "\n".join(running_text() * 3)
+    held_out = [" ".join(reversed(line.split())) for line in running_text()]
+    (folder / "corpus.txt").write_text(text, encoding="utf-8")
+    (folder / "heldout.txt").write_text("\n".join(held_out), encoding="utf-8")
+    (folder / "corpus").mkdir()
+    with gzip.open(folder / "corpus" / "part.txt.gz", "wt", encoding="utf-8") as stream:
+        stream.write(text)
+    rows = [json.dumps({"text": line}, ensure_ascii=False) for line in text.splitlines()]
+    (folder / "records.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    gold = ["".join(parts) + "\t" + " ".join(parts) for parts in morphs() if "'" not in "".join(parts)]
+    (folder / "gold.tsv").write_text("\n".join(gold) + "\n", encoding="utf-8")
+    (folder / "labels.tsv").write_text("\n".join(gold[::3]) + "\n", encoding="utf-8")
+    if (ROOT / "model_cards").is_dir():  # not in the source distribution
+        (folder / "model_cards").symlink_to(ROOT / "model_cards")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="the blocks are bash")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path):
+    for module in ("torch", "datasets"):
+        pytest.importorskip(module)
+    write_sources(tmp_path)
+    if page.name == "pretrained.md" and not (tmp_path / "model_cards").is_dir():
+        pytest.skip("no model_cards here")
+    python: list[str] = []
+    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for large, small in SMALL.items():
+            code = code.replace(large, small)
+        if language == "python":
+            python.append(code)
+            continue
+        run(tmp_path, [sys.executable, "-c", "\n".join(python)])  # what the commands read may be what it saved
+        run(tmp_path, ["bash", "-euo", "pipefail", "-c", code])
+    run(tmp_path, [sys.executable, "-c", "\n".join(python)])
+
+
+def run(folder, command):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"

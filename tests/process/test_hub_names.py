@@ -1,0 +1,140 @@
+"""Only names of the form user/repo are asked of the Hub, and a Hub that does not answer costs one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from mws_hf import MwSError, MwSTokenizerFast
+from mws_hf.commands.app import app
+from mws_hf.tokenizer.hub import is_repository
+from tests.fake_hub import running_hub
+from tests.paths import ROOT
+from tests.small_tokenizers import small_fast
+
+LOAD = """
+import sys
+from mws_hf import MwSTokenizer, MwSTokenizerFast
+from mws_hf.tokenizer.file import load_backend
+for load in (MwSTokenizer.from_pretrained, MwSTokenizerFast.from_pretrained, load_backend):
+    try:
+        load(sys.argv[1])
+    except OSError as error:
+        print(error)
+"""
+
+
+def load(name: str, endpoint: str, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HOME": str(home)}
+    environment = {key: value for key, value in environment.items() if "OFFLINE" not in key}
+    command = [sys.executable, "-c", LOAD, name]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=home)
+
+
+def test_names_of_repositories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    assert is_repository("user/repo.v-1_0") and is_repository("Qwen/Qwen3-8B")
+    for path in ("repo", "out/mistyped", "./a/b", "../b", "~/b", "/a/b", "a/b/c", "a/", "a/b c", ".hidden/b"):
+        assert not is_repository(path), path
+
+
+@pytest.mark.parametrize("name", ["mistyped", "/mistyped/directory", "./mistyped", "a/b/c"])
+def test_a_mistyped_directory_is_said_at_once(name: str, tmp_path: Path):
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        do_GET = do_HEAD
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    done = load(name, f"http://127.0.0.1:{server.server_port}", tmp_path)
+    server.shutdown()
+    server.server_close()
+    lines = done.stdout.splitlines()
+    assert asked == [] and len(lines) == 3 and all("no such directory" in line for line in lines), done
+
+
+def test_a_hub_that_does_not_answer_costs_one_line(tmp_path: Path):
+    done = load("nobody/nothing", "http://127.0.0.1:9", tmp_path)
+    assert "Retry" not in done.stderr and "Traceback" not in done.stderr, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3 and all("does not answer" in line and "nobody/nothing" in line for line in lines), done
+
+
+def test_what_is_missing_is_an_os_error_as_transformers_documents(tmp_path: Path):
+    for place in (tmp_path, tmp_path / "absent", "mistyped"):
+        with pytest.raises(OSError) as caught:
+            MwSTokenizerFast.from_pretrained(place)
+        assert isinstance(caught.value, MwSError)
+
+
+def commands_that_open(name: str, folder: Path) -> list[list[str]]:
+    """Every command that opens a tokenizer, given one by name."""
+    text, out = str(folder / "text.txt"), str(folder / "out")
+    return [
+        ["segment", name, "перечитать"],
+        ["evaluate", name, "--text", text],
+        ["check", name],
+        ["card", name, "--text", text, "--print"],
+        ["explain", "перечитать", "--model", name],
+        ["export", name, "--format", "byte-level", "-o", out],
+        ["encode", name, text, "-o", out + ".ids", "--quiet"],
+        ["extend", name, text, "--add", "3", "--min-saving", "0", "-o", out + ".more", "--quiet"],
+    ]
+
+
+def test_one_message_for_a_mistyped_name_in_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("перечитать\n", encoding="utf-8")
+    commands = [*commands_that_open("mistyped", tmp_path), ["repair", "mistyped"], ["demo", "mistyped"]]
+    said = {str(CliRunner().invoke(app, command).exception) for command in commands}
+    (message,) = said
+    assert "mistyped: no such directory" in message and "user/repo" in message
+
+
+def test_hub_names_serve_every_command(tmp_path: Path):
+    small_fast().save_pretrained(tmp_path / "small")
+    files = {file.name: file.read_bytes() for file in (tmp_path / "small").iterdir()}
+    (tmp_path / "text.txt").write_text("перечитать записать\n" * 3, encoding="utf-8")
+    with running_hub() as hub:
+        weights = {"model.safetensors": b"never asked for"}
+        hub.repositories |= {"user/small": files | weights, "gpt2": files, "user/empty": {"README.md": b"nothing"}}
+        environment = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
+        environment |= {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
+        environment |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+        opening = commands_that_open("user/small", tmp_path)
+        both = ["evaluate", "gpt2", f"mine={tmp_path / 'small'}", "--text", str(tmp_path / "text.txt")]
+        refused = [["repair", "user/small"], ["card", "user/small"], ["segment", "user/absent", "a"]]
+        commands = [*opening, both, *refused, ["check", "user/empty"]]
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.hub_commands_child"],
+            input="".join(json.dumps(command) + "\n" for command in commands),
+            **{"capture_output": True, "text": True, "env": environment, "cwd": ROOT},
+        )
+    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    assert len(results) == len(commands), done.stderr[-3000:]
+    for command, (code, output, error) in zip(commands, results[: len(opening) + 1], strict=False):
+        assert code == 0 and output, (command, error)
+    assert "| gpt2 |" in results[len(opening)][1] and "| mine |" in results[len(opening)][1]
+    repair, card, absent, empty = (error for _, _, error in results[len(opening) + 1 :])
+    assert "hf download user/small" in repair and "--print" in card
+    assert "no such repository" in absent and "holds no tokenizer" in empty
+    assert not [request for request in hub.requests if "safetensors" in request]
+    printed = next(output for command, (_, output, _) in zip(commands, results, strict=True) if command[0] == "card")
+    assert 'from_pretrained("user/small")' in printed

@@ -1,0 +1,96 @@
+"""Progress on a terminal: every phase has its name, every input its percent; nothing where there is no terminal."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mws_hf.corpus.columns import read_column
+from mws_hf.corpus.counting import count_files
+from mws_hf.corpus.files import Reading
+from mws_hf.encode.bulk import read_source, source_size
+from tests.in_process import mws
+from tests.short_text import TEXT
+
+pty = pytest.importorskip("pty")
+termios = pytest.importorskip("termios")
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("inputs")
+    lines = TEXT.splitlines(keepends=True) * 300
+    paths = {name: folder / name for name in ("a.txt", "a.txt.gz", "a.jsonl", "a.parquet")}
+    paths["a.txt"].write_text("".join(lines), encoding="utf-8")
+    with gzip.open(paths["a.txt.gz"], "wt", encoding="utf-8") as stream:
+        stream.write("".join(lines))
+    paths["a.jsonl"].write_text("".join(json.dumps({"text": line}) + "\n" for line in lines), encoding="utf-8")
+    pq.write_table(pa.table({"text": lines}), paths["a.parquet"])
+    return paths
+
+
+def on_a_terminal(*arguments: object) -> str:
+    """What a command writes to a terminal on its standard error."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (40, 120))
+    command = [sys.executable, "-m", "mws_hf", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    shown = b""
+    try:
+        while piece := os.read(master, 4096):
+            shown += piece
+    except OSError:  # Linux's way to say that the other end is closed
+        pass
+    os.close(master)
+    assert process.wait(timeout=120) == 0, shown
+    return shown.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
+def test_bytes_taken_add_up_to_the_file_and_come_in_steps(name: str, inputs: dict[str, Path]):
+    taken: list[int] = []
+    for block in read_source(inputs[name], Reading(None), block_bytes=1 << 15, advance=taken.append):
+        assert block.size
+    assert sum(taken) == source_size(inputs[name]) == inputs[name].stat().st_size
+    assert len([step for step in taken if step]) > 1 or name == "a.txt.gz"  # which is packed into a few kilobytes
+
+
+def test_parquet_rows_share_out_the_file(inputs: dict[str, Path]):
+    taken: list[int] = []
+    batches = list(read_column(inputs["a.parquet"], Reading(column="text"), taken.append))
+    assert len(taken) == len(batches) > 1 and min(taken) > 0
+    assert sum(taken) == inputs["a.parquet"].stat().st_size
+
+
+def test_the_phases_of_training_have_names(inputs: dict[str, Path], tmp_path: Path):
+    shown = on_a_terminal("train", inputs["a.txt"], "--vocab-size", 500, "--output", tmp_path / "t")
+    order = [shown.index(phase) for phase in ("counting words", "morph merges", "compositions")]
+    assert order == sorted(order)
+    quiet = on_a_terminal("train", inputs["a.txt"], "--vocab-size", 500, "--output", tmp_path / "t", "--quiet")
+    assert "%" not in quiet
+    for name in ("a.txt.gz", "a.jsonl", "a.parquet"):
+        options = ("--output", tmp_path / name)
+        shown = on_a_terminal("encode", tmp_path / "t", inputs[name], *options)
+        assert "100%" in shown and "<00:00" in shown, (name, shown)
+
+
+def test_a_pair_and_a_list_of_lemmas_show_progress(inputs: dict[str, Path], tmp_path: Path):
+    (tmp_path / "lemmas.txt").write_text("кот\nпёс\nдом\n", encoding="utf-8")
+    rows = json.loads(mws("explain", "--merges", 3, "--lemmas", tmp_path / "lemmas.txt", "--json").stdout)
+    parts = rows[0]["left"] + rows[0]["right"], "а"
+    shown = on_a_terminal("explain", "--pair", *parts, "--lemmas", tmp_path / "lemmas.txt")
+    assert "expanding lemmas" in shown and "3/3" in shown and "morph merges" in shown
+
+
+def test_counting_parquet_shows_percent_before_its_end(inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]):
+    count_files(inputs["a.parquet"], column="text", show_progress=True)
+    assert capsys.readouterr().err == ""  # not a terminal

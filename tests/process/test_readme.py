@@ -1,0 +1,83 @@
+"""What the README shows is what happens: its Python prints it, its commands exist, its words are cut so."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.paths import ROOT
+
+CARDS = ROOT / "model_cards"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMAND_LINE = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+SHOWN = re.findall(r"^print\(.*\)  # (.*)$", "\n".join(BLOCKS), re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CARDS.is_dir(), reason="the source distribution has no tokenizers")
+def test_its_python_prints_what_it_shows(tmp_path):
+    assert len(BLOCKS) >= 3 and len(SHOWN) >= 3
+    environment = {**os.environ, "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(BLOCKS)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.splitlines()
+    if sys.version_info[:2] != (3, 11):  # the text that it trains on comes with Python, and that of 3.11 is shown
+        assert len(printed) == len(SHOWN) and printed[0] == SHOWN[0] and printed[-1] == SHOWN[-1]
+    else:
+        assert printed == SHOWN
+
+
+@pytest.mark.skipif(not CARDS.is_dir(), reason="the source distribution has no tokenizers")
+def test_its_words_are_cut_by_the_tokenizers_that_one_downloads(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from first_words import LANGUAGES, RESULTS, SHOWN, our_cuts, table
+
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+    ours = {language: our_cuts(language) for language in LANGUAGES}
+    assert {language: list(words) for language, words in SHOWN.items()} == kept["words"]
+    assert table(kept["bpe"], ours) in README, "run `python scripts/first_words.py` and `scripts/docs_tables.py`"
+
+
+def test_the_commands_it_names_exist_and_the_reference_names_all():
+    from mws_hf.commands.app import COMMANDS
+
+    assert set(re.findall(r"`mws ([a-z]+)", README)) <= set(COMMANDS)
+    assert set(re.findall(r"`mws ([a-z]+)", COMMAND_LINE)) == set(COMMANDS)
+
+
+def test_it_names_exactly_two_commands_of_set_up():
+    assert re.findall(r"^python3 (\S+ \w+)", README, re.MULTILINE) == [
+        "scripts/project.py demo",
+        "scripts/project.py test",
+    ]
+
+
+def test_it_is_short_and_begins_with_a_picture():
+    assert len(README.split()) < 1_100
+    assert re.search(r"^!\[", "\n".join(README.splitlines()[:8]), re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_segmentations_of_the_lexicon_are_those_of_the_demo(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from segmentation_table import WORDS, mws_cuts
+
+    from mws_hf.corpus.dictionary import lexicon_counts
+
+    page = (ROOT / "docs" / "train.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^\| (\w+) \| [\w·]+ \| ([\w·]+) \|$", page, re.MULTILINE))
+    assert [shown[word] for word in WORDS] == mws_cuts(lexicon_counts("ru"))

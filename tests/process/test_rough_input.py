@@ -1,0 +1,128 @@
+"""Ctrl-C at any moment, bytes that are no text, damaged files, a terminal without Cyrillic: one line, no traceback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.in_process import mws
+from tests.short_text import TEXT
+
+RUN = "from mws_hf.cli import main; main()"
+DEEP = "[" * 100_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus and a tokenizer trained on it."""
+    path = tmp_path_factory.mktemp("rough")
+    (path / "corpus.txt").write_text(TEXT, encoding="utf-8")
+    assert mws("train", path / "corpus.txt", "--n-merges", 50, "--output", path / "t", "--quiet").returncode == 0
+    return path
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    """What stderr says, which must be one line about a mistake."""
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("module", ["typer", "mws_hf.commands.encode", "numba", "pyarrow", "tokenizers", "tqdm"])
+def test_ctrl_c_while_libraries_are_loaded(module: str, name: str, folder: Path, tmp_path: Path):
+    interrupt = (
+        "import os, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.{name})\n"
+        f"sys.meta_path.insert(0, Interrupt())\n{RUN}"
+    )
+    words = ["encode", str(folder / "t"), str(folder / "corpus.txt"), "--output", str(tmp_path / "ids")]
+    done = subprocess.run(
+        [sys.executable, "-c", interrupt, *words],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert done.stdout == ""
+    assert done.returncode == {"SIGINT": 130, "SIGTERM": 143}[name]
+    assert done.stderr.strip().startswith({"SIGINT": "interrupted", "SIGTERM": "terminated"}[name])
+    assert done.stderr.strip().count("\n") == 0
+    assert not (tmp_path / "ids").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_says_that_encoding_goes_on(folder: Path, tmp_path: Path):
+    command = [sys.executable, "-c", RUN, "encode", str(folder / "t"), "-", "--output", str(tmp_path / "ids")]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdin is not None
+    process.stdin.write(TEXT * 1000)  # returns once the command has read nearly all of it and waits for more
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130 and errors.strip() == "interrupted; the same command goes on from here"
+
+
+def test_standard_input_that_is_no_text(folder: Path):
+    for arguments in (["segment", folder / "t"], ["train", "-", "--output", folder / "u"]):
+        command = [sys.executable, "-c", RUN, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, input=b"good\nb\xe4d\n")
+        assert done.returncode == 2 and b"-:2: " in done.stderr and b"Traceback" not in done.stderr, done.stderr
+    assert not (folder / "u").exists()
+
+
+@pytest.mark.parametrize("damage", ["null", "[]", DEEP, '{"eos_token": '])
+def test_a_damaged_configuration_is_named(damage: str, folder: Path, tmp_path: Path):
+    shutil.copytree(folder / "t", tmp_path / "t")
+    (tmp_path / "t" / "tokenizer_config.json").write_text(damage, encoding="utf-8")
+    for arguments in (
+        ["segment", tmp_path / "t", "читал"],
+        ["encode", tmp_path / "t", folder / "corpus.txt", "--output", tmp_path / "ids"],
+        ["evaluate", tmp_path / "t", "--text", folder / "corpus.txt"],
+        ["export", tmp_path / "t", "--format", "notebook", "--output", tmp_path / "notebook"],
+    ):
+        assert "tokenizer_config.json" in one_line(mws(*arguments))
+    assert not (tmp_path / "ids").exists() and not (tmp_path / "notebook").exists()
+
+
+def test_deeply_nested_json_is_named(folder: Path, tmp_path: Path):
+    (tmp_path / "deep.jsonl").write_text('{"text": "кот"}\n' + DEEP + "\n", encoding="utf-8")
+    said = one_line(mws("train", tmp_path / "deep.jsonl", "--field", "text", "--output", tmp_path / "t"))
+    assert "deep.jsonl:2: " in said
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "vocabulary.json").write_text(DEEP, encoding="utf-8")
+    (tmp_path / "n" / "merges.json").write_text("[]", encoding="utf-8")
+    assert "vocabulary.json" in one_line(mws("import", tmp_path / "n", "--output", tmp_path / "t"))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_an_output_without_cyrillic(encoding: str, folder: Path):
+    """What it cannot show is escaped; typer writes UTF-8 where it claims to be ASCII, a locale that was never set."""
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    arriving = "utf-8" if encoding == "ascii" else encoding
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", RUN, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, encoding=arriving, env=environment)
+
+    cut = run("segment", folder / "t", "читал")
+    written = "читал" if encoding == "ascii" else "читал".encode(encoding, "backslashreplace").decode()
+    assert cut.returncode == 0 and cut.stdout.strip().replace("·", "") == written, cut
+    assert run("segment", folder / "t", "walked", "--separator", " ").returncode == 0
+    for name in ("train", "segment", "explain"):
+        assert run(name, "--help").returncode == 0

@@ -1,0 +1,135 @@
+"""Starting up: the commands load what they need and no more, and help says all there is to say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from mws_hf.commands.app import COMMANDS, app
+from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_HIDDEN_BOUNDARY_PRICE
+from tests.in_process import mws
+from tests.short_text import TEXT
+
+HEAVY = ("transformers", "numba", "numpy", "pyarrow", "tokenizers", "huggingface_hub", "rich")
+
+
+def loaded(code: str, *arguments: object) -> list[str]:
+    """Heavy libraries that a process has loaded after running `code`, which may end with SystemExit."""
+    script = (
+        "import atexit, sys\n"
+        f"atexit.register(lambda: print(*[m for m in {HEAVY} if m in sys.modules], file=sys.stderr, sep=','))\n{code}"
+    )
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    return [name for name in done.stderr.strip().splitlines()[-1:] for name in name.split(",") if name]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("start") / "corpus.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_version_and_help_load_no_library(arguments: list[str]):
+    assert loaded("from mws_hf.cli import main; main()", *arguments) == []
+
+
+def test_importing_the_entry_loads_no_library():
+    assert loaded("import mws_hf.cli") == []
+
+
+def test_training_segmenting_and_encoding_never_load_transformers(corpus: Path, tmp_path: Path):
+    run = "from mws_hf.cli import main; main()"
+    for arguments in (
+        ["train", corpus, "--vocab-size", 500, "--output", tmp_path / "t", "--quiet"],
+        ["encode", tmp_path / "t", corpus, "--output", tmp_path / "ids", "--quiet"],
+    ):
+        libraries = loaded(run, *arguments)
+        assert "tokenizers" in libraries and "transformers" not in libraries
+    assert "numba" not in loaded(run, "segment", tmp_path / "t", "читал")
+
+
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "mws_hf", "--version"]
+    module = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert module.stdout == mws("--version").stdout
+
+
+def test_the_list_of_commands_names_each_one():
+    listed = mws("--help").stdout
+    for name, (_, _, line) in COMMANDS.items():
+        assert f"  {name} " in listed and line in listed
+
+
+def test_a_mistyped_command_is_told_from_the_right_one():
+    done = mws("trian")
+    assert done.returncode == 2 and "'train'" in done.stderr
+
+
+def test_the_shell_completes_commands():
+    environment = {**os.environ, "_MWS_COMPLETE": "complete_bash", "COMP_WORDS": "mws enc", "COMP_CWORD": "1"}
+    command = [sys.executable, "-m", "mws_hf"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.stdout.split() == ["encode"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_with_a_value_shows_its_default(name: str):
+    group = typer.main.get_command(app)
+    context = typer.Context(group)
+    command = group.get_command(context, name)  # type: ignore[attr-defined]
+    for option in command.params:
+        if option.param_type_name == "option" and not (option.required or option.is_flag or option.name == "help"):
+            shown = option.show_default and option.default is not None
+            assert shown or "[default: " in (option.help or ""), option.opts
+
+
+def test_defaults_written_by_hand_are_the_library_s():
+    written = mws("train", "--help").stdout
+    assert f"[default: {DEFAULT_COMPOSITION};" in " ".join(written.split())
+    assert f"[default: {DEFAULT_HIDDEN_BOUNDARY_PRICE};" in " ".join(written.split())
+
+
+def test_help_says_tab_where_a_tab_is_meant():
+    assert "word<TAB>count" in mws("train", "--help").stdout
+    assert "word<TAB>m1 m2" in mws("evaluate", "--help").stdout
+
+
+def test_sizes_are_given_as_people_write_them(corpus: Path, tmp_path: Path):
+    for cap in ("2G", "500k", "1048576"):
+        assert mws("count", corpus, "--memory-cap", cap, "--output", tmp_path / "c.parquet").returncode == 0
+    refused = mws("count", corpus, "--memory-cap", "2Q", "--output", tmp_path / "d.parquet")
+    assert refused.returncode == 2 and "2Q" in refused.stderr and not (tmp_path / "d.parquet").exists()
+
+
+def test_one_is_singular(tmp_path: Path):
+    (tmp_path / "one.txt").write_text("aba", encoding="utf-8")
+    done = mws(
+        "train", tmp_path / "one.txt", "--n-merges", 1, "--composition", 1, "--output", tmp_path / "t", "--quiet"
+    )
+    assert "1 composition)" in done.stdout and "from 1 word type in" in done.stdout, done.stderr
+
+
+def test_hidden_boundary_price_reaches_the_learner(corpus: Path, tmp_path: Path):
+    tables = []
+    for cost in ("0", "1", "50"):
+        directory = tmp_path / cost
+        mws("train", corpus, "--vocab-size", 600, "--hidden-boundary-price", cost, "--output", directory, "--quiet")
+        tables.append((directory / "tokenizer.json").read_bytes())
+    assert tables[0] != tables[1] or tables[1] != tables[2]
+
+
+def test_terms_of_a_pair_are_aligned_and_explained(corpus: Path):
+    lines = mws("explain", "--pair", "ч", "и", "--from", corpus, "--quiet").stdout.splitlines()
+    table = lines[: lines.index("")]
+    legend = [line.split("  ")[0] for line in lines[lines.index("") + 1 :]]
+    terms = [line.split()[0] for line in table[3:]]  # below the header and the two parts
+    assert set(terms) <= {name for entry in legend for name in entry.split(", ")}
+    assert len({line.index(line.split()[1]) for line in table}) == 1  # one column

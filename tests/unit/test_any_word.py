@@ -1,0 +1,143 @@
+"""Evidence beside a tokenizer: the same for words of its training, sensible for others, and never in the way."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import mws_hf
+from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
+from mws_hf.commands.app import app
+from mws_hf.learn.any_word import AnyWord
+from mws_hf.learn.multilingual import find_evidence
+from mws_hf.tokenizer.training_record import EVIDENCE_FILE
+from tests.short_text import ENDINGS, PREFIXES, STEMS, TEXT
+
+UNSEEN = [p + s + e for p, s, e in zip(PREFIXES[1:], STEMS, ENDINGS[5:], strict=False)]
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    """The language without some words, whose prefixes, stems and endings other words have."""
+    return [" ".join(word for word in line.split() if word not in UNSEEN) for line in TEXT.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def saved(lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("any_word") / "t"
+    trainer = MwSTrainer(vocab_size=500, composition=0, show_progress=False)
+    trainer.train_from_iterator(lines).save_pretrained(str(folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(lines: list[str]) -> AnyWord:
+    return AnyWord(find_evidence(mws_hf.count_documents(lines, show_progress=False)))
+
+
+def test_words_of_the_training_have_the_evidence_they_were_learnt_with(saved: Path, found: AnyWord):
+    tokenizer = MwSTokenizerFast.from_pretrained(saved)
+    for word in ("читал", "переписать", "Подводник"):
+        explained = tokenizer.explain(word)
+        assert explained.seen == (True,)
+        assert np.abs(np.array(explained.boundaries[0]) - found.word(" " + word)).max() <= 0.005
+    assert "читал"[0] in str(tokenizer.explain("читал")) and "not among" not in str(tokenizer.explain("читал"))
+
+
+def test_words_outside_of_the_training_are_cut_where_their_parts_meet(saved: Path):
+    tokenizer = MwSTokenizerFast.from_pretrained(saved)
+    ranks = []
+    for word in UNSEEN:
+        explained = tokenizer.explain(word)
+        assert explained.seen == (False,) and "not among the training words" in str(explained)
+        (values,) = explained.boundaries
+        assert len(values) == len(word) + 1 and values[0] == 0 and values[-1] == 0 and 0 <= min(values)
+        prefix = next(p for p in PREFIXES[::-1] if p and word.startswith(p))
+        stem = next(s for s in STEMS if word[len(prefix) :].startswith(s))
+        inner = values[1:-1]
+        for place in (len(prefix), len(prefix) + len(stem)):
+            ranks.append(sum(value > inner[place - 1] for value in inner))
+    assert np.mean(np.array(ranks) < 2) > 0.8  # the two true places have most evidence
+
+
+def test_explain_needs_no_training_words(saved: Path):
+    known, other = (CliRunner().invoke(app, ["explain", w, "--model", str(saved)]) for w in ("читал", UNSEEN[0]))
+    assert known.exit_code == other.exit_code == 0
+    assert known.stdout.splitlines()[-1].replace(" ", "").isdigit() and "not among" not in known.stderr
+    assert other.stdout.splitlines()[-1].replace(" ", "").isdigit() and "not among the training words" in other.stderr
+
+
+def test_where_no_evidence_is_kept_merges_are_shown_and_it_is_said(saved: Path, tmp_path: Path):
+    for file in saved.iterdir():
+        if file.name != EVIDENCE_FILE:
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    done = CliRunner().invoke(app, ["explain", "читал", "--model", str(tmp_path)])
+    assert done.exit_code == 0 and "->" in done.stdout and "no evidence is kept" in done.stderr
+    assert MwSTokenizerFast.from_pretrained(tmp_path).explain("читал").boundaries == (None,)
+    drawn = ["explain", "читал", "--model", str(tmp_path), "--plot", str(tmp_path / "x.png")]
+    assert "no evidence is kept" in str(CliRunner().invoke(app, drawn).exception)
+    (tmp_path / EVIDENCE_FILE).write_bytes((saved / EVIDENCE_FILE).read_bytes()[:-40])
+    with pytest.raises(MwSError, match=r"mws_evidence\.pq: damaged"):
+        MwSTokenizerFast.from_pretrained(tmp_path).explain("читал")
+    other = MwSTrainer(vocab_size=420, show_progress=False).train_from_iterator([TEXT])
+    other.save_pretrained(str(tmp_path / "other"))
+    (tmp_path / "other" / EVIDENCE_FILE).write_bytes((saved / EVIDENCE_FILE).read_bytes())
+    assert MwSTokenizerFast.from_pretrained(tmp_path / "other").explain("читал").boundaries == (None,)
+
+
+def test_a_tokenizer_that_was_just_learnt_explains_and_copies_leave_the_evidence_behind(lines: list[str]):
+    tokenizer = MwSTrainer(vocab_size=450, show_progress=False).train_from_iterator(lines)
+    assert tokenizer.explain("читал").seen == (True,)
+    assert len(pickle.dumps(tokenizer)) < 200_000
+    assert copy.deepcopy(tokenizer).explain("читал").boundaries == (None,)
+    classic = MwSTrainer(criterion="classic", n_merges=20, show_progress=False).train_from_iterator(lines)
+    assert classic.explain("читал").boundaries == (None,) and classic.explain("читал").parts[0].steps
+
+
+def test_both_classes_segment_and_explain_alike(saved: Path):
+    fast, slow = (kind.from_pretrained(saved) for kind in (MwSTokenizerFast, MwSTokenizer))
+    assert "".join(fast.segment("перечитать")) == "перечитать" and len(fast.segment("перечитать")) > 1
+    assert fast.segment("читал писал") == fast.segment("читал") + fast.segment("писал") == slow.segment("читал писал")
+    assert fast.explain("читал") == slow.explain("читал")
+
+
+def test_loading_and_encoding_never_read_the_evidence(saved: Path):
+    code = (
+        "import sys; from mws_hf import MwSTokenizerFast\n"
+        f"tokenizer = MwSTokenizerFast.from_pretrained({str(saved)!r})\n"
+        "tokenizer('читал'); tokenizer.segment('читал')\n"
+        "assert not [name for name in sys.modules if name.startswith(('numba', 'mws_hf.learn'))]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_people_try_first_is_at_the_top(saved: Path, tmp_path: Path):
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    counts = mws_hf.count_files(str(tmp_path / "text.txt"), show_progress=False)
+    assert mws_hf.GroupedCounts.of(counts).union.total == counts.total
+    report = mws_hf.evaluate({"it": saved}, text=tmp_path / "text.txt")
+    assert report.text["it"].bytes == len(TEXT.replace("\n", "").encode())
+    extension = mws_hf.extend(str(saved), counts, 3, min_saving=0, show_progress=False)
+    assert extension.tokenizer.get_vocab_size() == MwSTokenizerFast.from_pretrained(saved).vocab_size + 3
+    assert callable(mws_hf.import_notebook)
+    code = "import sys, mws_hf; assert not {'numpy', 'tokenizers', 'transformers', 'numba'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_tokenizer_learnt_in_python_has_a_card(saved: Path, lines: list[str], tmp_path: Path):
+    card = (saved / "README.md").read_text(encoding="utf-8")
+    assert 'from_pretrained("t")' in card and "| criterion | contextual |" in card and "generated by mws-hf" in card
+    tokenizer = MwSTrainer(vocab_size=450, show_progress=False).train_from_iterator(lines)
+    (tmp_path / "README.md").write_text("by hand", encoding="utf-8")
+    tokenizer.save_pretrained(str(tmp_path))
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "by hand"
+    text = tokenizer.create_model_card("me/it", data="a toy", languages=["ru"], license="cc0-1.0", words=["читал"])
+    for part in ('from_pretrained("me/it")', "| trained on | a toy |", "license: cc0-1.0", "| читал | "):
+        assert part in text

@@ -1,0 +1,215 @@
+"""Every argument is checked before any work begins."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mws_hf import MwSError, MwSTrainer, encode_corpus
+from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.word_list import read_word_list
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from tests.in_process import mws
+from tests.short_text import TEXT
+
+NAN = float("nan")
+CLASSIC = ("len_norm_factor", "log_base", "max_merge_len", "max_len_delta", "stop_threshold")
+CONTEXTUAL = ("crossing_penalty", "hidden_boundary_price", "max_types", "granularity")
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("vocab_size", 1000.5),
+        ("vocab_size", NAN),
+        ("vocab_size", True),
+        ("vocab_size", "1000"),
+        ("n_merges", 2.0),
+        ("min_count", 1.5),
+        ("min_frequency", NAN),
+        ("max_token_length", 0),
+        ("limit_alphabet", -1),
+        ("max_merge_len", 4.5),
+        ("max_types", 0),
+        ("max_types", 10.5),
+        ("crossing_penalty", 0.0),
+        ("crossing_penalty", -1.0),
+        ("crossing_penalty", NAN),
+        ("crossing_penalty", float("inf")),
+        ("granularity", 0.0),
+        ("granularity", 1),
+        ("granularity", NAN),
+        ("granularity", "fine"),
+        ("granularity", True),
+        ("hidden_boundary_price", -0.5),
+        ("hidden_boundary_price", NAN),
+        ("len_norm_factor", NAN),
+        ("log_base", 1.0),
+        ("composition", True),
+        ("composition", "half"),
+        ("composition", NAN),
+        ("composition", [0.5]),
+        ("initial_alphabet", ["ab"]),
+        ("initial_alphabet", [1]),
+        ("special_tokens", {"eos_token": "</s>"}),
+        ("special_tokens", "</s>"),
+        ("special_tokens", [{"content": "</s>"}]),
+        ("special_tokens", [None]),
+        ("special_tokens", ["  "]),
+        ("special_tokens", ["<\ud800>"]),
+        ("normalization", "nfz"),
+        ("pattern", "("),
+    ],
+)
+def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, value: Any):
+    with pytest.raises(MwSError) as caught:
+        MwSTrainer(**{argument: value}, criterion="classic" if argument in CLASSIC else "contextual")
+    assert argument.split("_")[0] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "other", "argument"),
+    [("classic", "contextual", name) for name in CONTEXTUAL] + [("contextual", "classic", name) for name in CLASSIC],
+)
+def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion: Any, other: Any, argument: str):
+    value = 0.2 if argument == "granularity" else 2
+    assert MwSTrainer(**{argument: value}, criterion=other)
+    with pytest.raises(MwSError, match=f"{argument}={value} .*{other}"):
+        MwSTrainer(**{argument: value}, criterion=criterion)
+    tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
+    with pytest.raises(MwSError, match=f"{argument}={value} .*{other}"):
+        tokenizer.train_new_from_iterator([TEXT], 300, **{argument: value}, criterion=criterion)
+
+
+def test_a_trainer_cannot_be_changed():
+    trainer = MwSTrainer()
+    with pytest.raises(AttributeError):
+        trainer.pattern = "a"  # type: ignore[misc]
+
+
+def test_a_special_token_that_is_a_character_is_refused_before_learning():
+    trainer = MwSTrainer(vocab_size=400, alphabet="characters", special_tokens=["ч"], show_progress=False)
+    with pytest.raises(MwSError, match="'ч'"):
+        trainer.learn(count_documents([TEXT]))
+
+
+@pytest.mark.parametrize("given", ["NFC", "Nfc", "nfc"])
+def test_normalization_is_known_in_any_case(given: str):
+    text = "и\u0306од и\u0306одный"
+    trainer = MwSTrainer(vocab_size=300, normalization=given, show_progress=False)
+    tokenizer = trainer.train_from_counts(count_documents([text], normalization=given))
+    assert tokenizer.backend_tokenizer.normalizer.normalize_str("и\u0306") == "й"
+    assert tokenizer.backend_tokenizer.to_str() == (
+        MwSTrainer(vocab_size=300, normalization="nfc", show_progress=False)
+        .train_from_iterator([text])
+        .backend_tokenizer.to_str()
+    )
+
+
+@pytest.mark.parametrize("longest", [0, 17])
+def test_lexicon_entries_have_one_to_sixteen_graphemes(longest: int):
+    with pytest.raises(MwSError, match="max_substring"):
+        EvidenceSettings(max_substring=longest)
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_at_least_one_thread(workers: int, tmp_path: Path):
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    with pytest.raises(MwSError, match="workers"):
+        count_files(tmp_path / "text.txt", workers=workers)
+    tokenizer = MwSTrainer(n_merges=5, show_progress=False).train_from_iterator([TEXT])
+    with pytest.raises(MwSError, match="workers"):
+        encode_corpus(tokenizer, tmp_path / "text.txt", tmp_path / "ids", workers=workers)
+    assert not (tmp_path / "ids").exists()
+
+
+@pytest.mark.parametrize("line", ["кот 3", "      3 кот", "кот   12"])
+def test_a_word_list_with_spaces_for_tabs_is_refused_by_line(line: str, tmp_path: Path):
+    path = tmp_path / "words.txt"
+    path.write_text(f"пёс\t2\n{line}\n", encoding="utf-8")
+    with pytest.raises(MwSError, match=r"words\.txt:2: .*word<TAB>count"):
+        read_word_list(path)
+
+
+def test_words_without_counts_stay_words(tmp_path: Path):
+    path = tmp_path / "words.txt"
+    path.write_text("кот\nкое-кто\n42\n", encoding="utf-8")
+    assert dict(read_word_list(path).items()) == {" кот": 1, " кое": 1, "-кто": 1, " ": 1, "42": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["train", "CORPUS", "--output", "CORPUS/below"], "CORPUS"),
+        (["train", "CORPUS", "--output", "/proc/nowhere"], "/proc"),
+        (["train", "CORPUS", "--workers", "0", "--output", "OUT"], "--workers"),
+        (["train", "CORPUS", "--workers", "-1", "--output", "OUT"], "--workers"),
+        (["train", "CORPUS", "--max-token-length", "0", "--output", "OUT"], "--max-token-length 0"),
+        (["train", "CORPUS", "--hidden-boundary-price", "nan", "--output", "OUT"], "--hidden-boundary-price nan"),
+        (
+            ["train", "CORPUS", "--criterion", "classic", "--hidden-boundary-price", ".3", "--output", "OUT"],
+            "--hidden-boundary-price 0.3 belongs to",
+        ),
+        (["train", "absent.txt", "--lexicon", "ru", "--output", "OUT"], "absent.txt"),
+        (["train", "CORPUS", "--lexicon", "xx", "--output", "OUT"], "'xx'"),
+        (["train", "CORPUS", "--errors", "ignor", "--output", "OUT"], "ignor"),
+        (["count", "CORPUS", "--classic", "--pattern", "a", "--output", "OUT"], "--pattern"),
+        (["count", "CORPUS", "--output", "CORPUS/below"], "CORPUS"),
+        (["encode", "absent", "CORPUS", "--output", "OUT"], "absent"),
+        (["encode", "absent", "CORPUS", "--output", "CORPUS"], "would be written over"),
+        (["train", "--lexicon", "ru", "--output", "CORPUS"], "is a file"),
+        (["evaluate", "absent", "--text", "CORPUS"], "absent"),
+        (["evaluate", "FOLDER", "--text", "CORPUS", "--isolated", "both"], "both"),
+        (["evaluate", "FOLDER"], "--gold"),
+        (["explain", "слово", "--from", "CORPUS", "--plot", "x.xyz"], ".png, .svg or .pdf"),
+        (["explain", "слово", "--model", "FOLDER", "--plot", "x.png"], "holds no tokenizer.json"),
+        (["explain", "слово", "--model", "absent"], "absent"),
+    ],
+)
+def test_commands_refuse_before_they_begin(arguments: list[str], says: str, tmp_path: Path):
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(TEXT, encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+    names = {"CORPUS": str(corpus), "OUT": str(tmp_path / "out"), "FOLDER": str(tmp_path)}
+    done = mws(*[a.replace("CORPUS", names["CORPUS"]) if "CORPUS" in a else names.get(a, a) for a in arguments])
+    assert done.returncode == 2 and done.stdout == "", done.stderr
+    assert says.replace("CORPUS", names["CORPUS"]) in done.stderr and "Traceback" not in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_plot_without_matplotlib_is_refused_before_counting(tmp_path: Path):
+    (tmp_path / "t.txt").write_text(TEXT, encoding="utf-8")
+    hide = "import sys; sys.modules['matplotlib'] = None; from mws_hf.cli import main; main()"
+    words = ["explain", "читал", "--from", str(tmp_path / "t.txt"), "--plot", str(tmp_path / "x.png")]
+    done = subprocess.run([sys.executable, "-c", hide, *words], capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 2 and "mws-hf[plot]" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "special",
+    [["<|endoftext|>", "<|pad|>"], [], ["<s>", "</s>", "<unk>"], ["[CLS]", "[SEP]", "[MASK]", "[PAD]", "<|user|>"]],
+)
+def test_what_is_saved_without_transformers_is_what_transformers_saves(special: list[str], tmp_path: Path):
+    trainer = MwSTrainer(n_merges=30, special_tokens=special, show_progress=False)
+    counts = count_documents([TEXT])
+    trainer.trained(counts).save(tmp_path / "ours")
+    trainer.train_from_counts(counts).save_pretrained(tmp_path / "theirs")
+    ours, theirs = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("ours", "theirs"))
+    assert b"# theirs" in theirs.pop("README.md")
+    assert ours == theirs
+
+
+def test_what_is_saved_without_transformers_removes_what_an_older_tokenizer_left(tmp_path: Path):
+    stale = ("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "vocabulary.json", "merges.json")
+    for name in (*stale, "mine.txt"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    trainer = MwSTrainer(n_merges=3, show_progress=False)
+    trainer.trained(count_documents([TEXT])).save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "mine.txt", "mws_evidence.pq", "mws_training.json", "stock_tokenizer.py", "tokenizer.json",
+        "tokenizer_config.json",
+    ]  # fmt: skip

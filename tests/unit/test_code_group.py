@@ -1,0 +1,259 @@
+"""A group of code: capitals end a part for sure, languages keep their cuts, indentation and numbers as documented."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Regex, pre_tokenizers
+
+from mws_hf import MwSError, MwSTrainer, WordCounts
+from mws_hf.corpus.counting import count_documents
+from mws_hf.kernels.scanner import scan
+from mws_hf.learn.composition_prices import priced_boundaries
+from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.words import CodePoints
+from mws_hf.text.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
+from tests.examples import examples
+from tests.in_process import mws
+from tests.unit.test_groups import ENGLISH
+
+VERBS = ("get", "set", "find", "load", "parse", "read", "write", "make")
+NOUNS = ("User", "Name", "File", "Table", "Index", "HTTPServer", "URL", "Token", "Page")
+NAMES = [verb + a + b for verb in VERBS for a in NOUNS for b in ("", *NOUNS)]
+CODE = "\n".join(
+    f"{' ' * depth}{name}(x2, {name.lower()}, MAX_{name.upper()}_3)\n"
+    f"{chr(9) * (depth // 4)}return _{name}\n{' ' * depth}}}"
+    for name, depth in zip(NAMES, (0, 2, 4, 8, 12, 16) * len(NAMES), strict=False)
+)
+INDENTED = (
+    "def f():\n    if x:\n        return {\n            'a': 1,\n                }\n\n\tpass\n\t\treturn\n  y = 2\n"
+)
+
+
+def quiet(**options: object) -> MwSTrainer:
+    return MwSTrainer(show_progress=False, **{"vocab_size": 1500, **options})  # type: ignore[arg-type]
+
+
+def parts(name: str) -> list[str]:
+    """The parts of an identifier, by looking at neighbours one by one."""
+    cuts = [0]
+    for i in range(1, len(name)):
+        small_before, small_behind = name[i - 1].islower(), i + 1 < len(name) and name[i + 1].islower()
+        if name[i].isupper() and (small_before or (name[i - 1].isupper() and small_behind)):
+            cuts.append(i)
+    return [name[a:b] for a, b in pairwise([*cuts, len(name)])]
+
+
+def ends(pieces: list[str]) -> set[int]:
+    return set(np.cumsum([len(piece) for piece in pieces]).tolist())
+
+
+def counted(pattern: str) -> dict[str, WordCounts]:
+    eng = ENGLISH + "\nMcWalker McTalker reWalked"
+    return {name: count_documents([text], pattern=pattern) for name, text in (("code", CODE), ("eng", eng))}
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """Whole identifiers; the default pattern cuts most of them itself."""
+    return counted("words")
+
+
+@pytest.fixture(scope="module", params=["words", "o200k"])
+def morphs(request):
+    return quiet(composition=0, pattern=request.param).train_from_counts(counted(request.param))
+
+
+class TestIdentifiers:
+    def test_what_a_part_is(self):
+        assert parts("getHTTPServerURL") == ["get", "HTTP", "Server", "URL"]
+
+    def test_no_morph_crosses_the_edge_of_a_part(self, morphs):
+        for name in NAMES:
+            assert ends(parts(name)) <= ends(morphs.tokenize(name)), name
+            assert {end + 1 for end in ends(parts(name))} <= ends(morphs.tokenize(" " + name)), name
+
+    def test_the_same_words_under_another_name_are_a_language(self, groups):
+        """The oracle that the edges above come of the group's name, and that without it nothing changes."""
+        named, other = (find_evidence({name: groups["code"], "eng": groups["eng"]}) for name in ("code", "cobol"))
+        assert other.in_code is None
+        name = " getUserName"
+        expected = np.array(other.word(name))
+        expected[[3, 7]] = 1
+        np.testing.assert_array_equal(named.word(name), expected)
+        assert max(np.array(other.word(name))[[3, 7]]) < 1
+        np.testing.assert_array_equal(named.probabilities, other.probabilities)
+        assert named.word(" getusername") == other.word(" getusername")
+        assert named.word(" GETUSERNAME") == other.word(" GETUSERNAME")
+
+    def test_a_language_beside_code_keeps_its_cuts(self, groups):
+        mixed, alone = find_evidence(groups), find_evidence(groups["eng"])
+        for word in (" McWalker", " reWalked", " walking", "unSigned"):
+            assert mixed.word(word) == alone.word(word), word
+
+    def test_a_word_of_both_is_cut_by_its_share_in_code(self):
+        code = count_documents(["fileName other other other " + CODE], pattern="words")
+        eng = count_documents(["fileName " + ENGLISH], pattern="words")
+        found = find_evidence({"code": code, "eng": eng})
+        times = {name: counts.total for name, counts in (("code", code), ("eng", eng))}
+        share = float(found.in_code[found.types.index("filename")])
+        assert 0 < share < 1, times
+        value = found.word("fileName")[3]
+        below = found.word("filename")[3]
+        assert value == pytest.approx(below + share * (1 - below))
+
+    def test_many_are_one_by_one(self, groups):
+        found = find_evidence(groups)
+        many = [" getUserName", "_loadURL", "McWalker", "12", "(x", " walking"]
+        expected = [
+            p for each in many for p in (found.word(each) or [1.0, 0.0] if each == "(x" else found.word(each) or [0, 0])
+        ]
+        assert found.boundaries(many).tolist() == expected
+
+    def test_capitals_count_in_identifiers_too_long_for_evidence(self, groups):
+        found = find_evidence(groups)
+        name = "getAVeryLongAndQuiteUnheardOfIdentifier"
+        assert found.word(name) is None
+        assert {i + 1 for i, p in enumerate(found.boundaries([name])) if p == 1} == ends(parts(name)) - {len(name)}
+
+    def test_compositions_pay_in_code_for_sure_edges_alone_and_in_a_language_for_all(self, groups):
+        found = find_evidence(groups)
+        prices = dict(zip(found.types, found.prices, strict=True))
+
+        def price(word: str) -> list[float]:
+            return priced_boundaries(found, CodePoints.of([word])).tolist()
+
+        p = prices["getusername"]
+        assert price(" getUserName") == pytest.approx([0, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
+        assert price("_getUserName") == pytest.approx([p, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
+        assert price(".getUserName") == pytest.approx([0, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
+        for word in (" walking", ".walking", "_reWalked", " McWalker"):
+            kept = [prices[word.lower().strip(" ._")] * p for p in found.word(word)]
+            assert price(word) == pytest.approx(kept), word
+
+    def test_code_alone(self, groups):
+        tokenizer = quiet(composition=0, pattern="words").train_from_counts({"code": groups["code"]})
+        assert all(ends(parts(name)) <= ends(tokenizer.tokenize(name)) for name in NAMES)
+
+    @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
+    def test_underscores_and_digits_end_a_word_in_every_pattern(self, pattern):
+        for name in ("get_user_name", "_private__x", "x2y", "utf8Name", "MAX_VALUE_3", "__init__", "a1b22_c333"):
+            pieces = split(name, pattern)
+            assert not any(a.isalnum() and b == "_" for piece in pieces for a, b in pairwise(piece)), pieces
+            assert not any(a.isalpha() != b.isalpha() and "_" not in a + b for p in pieces for a, b in pairwise(p))
+
+
+class TestIndentation:
+    @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
+    def test_every_depth_is_one_token_beside_the_space_of_the_word(self, groups, pattern):
+        tokenizer = quiet(pattern=pattern, vocab_size=2500).train({"code": [CODE], "eng": [ENGLISH]})
+        for depth in (2, 4, 8, 12, 16):
+            tokens = tokenizer.backend_tokenizer.encode("\n" + " " * depth + "return").tokens
+            text = tokenizer.convert_tokens_to_string
+            assert [text([token]) for token in tokens][:2] == ["\n", " " * (depth - 1)], (pattern, depth, tokens)
+
+    @pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+    @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
+    def test_length_and_kind_survive(self, groups, pattern, alphabet):
+        tokenizer = quiet(pattern=pattern, alphabet=alphabet).train({"code": [CODE], "eng": [ENGLISH]})
+        for text in (INDENTED, INDENTED.replace("\n", "\r\n"), INDENTED * 3 + " " * 33 + "\t \t x", " " * 70):
+            assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) == text
+
+
+def grouped(digits: str, way: str) -> list[str]:
+    """The same as the pattern, by arithmetic."""
+    if way == "single":
+        return list(digits)
+    first = len(digits) % 3 if way == "right" and len(digits) <= 101 else 0
+    return [p for p in [digits[:first], *(digits[i : i + 3] for i in range(first, len(digits), 3))] if p]
+
+
+@pytest.mark.parametrize("way", DIGIT_PARTS)
+class TestDigits:
+    @pytest.mark.parametrize("name", NAMED_PATTERNS)
+    def test_numbers_of_any_length(self, name, way):
+        pattern = with_digits(name, way)
+        rust = pre_tokenizers.Split(Regex(pattern), "isolated")
+        choose = random.Random(4)
+        for length in (*range(1, 15), *range(96, 106), 200, 301):
+            number = "".join(choose.choices("0123456789٣", k=length))
+            found = split(f"a.{number}.", pattern)[2:-1]
+            if length <= 101 or way != "right":
+                assert found == grouped(number, way)
+            assert "".join(found) == number and max(map(len, found)) <= 3
+            for text in (f"a.{number}.", f"x{number}y", f" {number}\n", number):
+                assert split(text, pattern) == scan(text, pattern) == [p for p, _ in rust.pre_tokenize_str(text)]
+
+    @given(
+        text=st.text(st.sampled_from("0123456789½٣Ⅷ .,-eExX'\n_"), max_size=60), name=st.sampled_from([*NAMED_PATTERNS])
+    )
+    @examples(500)
+    def test_three_engines_agree(self, text, name, way):
+        pattern = with_digits(name, way)
+        rust = pre_tokenizers.Split(Regex(pattern), "isolated")
+        assert split(text, pattern) == scan(text, pattern) == [p for p, _ in rust.pre_tokenize_str(text)]
+
+    def test_a_trainer_that_is_asked(self, way):
+        tokenizer = quiet(digits=way).train(["in 1234567 and 1234567 or 12 of 1234 words", "1234567"])
+        tokens = [tokenizer.convert_tokens_to_string([t]) for t in tokenizer.tokenize("x=1234567")]
+        assert "".join(tokens) == "x=1234567"
+        edges = ends(tokens[2:])
+        assert ends(grouped("1234567", way)) <= edges
+        assert quiet(digits=way).pattern == quiet(pattern="o200k", digits=way).pattern == with_digits("o200k", way)
+
+
+class TestChoice:
+    def test_the_command(self, tmp_path):
+        (tmp_path / "a.txt").write_text("value 1234567 values 7654321\n" * 3, encoding="utf-8")
+        done = mws(
+            "train", tmp_path / "a.txt", "--vocab-size", "400", "--digits", "right", "-o", tmp_path / "out", "--quiet"
+        )
+        assert done.returncode == 0, done.stderr
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+        tokens = [tokenizer.convert_tokens_to_string([t]) for t in tokenizer.tokenize("1234567")]
+        assert {1, 4, 7} <= ends(tokens)
+
+    def test_counts_made_with_a_choice_are_trained_with_it(self, tmp_path):
+        (tmp_path / "a.txt").write_text("value 1234567 values 7654321\n" * 3, encoding="utf-8")
+        counted = mws("count", tmp_path / "a.txt", "--digits", "single", "-o", tmp_path / "c.parquet", "--quiet")
+        assert counted.returncode == 0, counted.stderr
+        for extra in ([], ["--digits", "single"]):
+            done = mws(
+                "train", tmp_path / "c.parquet", "--vocab-size", "400", *extra, "-o", tmp_path / "out", "--quiet"
+            )
+            assert done.returncode == 0, done.stderr
+        other = mws("train", tmp_path / "c.parquet", "--digits", "right", "-o", tmp_path / "other", "--quiet")
+        assert other.returncode == 2 and "pattern" in other.stderr and "Traceback" not in other.stderr
+
+    @pytest.mark.parametrize("arguments", [{"digits": "left"}, {"digits": "right", "pattern": r"\w+|\W"}])
+    def test_bad_choices_are_named(self, arguments):
+        with pytest.raises(MwSError, match="digits='(left|right)'"):
+            MwSTrainer(**arguments)
+        flags = [part for name, value in arguments.items() for part in (f"--{name}", value)]
+        done = mws("train", __file__, *flags, "-o", "out")
+        assert done.returncode == 2 and "digits" in done.stderr
+
+    @pytest.mark.parametrize("way", DIGIT_PARTS)
+    def test_check_tells_it_and_tiktoken_reads_it(self, way, tmp_path):
+        """Export compares with tiktoken's own cuts before it writes; llama.cpp cannot cut from the right."""
+        tokenizer = quiet(pattern="llama3", digits=way, alphabet="bytes").train(["in 1234567 and 12 of 1234 words"])
+        tokenizer.save_pretrained(tmp_path / "made")
+        told = json.loads(mws("check", tmp_path / "made", "--json").stdout)
+        assert told["pattern"] == ("llama3" if way == "threes" else f"llama3, digits {way}")
+        verdicts = {fact["client"].split()[0]: fact["verdict"] for fact in told["clients"]}
+        assert verdicts["tiktoken"] == "export"
+        assert verdicts["llama.cpp"] == ("refuses" if way == "right" else "export")
+        pytest.importorskip("tiktoken")
+        done = mws("export", tmp_path / "made", "--format", "tiktoken", "-o", tmp_path / "tiktoken")
+        assert done.returncode == 0, done.stderr
+        if way == "right":
+            refused = mws("export", tmp_path / "made", "--format", "gguf", "-o", tmp_path / "made.gguf")
+            assert refused.returncode == 2 and "Traceback" not in refused.stderr

@@ -1,0 +1,227 @@
+"""The classic criterion: published answers, the fast engine against the executable spec, and the formula by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pymorphy3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mws_hf.errors import MwSError
+from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, coefficient, terms
+from mws_hf.learn.classic.explain import explain_merges, explain_pair
+from mws_hf.learn.classic.learner import learn_classic
+from mws_hf.learn.classic.reference import learn_classic_reference
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.limits import MergeLimits
+from mws_hf.learn.words import SymbolCorpus
+from tests.examples import examples
+from tests.paths import DATA
+
+FACTS = json.loads((DATA / "known_answers_classic.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def published_corpus():
+    """All forms of the 53 lemmas; every one but the first of the joined text carries a leading space."""
+    analyzer = pymorphy3.MorphAnalyzer()
+    forms = {form.word.lower() for lemma in FACTS["lemmas"] for form in analyzer.parse(lemma)[0].lexeme}
+    assert len(forms) == FACTS["n_forms"]
+    first = FACTS["first_pre_tokens"][0]
+    return SymbolCorpus.from_words(sorted(form if form == first else " " + form for form in forms))
+
+
+@pytest.fixture(scope="module")
+def published_run(published_corpus):
+    n_merges = FACTS["n_merges_argument"] + len(FACTS["special_tokens"])
+    return learn_classic(published_corpus, n_merges, limits=MergeLimits(forbidden=frozenset(FACTS["special_tokens"])))
+
+
+def test_published_merges_and_their_number(published_run):
+    assert published_run.merges[:80] == [tuple(pair) for pair in FACTS["first_80_merges"]]
+    assert len(published_run.merges) == FACTS["n_merges_learnt"]
+
+
+@pytest.mark.slow
+def test_the_spec_learns_the_published_merges_too(published_corpus, published_run):
+    assert learn_classic_reference(published_corpus, len(published_run.merges)) == published_run
+
+
+def test_published_segmentations(published_run):
+    wanted = FACTS["segmentations"]
+    words = [*FACTS["first_pre_tokens"], *wanted]
+    segmentation = Segmentation(SymbolCorpus.from_words(words, alphabet="".join(words)))
+    possible = set(segmentation.tokens)
+    merges = [pair for pair in published_run.merges if set("".join(pair)) <= possible]
+    segmentation.apply(merges)
+    pieces = [segmentation.pieces(i) for i in range(len(words))]
+    prefix = [piece for word in pieces[: len(FACTS["first_pre_tokens"])] for piece in word]
+    assert prefix[: len(FACTS["segmentation_prefix"])] == FACTS["segmentation_prefix"]
+    assert dict(zip(wanted, pieces[-len(wanted) :], strict=True)) == wanted
+
+
+SCORES = st.builds(
+    lambda base, share, longest, delta, threshold: ClassicSettings(base * share, base, longest, delta, threshold),
+    st.sampled_from([2.0, 2.0, 1.3, math.e, 10.0]),
+    st.sampled_from([1.0, 1.0, 0.5, 0.0]),
+    st.integers(2, 9),
+    st.sampled_from([2.0, 2.0, 1.0, 1.7, 2.6, 8.0]),
+    st.sampled_from([None, None, 0.0, 1.5]),
+)
+
+
+@st.composite
+def corpora(draw, alphabet=" абв"):
+    words = draw(st.lists(st.text(alphabet, min_size=1, max_size=12), min_size=1, max_size=25))
+    weights = st.lists(st.integers(1, draw(st.sampled_from([1, 9, 10**6]))), min_size=len(words), max_size=len(words))
+    return SymbolCorpus.from_words(words, draw(weights))
+
+
+@examples(300)
+@given(corpora(), st.just(ClassicSettings()) | SCORES, st.data())
+def test_engine_equals_reference(corpus, score, data):
+    options = {
+        "forbidden": data.draw(st.frozensets(st.sampled_from(["аб", "аа", " а", "бва"]))),
+        "max_token_length": data.draw(st.sampled_from([None, 2, 3, 5])),
+        "min_frequency": data.draw(st.integers(1, 3)),
+    }
+    limits, n_merges = MergeLimits(**options), data.draw(st.integers(0, 40))
+    assert learn_classic(corpus, n_merges, score, limits) == learn_classic_reference(corpus, n_merges, score, limits)
+
+
+@examples(30)
+@given(corpora(" абвгдежзикй"), st.just(ClassicSettings()) | SCORES)
+def test_engine_equals_reference_to_the_end(corpus, score):
+    assert learn_classic(corpus, 10**9, score) == learn_classic_reference(corpus, 10**9, score)
+
+
+def test_longer_products_become_possible_as_tokens_grow():
+    # 3 characters need a mean token length of (3 - 1.75) ** 2 = 1.5625, which only merges bring about
+    score = ClassicSettings(max_len_delta=1.75)
+    corpus = SymbolCorpus.from_words(["абвгд", "абвге", "жзвгд", "жзвге", "абклд", "жзкле"])
+    learnt = learn_classic(corpus, 9, score)
+    assert learnt == learn_classic_reference(corpus, 9, score)
+    lengths = [len(left + right) for left, right in learnt.merges]
+    assert lengths[:4] == [2, 2, 2, 2] and 3 in lengths
+
+
+def test_engine_equals_reference_on_a_zipfian_corpus():
+    rng = np.random.default_rng(5)
+    syllables = ["".join(chr(0x430 + i) for i in rng.integers(0, 30, rng.integers(1, 4))) for _ in range(40)]
+    words = {" " + "".join(syllables[min(i, 39)] for i in rng.zipf(1.4, rng.integers(1, 5)) - 1) for _ in range(400)}
+    corpus = SymbolCorpus.from_words(sorted(words))
+    assert learn_classic(corpus, 150) == learn_classic_reference(corpus, 150)
+
+
+@examples(50)
+@given(corpora(), st.integers(0, 6), st.integers(0, 6))
+def test_stopping_and_continuing_is_learning_in_one_go(corpus, first, second):
+    segmentation = Segmentation(corpus)
+    parts = [learn_classic(segmentation, n) for n in (first, second)]
+    assert parts[0].merges + parts[1].merges == learn_classic(corpus, first + second).merges
+
+
+def test_compositions_follow_on_the_segmentation_the_score_left():
+    corpus = SymbolCorpus.from_words([" читать", " читал", " писать"])
+    segmentation = Segmentation(corpus)
+    morphs = learn_classic(segmentation, 10**9)
+    assert morphs.exhausted
+    compositions = segmentation.learn(None, 10**9)
+    assert [segmentation.pieces(i) for i in range(3)] == [[corpus.word(i)] for i in range(3)]
+    products = [left + right for left, right in morphs.merges + compositions.merges]
+    assert len(set(products)) == len(products)
+
+
+def test_colliding_hashes_change_nothing(collide):
+    corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
+    expected = learn_classic(corpus, 20)
+    collide()
+    assert learn_classic(corpus, 20) == expected
+
+
+def test_arrays_grow_without_changing_the_result(monkeypatch):
+    rng = np.random.default_rng(0)
+    letters = (rng.zipf(1.3, (5000, 3)) % 20000) + 0x4E00
+    corpus = SymbolCorpus.from_words(["".join(map(chr, word)) for word in letters.tolist()])
+    expected = learn_classic(corpus, 5000)
+    assert len(expected.merges) == 5000
+    monkeypatch.setattr("mws_hf.learn.engine.tables.SPARE", 2)
+    assert learn_classic(corpus, 5000) == expected
+
+
+@pytest.mark.parametrize("words", [[], ["а"], ["а", "б"]])
+def test_nothing_to_merge(words):
+    learnt = learn_classic(SymbolCorpus.from_words(words), 5)
+    assert learnt.merges == [] and learnt.exhausted
+
+
+def test_terms_by_hand():
+    # u_l = u_r = b = 1 among N = 4 tokens and B = 2 pairs: p_l = 1/4, p_r = 4 ** -0.75, p_b = 1/2
+    found = terms(Counts(1, 1, 1, 1, 1, n_tokens=4, n_pairs=2, n_characters=4))
+    p_r = 4**-0.75
+    t_score = 1 - p_r
+    assert found.pmi == pytest.approx(1 + 1.5)
+    assert found.t_score == pytest.approx(t_score)
+    assert found.association == pytest.approx((2.5 + math.log2(1 + t_score)) / 2)
+    assert found.penalty == pytest.approx(math.sqrt(2))
+    assert found.length == pytest.approx(-1.5)
+    assert found.gain == pytest.approx(1.5 * p_r + 0.5 - 0.5)
+    assert found.total == pytest.approx(found.association + found.length + found.gain)
+
+
+def test_lengths_decide_who_is_a_candidate():
+    short = Counts(9, 9, 9, 1, 2, n_tokens=100, n_pairs=80, n_characters=100)
+    assert coefficient(short) > 0
+    assert coefficient(short._replace(left_size=2)) == 0  # 4 is more than 2 above the root of the mean length 1
+    assert coefficient(short._replace(left_size=2, n_characters=400)) > 0
+    assert coefficient(short, ClassicSettings(max_merge_len=2)) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"log_base": 1.0}, "log_base"),
+        ({"len_norm_factor": 2.5}, "between 0 and log_base"),
+        ({"len_norm_factor": -1}, "between 0 and log_base"),
+        ({"max_merge_len": 1}, "max_merge_len"),
+        ({"max_len_delta": -0.1}, "max_len_delta"),
+        ({"stop_threshold": math.nan}, "stop_threshold"),
+    ],
+)
+def test_hyper_parameters_out_of_range_are_refused(arguments, message):
+    with pytest.raises(MwSError, match=message):
+        ClassicSettings(**arguments)
+
+
+@examples(50)
+@given(corpora(), st.integers(1, 15))
+def test_each_merge_is_explained_by_the_coefficient_it_was_taken_for(corpus, n_merges):
+    learnt = learn_classic(corpus, n_merges)
+    rows = explain_merges(corpus, learnt.merges)
+    assert [row.coefficient for row in rows] == learnt.scores
+    assert [(row.left, row.right) for row in rows] == learnt.merges
+    for rank, (left, right) in enumerate(learnt.merges):
+        assert explain_pair(corpus, left, right, merges=learnt.merges[:rank]) == rows[rank]
+
+
+def test_explaining_a_pair_of_products_learns_them_first():
+    corpus = SymbolCorpus.from_words([" читать", " читал", " читка", " писать"] * 3)
+    merges = learn_classic(corpus, 20).merges
+    rank = next(rank for rank, (left, right) in enumerate(merges) if max(len(left), len(right)) > 1)
+    made = max(made for made in range(rank) if "".join(merges[made]) in merges[rank])
+    assert explain_pair(corpus, *merges[rank]) == explain_pair(corpus, *merges[rank], merges=merges[: made + 1])
+
+
+def test_a_pair_that_never_meets_has_no_terms():
+    found = explain_pair(SymbolCorpus.from_words(["аб", "вг"]), "а", "г")
+    assert (found.terms, found.coefficient, found.counts.b) == (None, 0.0, 0)
+    assert found.to_dict()["pmi"] is None
+
+
+def test_explaining_an_unknown_part_is_refused():
+    with pytest.raises(MwSError, match="'щи' is neither"):
+        explain_pair(SymbolCorpus.from_words(["аб", "вг"]), "а", "щи")

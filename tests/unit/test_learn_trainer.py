@@ -1,0 +1,292 @@
+"""MwSTrainer as a user meets it: known answers, budgets, warnings, errors, determinism, what is saved."""
+
+from __future__ import annotations
+
+import json
+import logging
+from itertools import accumulate, pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from transformers import AutoTokenizer
+
+from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
+from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.dictionary import good_dataset_text
+from mws_hf.learn.classic.coefficient import ClassicSettings
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.job import choose_alphabet
+from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_record
+from mws_hf.learn.vocabulary import learn
+from mws_hf.learn.words import CodePoints, SymbolCorpus
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from mws_hf.tokenizer.merging import merge, ranked
+from tests.paths import DATA
+from tests.short_text import ENDINGS, PREFIXES, STEMS, TEXT
+from tests.small_corpus import small_counts
+
+FORMS = (DATA / "russian_forms.txt").read_text(encoding="utf-8").split()
+KNOWN = json.loads((DATA / "known_answers_classic.json").read_text(encoding="utf-8"))
+
+
+def quiet(**options: object) -> MwSTrainer:
+    return MwSTrainer(show_progress=False, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def notebook_tokenizer() -> MwSTokenizerFast:
+    text = good_dataset_text(KNOWN["lemmas"])
+    first = KNOWN["first_pre_tokens"][0]
+    forms = text.split(" ")
+    forms.remove(first)
+    trainer = quiet(criterion="classic", n_merges=116, special_tokens=["[EOS]"])
+    return trainer.train_from_iterator([" ".join([first, *forms])])
+
+
+def test_the_notebook_run_is_reproduced(notebook_tokenizer: MwSTokenizerFast):
+    merges = json.loads(notebook_tokenizer.backend_tokenizer.to_str())["model"]["merges"]
+    assert len(merges) == 117
+    assert merges[:80] == KNOWN["first_80_merges"]
+    for word, pieces in KNOWN["segmentations"].items():
+        assert notebook_tokenizer.tokenize(word if word.startswith(" ") else " " + word) == pieces
+    assert notebook_tokenizer.tokenize("".join(KNOWN["first_pre_tokens"]))[:151] == KNOWN["segmentation_prefix"]
+
+
+@pytest.mark.parametrize("criterion", ["classic", "contextual"])
+def test_same_input_same_tokenizer_whatever_the_order(criterion: str):
+    lines = TEXT.splitlines()
+    tables = {
+        quiet(criterion=criterion, vocab_size=420).train_from_iterator(order).backend_tokenizer.to_str()
+        for order in (lines, lines[::-1])
+    }
+    assert len(tables) == 1
+
+
+def test_vocabulary_has_the_size_asked_for_when_composition_fills_it():
+    tokenizer = quiet(vocab_size=600).train_from_iterator([TEXT])
+    assert len(tokenizer) == 600
+
+
+def test_layout_special_bytes_alphabet_merges():
+    special = ["</s>", "<pad>", "<|user|>"]
+    tokenizer = quiet(vocab_size=400, special_tokens=special).train_from_iterator([TEXT])
+    assert tokenizer.convert_ids_to_tokens([0, 1, 2, 3, 258]) == [*special, "Ā", "ÿ"]
+    trainer = quiet(vocab_size=400, alphabet="characters", special_tokens=special)
+    of_characters = trainer.train_from_iterator([TEXT])
+    assert of_characters.convert_ids_to_tokens([0, 1, 2, 3, 258]) == [*special, "<0x00>", "<0xFF>"]
+    assert (tokenizer.eos_token, tokenizer.pad_token) == ("</s>", "<pad>")
+    assert tokenizer.tokenize("слово<|user|>")[-1] == "<|user|>"
+
+
+def test_running_out_is_said_with_the_numbers(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        tokenizer = quiet(criterion="classic", vocab_size=5000).train_from_iterator(["слово слова словом"])
+    assert len(tokenizer) < 5000
+    assert "the classic criterion found" in caplog.text and "fill" in caplog.text
+
+
+def test_a_vocabulary_below_its_base_warns_and_still_encodes_everything(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        tokenizer = quiet(vocab_size=10).train_from_iterator([TEXT])
+    assert "vocab_size=10 is less than" in caplog.text
+    assert tokenizer.decode(tokenizer("перечитали ☃")["input_ids"]) == "перечитали ☃"
+
+
+@pytest.mark.parametrize("empty", [[], [""], iter(())])
+def test_an_empty_corpus_is_an_error(empty: object):
+    with pytest.raises(MwSError, match="word"):
+        quiet(vocab_size=500).train_from_iterator(empty)  # type: ignore[arg-type]
+
+
+def test_counts_of_another_pattern_are_refused():
+    counts = WordCounts.from_mapping({" слово": 1}, pattern=GPT4_PATTERN)
+    with pytest.raises(MwSError, match="pattern"):
+        quiet(vocab_size=500).train_from_counts(counts)
+
+
+def test_limit_alphabet_sends_rare_characters_to_bytes():
+    trainer = quiet(vocab_size=400, alphabet="characters", limit_alphabet=20, initial_alphabet="ъ")
+    tokenizer = trainer.train_from_iterator([TEXT + " ☃"])
+    assert "ъ" in tokenizer.get_vocab() and "☃" not in tokenizer.get_vocab()
+    assert tokenizer.decode(tokenizer(" ☃")["input_ids"]) == " ☃"
+
+
+def test_of_equally_frequent_characters_the_lowest_code_points_are_kept():
+    assert choose_alphabet(CodePoints.of(["dbac", "d"]), np.array([1, 1]), "", 3) == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+def test_a_byte_order_mark_is_one_token_of_characters(alphabet):
+    """As three byte tokens it was lost where JavaScript decodes them; byte-level decoders keep it."""
+    tokenizer = quiet(vocab_size=500, alphabet=alphabet, limit_alphabet=20).train([TEXT])
+    assert ("\ufeff" in tokenizer.get_vocab()) == (alphabet == "characters")
+    assert tokenizer.decode(tokenizer("\ufeffчит")["input_ids"]) == "\ufeffчит"
+    assert len(tokenizer) <= 500
+
+
+def test_composition_zero_learns_morphs_only_and_one_learns_none():
+    for share in (0, 1):
+        learned = quiet(vocab_size=500, composition=share).learn(count_documents([TEXT]))
+        assert (learned.n_compositions == 0) == (share == 0)
+        assert (learned.n_morphs == 0) == (share == 1)
+        assert (learned.evidence is None) == (share == 1)
+
+
+def test_composition_one_is_frequency_bpe():
+    counts = count_documents([TEXT])
+    merges = quiet(vocab_size=500, composition=1).learn(counts).merges
+    assert len(merges) > 50
+    corpus = SymbolCorpus.from_words(counts.words, counts.counts)
+    assert merges == Segmentation(corpus).learn(None, len(merges)).merges
+
+
+@pytest.mark.parametrize("vocabulary", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 3}])
+def test_evidence_computed_before_changes_nothing(vocabulary: dict[str, Any]):
+    counts, asked = small_counts(), VocabularySettings(**{"vocab_size": 400, **vocabulary})
+    evidence = find_evidence(counts)
+    given, alone = learn(counts, vocabulary=asked, evidence=evidence), learn(counts, vocabulary=asked)
+    assert given == alone
+    assert (given.evidence is None) == (alone.evidence is None)
+    assert given.evidence in (None, evidence)
+
+
+@pytest.mark.parametrize("settings", [ClassicSettings(), ContextualSettings(evidence=EvidenceSettings(max_types=9))])
+def test_evidence_of_other_settings_is_refused(settings: ClassicSettings | ContextualSettings):
+    with pytest.raises(MwSError, match="evidence"):
+        learn(small_counts(), settings, evidence=find_evidence(small_counts()))
+
+
+def test_a_criterion_is_also_given_as_its_settings():
+    counts = small_counts()
+    settings = ContextualSettings(hidden_boundary_price=0.3, evidence=EvidenceSettings(granularity=0.2))
+    assert quiet(n_merges=90, criterion=settings).learn(counts) == learn(
+        counts, settings, VocabularySettings(n_merges=90)
+    )
+    assert learn(counts, settings, VocabularySettings(n_merges=90)).merges != quiet(n_merges=90).learn(counts).merges
+    with pytest.raises(MwSError, match="hidden_boundary_price"):
+        quiet(criterion=settings, hidden_boundary_price=1.0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ContextualSettings(crossing_penalty=8.0, evidence=EvidenceSettings(max_types=7, orders=(2, 3))),
+        ClassicSettings(log_base=3.0, stop_threshold=0.5),
+    ],
+)
+def test_a_record_gives_the_settings_back(settings: ClassicSettings | ContextualSettings):
+    trainer = quiet(criterion=settings, vocab_size=300, min_count=2, types=False, composition="fill")
+    read = from_record(json.loads(json.dumps(trainer.record)))
+    vocabulary = VocabularySettings(
+        vocab_size=300, min_count=2, types=False, composition="fill", alphabet=trainer.alphabet
+    )
+    assert read == (settings, vocabulary)
+
+
+def test_a_record_of_an_older_version_holds_arguments_of_both_criteria():
+    old = {"criterion": "classic", "log_base": 3.0, "burial_cost": 1.0, "max_types": 400_000, "pattern": "a", "new": 1}
+    assert from_record(old) == (ClassicSettings(log_base=3.0), VocabularySettings(alphabet="characters"))
+
+
+def test_a_record_of_an_older_version_has_its_old_names():
+    old = {"criterion": "contextual", "max_types": 7, "burial_cost": 0.5, "evidence": {"cut_rate": 0.2}}
+    evidence = EvidenceSettings(max_types=7, granularity=0.2)
+    expected = ContextualSettings(evidence=evidence)
+    assert from_record(old)[0] == ContextualSettings(hidden_boundary_price=0.5, evidence=evidence)
+    assert from_record(quiet(granularity=0.2, max_types=7).record)[0] == expected
+
+
+def test_finer_granularity_cuts_more():
+    """Each step cuts more places, and about as many as asked for where evidence passes one half."""
+    counts, tokens = WordCounts.from_mapping({" " + w: 1 for w in FORMS}, pattern=DEFAULT_PATTERN), []
+    for granularity in (0.05, 0.1, 0.3):
+        trainer = quiet(n_merges=1500, composition=0, granularity=granularity)
+        learned = trainer.learn(counts)
+        evidence = learned.evidence
+        assert evidence is not None
+        places = len(evidence.probabilities) - len(evidence.types)
+        assert (evidence.probabilities > 0.5).sum() / places == pytest.approx(granularity, abs=0.001)
+        tokenizer = trainer.tokenizer(learned)
+        tokens.append(sum(len(ids) for ids in tokenizer(counts.words[::7])["input_ids"]))
+    assert tokens[0] < tokens[1] < tokens[2]
+
+
+def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: bool) -> list[int]:
+    """How often each pair stands in the words when its turn comes, by replaying the merges."""
+    cut = {word: list(word) for word in words}
+    found = []
+    for left, right in merges:
+        total = 0
+        for word, pieces in cut.items():
+            total += sum(pair == (left, right) for pair in pairwise(pieces)) * (1 if types else words[word])
+            cut[word] = merge(pieces, ranked([(left, right)]))
+        found.append(total)
+    return found
+
+
+@pytest.mark.parametrize(("criterion", "types", "least"), [
+    ("classic", True, 12), ("classic", False, 12), ("contextual", True, 12), ("contextual", False, 40),
+])  # fmt: skip
+def test_min_frequency_is_the_least_frequency_of_a_pair(criterion: str, types: bool, least: int):
+    def learn_from(minimum: int) -> tuple[list[tuple[str, str]], list[int]]:
+        trainer = quiet(criterion=criterion, n_merges=100, composition=0, types=types, min_frequency=minimum)
+        counts = small_counts(str(trainer.pattern))
+        merges = trainer.learn(counts).merges
+        seeds = sum(left == " " and len(right) == 1 for left, right in merges) if criterion == "contextual" else 0
+        return merges, frequencies(dict(counts.items()), merges, types)[seeds:]
+
+    merges, found = learn_from(0)
+    assert min(found) < least <= min(learn_from(least)[1])
+    assert learn_from(min(found))[0] == merges  # a limit that all of them reach changes nothing
+
+
+def test_min_frequency_holds_for_compositions_by_counts():
+    found = []
+    for minimum in (0, 40):
+        trainer = quiet(n_merges=300, min_frequency=minimum)
+        report = trainer.learn(small_counts())
+        assert report.n_compositions > 3
+        found.append(frequencies(dict(small_counts().items()), report.merges, types=False)[report.n_morphs :])
+    assert min(found[0]) < 40 <= min(found[1]), found
+
+
+def test_contextual_cuts_where_the_paradigm_does():
+    tokenizer = quiet(vocab_size=460, composition=0).train_from_iterator([TEXT])
+    before_endings, stems_cut, words = 0, 0, list(product(PREFIXES, STEMS, ENDINGS))
+    for prefix, stem, ending in words:
+        tokens = [tokenizer.decode(number) for number in tokenizer(f" {prefix}{stem}{ending}")["input_ids"]]
+        assert tokens[0] != " "
+        cuts = set(accumulate(map(len, tokens)))
+        begin = 1 + len(prefix)
+        before_endings += begin + len(stem) in cuts
+        stems_cut += any(begin < cut < begin + len(stem) for cut in cuts)
+    assert before_endings > 0.99 * len(words)  # plain frequency: .95
+    assert stems_cut < 0.02 * len(words)  # plain frequency: .04; single characters: 1
+
+
+def test_longest_token_and_special_names_are_kept_out():
+    tokenizer = quiet(vocab_size=600, max_token_length=3).train_from_iterator([TEXT])
+    learnt = [tokenizer.decode(i) for t, i in tokenizer.get_vocab().items() if t not in tokenizer.all_special_tokens]
+    assert max(map(len, learnt)) == 3
+
+
+def test_saved_tokenizer_equals_the_trained_one(tmp_path: Path):
+    trained = quiet(vocab_size=500, normalization="nfc", pattern=DEFAULT_PATTERN).train_from_iterator([TEXT])
+    trained.save_pretrained(tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    for text in ("перечитали и 😀", "й й", " a  b\r\n"):
+        assert loaded(text)["input_ids"] == trained(text)["input_ids"]
+
+
+def test_retraining_learns_mws_and_keeps_the_settings():
+    first = quiet(vocab_size=400, special_tokens=["</s>", "<pad>"]).train_from_iterator(["одно два три четыре"])
+    first.chat_template = "{{ messages[0]['content'] }}"
+    second = first.train_new_from_iterator([TEXT], 500, composition=0)
+    direct = quiet(vocab_size=500, special_tokens=["</s>", "<pad>"], composition=0).train_from_iterator([TEXT])
+    assert second.get_vocab() == direct.get_vocab()
+    assert second.chat_template == first.chat_template
+    assert (second.eos_token, second.pad_token) == ("</s>", "<pad>")

@@ -1,0 +1,272 @@
+"""`mws report`: one page, small, asking nobody, whose figures are those of `mws evaluate` and of the tokenizers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import zlib
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from typer.testing import CliRunner
+
+from mws_hf import baselines
+from mws_hf.commands.app import app
+from mws_hf.corpus.counting import count_documents
+from mws_hf.evaluate import evaluate
+from mws_hf.report.facts import Entry
+from mws_hf.report.page import MOST_BYTES
+from mws_hf.report.pictures import Point, _ticks, bars, scatter
+from mws_hf.report.vocabulary import packed, packed_within
+from mws_hf.trainer import MwSTrainer
+from tests.examples import examples
+from tests.processes import mws, one_line
+from tests.short_text import TEXT
+from tests.unit.test_card_and_push import GOLD
+
+HOSTILE = '<script>alert(1)</script>"&'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two tokenizers, two texts, gold, and their report."""
+    folder = tmp_path_factory.mktemp("report")
+    lines = TEXT.splitlines()
+    (folder / "one.txt").write_text("\n".join(lines[1::4]) + f"\n{HOSTILE} перечитали\n", encoding="utf-8")
+    (folder / "two.txt").write_text("\n".join(lines[3::4]) + "\n", encoding="utf-8")
+    (folder / "train.txt").write_text("\n".join(lines[::2]) + "\n", encoding="utf-8")
+    (folder / "gold.tsv").write_text(GOLD, encoding="utf-8")
+    MwSTrainer(vocab_size=450, show_progress=False).train(lines).save_pretrained(folder / "mws")
+    baselines.train("bpe", count_documents(lines), 450, folder / "bpe")
+    done = report(folder, "--bits", folder / "train.txt", "--title", f"A & B {HOSTILE}")
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+def report(folder, *more):
+    texts = ("--text", f"first={folder / 'one.txt'}", "--text", f"second={folder / 'two.txt'}")
+    names = (f"ours={folder / 'mws'}", f"bpe={folder / 'bpe'}")
+    arguments = ["report", *names, *texts, "--gold", folder / "gold.tsv", *more, "-o", folder / "report.html"]
+    return CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws")
+
+
+class Page(HTMLParser):
+    """The tables of a page, cell by cell, and everything that would be fetched."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.fetched, self.scripts, self._cell = [], [], 0, False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.fetched += [value for name, value in attributes if name in ("src", "href", "srcset", "action")]
+        self.scripts += tag == "script"
+        if tag == "tr":
+            self.rows.append([])
+        self._cell = tag in ("td", "th") or (self._cell and tag in ("small", "bdi", "i"))
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        if tag == "small":
+            self.rows[-1][-1] += "|"
+
+    def handle_endtag(self, tag):
+        self._cell = self._cell and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self._cell:
+            self.rows[-1][-1] += data
+
+
+def test_it_is_one_small_page_that_fetches_nothing_and_runs_nothing_of_a_text(folder):
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert len(text.encode()) < MOST_BYTES and page.fetched == []
+    assert page.scripts == 3  # two vocabularies and the page's own
+    assert "default-src 'none'" in text and "@import" not in text and "url(" not in text
+    assert not re.search(r"https?://", text)
+    assert "<script>alert" not in text and "A &amp; B &lt;script&gt;" in text
+
+
+def test_its_figures_are_those_of_evaluate(folder):
+    page = Page((folder / "report.html").read_text(encoding="utf-8"))
+    lines = [*_lines(folder / "one.txt"), *_lines(folder / "two.txt")]
+    named = {"ours": folder / "mws", "bpe": folder / "bpe"}
+    found = evaluate(named, [folder / "gold.tsv"], lines, bits=folder / "train.txt", baselines=False)
+    rows = {row[0].split("|")[0]: row[1:] for row in page.rows}
+    expected = [f"{r.scores.f1:.3f}|{r.interval[0]:.3f} to {r.interval[1]:.3f}" for r in found.rows]
+    assert rows["F1, gold"] == expected
+    assert rows["tokens per word"] == [f"{found.text[name].fertility:.3f}" for name in named]
+    assert [cell.split("|")[0] for cell in rows["n-gram bits per byte"]] == [
+        f"{b.value:.4f}" for b in found.bits.values()
+    ]
+    assert rows["entries unused"] == [f"{1 - found.text[name].vocabulary_used:.1%}" for name in named]
+    by_text = {name: evaluate(named, text=folder / f"{name}.txt", baselines=False).text for name in ("one", "two")}
+    shown = {"first": by_text["one"], "second": by_text["two"]}
+    for name, scores in shown.items():
+        cells = [(f"{s.fertility:.3f}", f"{s.bytes_per_token:.3f}", f"{s.tokens:,}") for s in scores.values()]
+        assert rows[name] == [cell for group in cells for cell in group]
+
+
+def test_every_token_is_there_with_its_uses_and_its_merge(folder):
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    (data, _) = re.findall(r'class="vocabulary"[^>]*>([^<]*)<', text)
+    entries = unpacked(data)
+    backend = Tokenizer.from_file(str(folder / "mws" / "tokenizer.json"))
+    assert sorted(entries) == sorted(backend.get_vocab().values())
+    lines = [*_lines(folder / "one.txt"), *_lines(folder / "two.txt")]
+    uses = Counter(number for encoded in backend.encode_batch(lines) for number in encoded.ids)
+    assert {number: entry["uses"] for number, entry in entries.items() if entry["uses"]} == uses
+    merges = json.loads(backend.to_str())["model"]["merges"]
+    for entry in (each for each in entries.values() if each["rank"] is not None):
+        left, right = merges[entry["rank"]]
+        assert backend.get_vocab()[left + right] in entries
+    kinds = Counter(entry["kind"] for entry in entries.values())
+    record = json.loads((folder / "mws" / "mws_training.json").read_text(encoding="utf-8"))["settings"]["merges"]
+    assert kinds["morph"] == record["morph"] and kinds["composition"] == record["composition"]
+    assert 0 < sum(entry["right"] for entry in entries.values()) <= sum(entry["edges"] for entry in entries.values())
+
+
+def test_parity_is_by_words_or_for_translations_by_tokens(folder, tmp_path):
+    lines = ["перечитали записали", "читатель писал"]
+    (tmp_path / "a.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("\n".join(f"{line} {line}" for line in lines) + "\n", encoding="utf-8")
+    (tmp_path / "c.txt").write_text("три\nстроки\nздесь\n", encoding="utf-8")
+
+    def cell(second, *more):
+        texts = ("--text", tmp_path / "a.txt", "--text", tmp_path / second, *more)
+        arguments = ["report", folder / "mws", *texts, "-o", tmp_path / "r.html"]
+        done = CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws")
+        assert done.exit_code == 0, done.exception
+        rows = Page((tmp_path / "r.html").read_text(encoding="utf-8")).rows
+        return next(float(row[1]) for row in rows if row[0].startswith("parity"))
+
+    assert cell("b.txt") == pytest.approx(1, abs=0.1) and cell("b.txt", "--parallel") == pytest.approx(2, abs=0.2)
+    refused = mws(
+        "report",
+        folder / "mws",
+        "--text",
+        tmp_path / "a.txt",
+        "--text",
+        tmp_path / "c.txt",
+        "--parallel",
+        "-o",
+        tmp_path / "r.html",
+    )
+    assert one_line(refused) and "a.txt 2, c.txt 3 lines" in refused.stderr
+
+
+def _lines(path):
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def unpacked(data):
+    """What the page's script makes of a packed vocabulary, by id."""
+    columns = json.loads(zlib.decompress(base64.b64decode(data)))
+    found, number = {}, 0
+    for step, *row in zip(*columns.values(), strict=True):
+        number += step
+        entry = dict(zip(list(columns)[1:], row, strict=True))
+        found[number] = {**entry, "rank": None if entry["rank"] is None else entry["rank"] + number}
+    return found
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 10**6), st.tuples(st.text(), st.integers(0, 10**9), st.none() | st.integers(0, 10**6))
+    )
+)
+@examples(50)
+def test_packing_loses_nothing(rows):
+    entries = [Entry(number, shown, uses, rank, "", 0, 0) for number, (shown, uses, rank) in rows.items()]
+    found = unpacked(packed(entries))
+    assert {n: (e["shown"], e["uses"], e["rank"]) for n, e in found.items()} == rows
+
+
+def test_a_vocabulary_that_is_too_large_keeps_its_most_used_entries():
+    entries = [Entry(n, os.urandom(6).hex(), 10_000 - n, n, "", 0, 0) for n in range(10_000)]
+    text, kept = packed_within(entries, 50_000)
+    assert len(text) <= 50_000 and 1000 < kept < 10_000
+    assert sorted(unpacked(text)) == list(range(kept))
+
+
+@given(st.lists(st.tuples(st.floats(0.5, 20), st.floats(0, 1)), min_size=1, max_size=8))
+@examples(50)
+def test_points_lie_inside_the_picture(places):
+    svg = scatter([Point(HOSTILE, x, y, max(0, y - 0.02), min(1, y + 0.02)) for x, y in places], "x", "y")
+    Page(svg)
+    assert "<script" not in svg
+    for x, y in re.findall(r'cx="([\d.-]+)" cy="([\d.-]+)"', svg):
+        assert 50 <= float(x) <= 545 and 10 <= float(y) <= 280
+    for value, _ in places:
+        assert _ticks(value, value)[0] <= value <= _ticks(value, value)[-1]
+
+
+def test_bars_are_as_long_as_their_values():
+    widths = [
+        float(width) for width in re.findall(r'width="([\d.]+)" height="15"', bars({"a": {"x": 1.0, "y": 4.0}}, "t"))
+    ]
+    assert widths[1] == pytest.approx(4 * widths[0], abs=0.5)
+
+
+def test_misuse_is_told_in_a_line(folder, tmp_path):
+    for arguments, says in (
+        ([], "--text"),
+        (["--text", tmp_path / "absent.txt"], "absent.txt"),
+        (["--bits", folder / "one.txt", "--gold", folder / "gold.tsv"], "--text"),
+    ):
+        done = mws("report", folder / "mws", *arguments, "-o", tmp_path / "r.html")
+        assert one_line(done) and says in done.stderr, done.stderr
+    over = mws("report", folder / "mws", "--text", folder / "one.txt", "-o", folder / "one.txt")
+    assert one_line(over) and "written over" in over.stderr
+    assert not (tmp_path / "r.html").exists()
+
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium here: apt-get install chromium chromium-driver")
+@pytest.mark.parametrize("width", [1200, 360])
+def test_a_person_searches_in_it(folder, tmp_path, width):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "disable-gpu"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    try:
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        driver.get((folder / "report.html").as_uri())
+
+        def wait(text):
+            WebDriverWait(driver, 60).until(lambda _: driver.find_element("id", "found").text.startswith(text))
+
+        wait("450 tokens")
+        driver.find_element("id", "query").send_keys("чит")
+        vocabulary = unpacked(
+            re.findall(r'class="vocabulary"[^>]*>([^<]*)<', (folder / "report.html").read_text("utf-8"))[0]
+        )
+        holding = [entry for entry in vocabulary.values() if "чит" in entry["shown"].lower()]
+        wait(f"{len(holding)} tokens")
+        shown = [row.text for row in driver.find_elements("css selector", "#tokens td:first-child")]
+        assert sorted(shown) == sorted(entry["shown"].replace(" ", "␣") for entry in holding)
+        Select(driver.find_element("id", "filter")).select_by_value("unused")
+        wait(f"{sum(entry['uses'] == 0 for entry in holding)} tokens")
+        assert driver.execute_script("return document.documentElement.scrollWidth - window.innerWidth") <= 0
+        assert not driver.get_log("browser")
+        kept = Path(os.environ.get("MWS_SCREENSHOTS") or tmp_path)
+        driver.save_screenshot(str(kept / f"report-{width}.png"))
+    finally:
+        driver.quit()

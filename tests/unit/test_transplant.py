@@ -1,0 +1,379 @@
+"""Models on disk under an extended tokenizer: old rows bit for bit, shards streamed, configs consistent."""
+
+# ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
+
+import importlib.util
+import json
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+
+from safetensors.torch import load_file
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PhiConfig,
+    PhiForCausalLM,
+)
+
+from mws_hf import MwSError
+from mws_hf.corpus.counting import count_documents
+from mws_hf.extend.extension import extend
+from mws_hf.extend.files import open_base
+from mws_hf.extend.id_map import read_ids
+from mws_hf.extend.trim import trim
+from mws_hf.extend.weights import shard_of_tensors
+from mws_hf.lm.checkpoint import transplant_directory
+from mws_hf.lm.codec import Codec
+from mws_hf.lm.embeddings import transplant
+from mws_hf.lm.scoring import bits_per_byte
+from mws_hf.tokenizer.check import check
+from tests.in_process import mws
+from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
+from tests.small_language import train_steps
+
+N_OLD, N_NEW = max(llama3_like().get_vocab().values()) + 1, 60
+SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The base's directory and that of its extension."""
+    place = tmp_path_factory.mktemp("transplant")
+    base = save(llama3_like(), place / "base", eos_token=SPECIAL[1], pad_token=SPECIAL[2])
+    counts = count_documents(russian() + turkish(), workers=1)
+    extend(base, counts, N_NEW).save(place / "larger", base)
+    return place
+
+
+def make(folder, name, *, rows=N_OLD, tied=True, dtype=torch.bfloat16, shard="30KB", kind="llama"):
+    """A random model of `rows` embeddings in shards."""
+    torch.manual_seed(1)
+    ids = {"bos_token_id": N_OLD - 3, "eos_token_id": [N_OLD - 2, N_OLD - 1], "pad_token_id": None}
+    if kind == "llama":
+        model = LlamaForCausalLM(LlamaConfig(vocab_size=rows, tie_word_embeddings=tied, **SIZES, **ids))
+    elif kind == "gpt2":
+        model = GPT2LMHeadModel(GPT2Config(vocab_size=rows, n_embd=32, n_layer=2, n_head=2, **ids))
+    else:  # an output bias
+        model = PhiForCausalLM(PhiConfig(vocab_size=rows, **SIZES, **ids))
+        torch.nn.init.normal_(model.lm_head.bias)
+    model = model.to(dtype)
+    model.generation_config = GenerationConfig(**{**ids, "temperature": 0.6, "do_sample": True})
+    directory = folder / name
+    model.save_pretrained(directory, max_shard_size=shard)
+    AutoTokenizer.from_pretrained(folder / "base").save_pretrained(directory)
+    (directory / "LICENSE").write_text("terms", encoding="utf-8")
+    return directory, model
+
+
+def tensors(directory: Path) -> dict:
+    return {name: load_file(directory / file)[name] for name, file in shard_of_tensors(directory).items()}
+
+
+@pytest.mark.parametrize("method", ["mean", "focus"])
+@pytest.mark.parametrize(
+    ("kind", "tied", "dtype", "rows", "shard"),
+    [
+        ("llama", True, torch.bfloat16, N_OLD, "30KB"),
+        ("llama", False, torch.float32, N_OLD + 25, "30KB"),  # filled up, as Qwen's
+        ("llama", False, torch.float16, 640, "1GB"),  # more rows than the extension needs
+        ("gpt2", True, torch.float32, N_OLD, "30KB"),
+        ("phi", False, torch.bfloat16, N_OLD, "30KB"),
+    ],
+)
+def test_streamed_as_in_memory_and_old_rows_bit_for_bit(folder, tmp_path, method, kind, tied, dtype, rows, shard):
+    directory, model = make(
+        folder, f"model-{method}-{kind}-{rows}", rows=rows, tied=tied, dtype=dtype, shard=shard, kind=kind
+    )
+    report = transplant_directory(directory, folder / "larger", tmp_path / "new", method, pad_to_multiple=64)
+    assert report.special + report.copied + report.mixed + report.fallback == N_OLD + N_NEW
+    assert report.mixed > 20 and report.copied + report.special >= N_OLD
+    before, after = tensors(directory), tensors(tmp_path / "new")
+    assert before.keys() == after.keys() and (len(set(shard_of_tensors(directory).values())) > 1) == (shard == "30KB")
+    resized = [name for name in before if before[name].shape[0] == rows]
+    assert len(resized) == {"llama": 2 - tied, "gpt2": 1, "phi": 3}[kind]
+    for name in before:
+        kept = N_OLD if name in resized else None
+        assert after[name].dtype == before[name].dtype == dtype
+        assert torch.equal(_bits(after[name][:kept]), _bits(before[name][:kept])), name
+    larger = AutoModelForCausalLM.from_pretrained(tmp_path / "new", dtype="auto")
+    assert larger.get_input_embeddings().weight.shape[0] == larger.config.vocab_size == 512
+    twin, _ = transplant(model, *map(AutoTokenizer.from_pretrained, (directory, folder / "larger")), method, 64)
+    for one, other in zip(larger.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def _bits(tensor):
+    return tensor.contiguous().view(torch.uint8)
+
+
+def test_negative_zeros_and_nan_are_kept_too(folder, tmp_path):
+    directory, model = make(folder, "strange", dtype=torch.float32, shard="1GB")
+    weight = model.get_input_embeddings().weight
+    with torch.no_grad():
+        weight[5], weight[6, 0] = -0.0, math.nan
+    model.save_pretrained(directory)
+    transplant_directory(directory, folder / "larger", tmp_path / "new")
+    made = tensors(tmp_path / "new")["model.embed_tokens.weight"]
+    assert torch.equal(_bits(made[:N_OLD]), _bits(weight.detach()))
+
+
+def test_a_new_row_is_the_mean_of_the_base_s_pieces(folder, tmp_path):
+    directory, _ = make(folder, "means", dtype=torch.float32)
+    transplant_directory(directory, folder / "larger", tmp_path / "new", "mean", 1)
+    before = tensors(directory)["model.embed_tokens.weight"]
+    after = tensors(tmp_path / "new")["model.embed_tokens.weight"]
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (directory, tmp_path / "new"))
+    assert len(after) == len(new) == N_OLD + N_NEW
+    checked = 0
+    for index in range(N_OLD, N_OLD + N_NEW):
+        text = new.decode([index])
+        if "\ufffd" not in text:
+            pieces = old(text, add_special_tokens=False)["input_ids"]
+            assert torch.allclose(after[index], before[pieces].mean(0), atol=1e-6)
+            checked += 1
+    assert checked > 40
+
+
+def test_configs_index_and_other_files_fit(folder, tmp_path):
+    directory, _ = make(folder, "configs", tied=False)
+    transplant_directory(directory, folder / "larger", tmp_path / "new")
+    read = lambda name: [json.loads((place / name).read_text("utf-8")) for place in (directory, tmp_path / "new")]  # noqa: E731
+    old, new = read("config.json")
+    assert new == {**old, "vocab_size": N_OLD + N_NEW}
+    old, new = read("generation_config.json")
+    assert new == old and new["eos_token_id"] == [N_OLD - 2, N_OLD - 1]
+    old, new = read("model.safetensors.index.json")
+    assert new["weight_map"] == old["weight_map"]
+    assert new["metadata"]["total_size"] == sum(tensor.nbytes for tensor in tensors(tmp_path / "new").values())
+    assert (tmp_path / "new" / "LICENSE").read_text("utf-8") == "terms"
+    assert (tmp_path / "new" / "tokenizer.json").read_bytes() == (folder / "larger" / "tokenizer.json").read_bytes()
+
+
+def test_text_without_new_tokens_gets_the_same_logits(folder, tmp_path):
+    directory, model = make(folder, "logits", dtype=torch.float32)
+    transplant_directory(directory, folder / "larger", tmp_path / "new")
+    larger = AutoModelForCausalLM.from_pretrained(tmp_path / "new").eval()
+    ids = AutoTokenizer.from_pretrained(tmp_path / "new")(ENGLISH[0], return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        assert torch.allclose(larger(ids).logits[..., :N_OLD], model.eval()(ids).logits, atol=1e-5)
+
+
+def test_what_a_trained_model_knows_of_english_stays(folder, tmp_path):
+    """Bits per byte of English within half a percent right after extension, of a model that has learnt it."""
+    directory, model = make(folder, "trained", dtype=torch.float32, shard="1GB")
+    codec = Codec.open(directory)
+    train_steps(model, codec, ENGLISH * 10, 240, context_bytes=300, rate=5e-3)
+    model.save_pretrained(directory)
+    transplant_directory(directory, folder / "larger", tmp_path / "new")
+    larger = AutoModelForCausalLM.from_pretrained(tmp_path / "new")
+    before = bits_per_byte(model.eval(), codec, ENGLISH, 300).value
+    after = bits_per_byte(larger.eval(), Codec.open(tmp_path / "new"), ENGLISH, 300).value
+    assert before < 1.5 and before <= after < 1.005 * before
+
+
+_MEASURE = """
+import resource, sys
+from pathlib import Path
+from mws_hf.lm.checkpoint import transplant_directory
+small, large, tokenizer, out = map(Path, sys.argv[1:])
+transplant_directory(small, tokenizer, out / "small")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+transplant_directory(large, tokenizer, out / "large")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux alone")
+def test_memory_holds_the_embeddings_alone(folder, tmp_path):
+    """A model of 190 MB in five shards: the process grows by less than a quarter of it."""
+    small, _ = make(folder, "small")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=N_OLD, hidden_size=256, intermediate_size=30000, num_hidden_layers=2, num_attention_heads=2,
+        tie_word_embeddings=False,
+    )  # fmt: skip
+    model, large = LlamaForCausalLM(config), tmp_path / "large"
+    model.save_pretrained(large, max_shard_size="40MB")
+    AutoTokenizer.from_pretrained(folder / "base").save_pretrained(large)
+    size = sum(file.stat().st_size for file in large.glob("*.safetensors"))
+    assert size > 150 << 20 and len(list(large.glob("*.safetensors"))) >= 4
+    command = [sys.executable, "-c", _MEASURE, *map(str, (small, large, folder / "larger", tmp_path / "out"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    grown = int(done.stdout.strip().splitlines()[-1]) << 10
+    print(f"{size >> 20} MiB of weights, {grown >> 20} MiB more memory")
+    assert grown < size / 4
+    after = tensors(tmp_path / "out" / "large")
+    assert all(torch.equal(after[n], t) for n, t in tensors(large).items() if t.shape[0] != N_OLD)
+
+
+def test_a_tokenizer_of_another_family_is_still_taken(folder, tmp_path):
+    from tests.small_language import tokenizer_dir
+
+    directory, _ = make(folder, "other")
+    target = tokenizer_dir(tmp_path, "mws", 345)
+    report = transplant_directory(directory, target, tmp_path / "new")
+    new, config = (json.loads((tmp_path / "new" / f"{n}config.json").read_text("utf-8")) for n in ("", "generation_"))
+    end = AutoTokenizer.from_pretrained(target).eos_token_id
+    assert new["eos_token_id"] == config["eos_token_id"] == end and new["vocab_size"] == len(
+        AutoTokenizer.from_pretrained(target)
+    )
+    assert report.copied > 30
+
+
+def test_the_command(folder, tmp_path):
+    directory, _ = make(folder, "command")
+    done = mws("transplant", directory, folder / "larger", "-o", tmp_path / "new", "--pad-to-multiple", 8, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["copied"] + told["special"] == N_OLD
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "new").config.vocab_size == -(-(N_OLD + N_NEW) // 8) * 8
+    for arguments, message in (
+        ([directory, folder / "larger", "-o", directory], "written over"),
+        ([folder / "base", folder / "larger", "-o", tmp_path / "x"], "no model.safetensors"),
+        ([directory, folder / "nothing", "-o", tmp_path / "x"], "no such directory"),
+        ([directory, folder / "larger", "-o", tmp_path / "x", "--method", "magic"], "not one of 'mean', 'focus'"),
+    ):
+        done = mws("transplant", *arguments)
+        assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+        assert not (tmp_path / "x").exists()
+
+
+def renamed(old, new, ids):
+    """New id -> old id of what the map keeps, checked by the tokens themselves."""
+    kept = {number: index for index, number in ids.items() if number is not None}
+    assert all(old.convert_ids_to_tokens(index) == new.convert_ids_to_tokens(number) for number, index in kept.items())
+    return kept
+
+
+@pytest.fixture(scope="module")
+def surgeries(folder):
+    """Tokenizers trimmed, and trimmed and extended, each with its map."""
+    base = open_base(folder / "base")
+    smaller = trim(base, ENGLISH[:2], keep_size=340)
+    smaller.save(folder / "trimmed", folder / "base")
+    both = extend(smaller.trimmed_base, count_documents(russian(), workers=1), 30)
+    both.save(folder / "both", folder / "base", smaller)
+    return {name: read_ids(folder / name / "ids.json") for name in ("trimmed", "both")}
+
+
+@pytest.mark.parametrize("name", ["trimmed", "both"])
+@pytest.mark.parametrize(
+    ("kind", "tied", "dtype", "rows", "expected"),
+    [
+        ("llama", True, torch.bfloat16, N_OLD, {"trimmed": 340, "both": 370}),  # no padding before, none after
+        ("llama", False, torch.float32, 448, {"trimmed": 384, "both": 384}),  # up to a multiple of 64
+        ("phi", False, torch.float16, 512, {"trimmed": 512, "both": 512}),  # up to a multiple of 256
+    ],
+)
+def test_rows_follow_the_map_and_padding_its_rule(folder, surgeries, tmp_path, name, kind, tied, dtype, rows, expected):
+    """Each row of a kept token is bit for bit that of its old id, in every matrix and in the output's bias."""
+    directory, _ = make(folder, f"cut-{name}-{kind}-{rows}", rows=rows, tied=tied, dtype=dtype, kind=kind)
+    report = transplant_directory(directory, folder / name, tmp_path / "new")
+    before, after = tensors(directory), tensors(tmp_path / "new")
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (directory, tmp_path / "new"))
+    kept = renamed(old, new, surgeries[name])
+    assert len(kept) == 340 and any(number != index for number, index in kept.items())
+    resized = [key for key in before if before[key].shape[0] == rows]
+    assert len(resized) == {"llama": 2 - tied, "phi": 3}[kind]
+    for key in before:
+        if key in resized:
+            assert torch.equal(_bits(after[key][list(kept)]), _bits(before[key][list(kept.values())]))
+        else:
+            assert torch.equal(_bits(after[key]), _bits(before[key]))
+    assert len(after[resized[0]]) == expected[name] and report.padding == expected[name] - len(new)
+    larger = AutoModelForCausalLM.from_pretrained(tmp_path / "new")
+    assert larger.config.bos_token_id == new.convert_tokens_to_ids(SPECIAL[0])
+    assert larger.generation_config.eos_token_id == new.convert_tokens_to_ids(list(SPECIAL[1:]))
+    assert not (tmp_path / "new" / "ids.json").exists()
+
+
+def test_a_text_of_kept_tokens_gets_the_same_logits_after_trimming(folder, surgeries, tmp_path):
+    directory, model = make(folder, "trim-logits", dtype=torch.float32)
+    transplant_directory(directory, folder / "trimmed", tmp_path / "new")
+    smaller = AutoModelForCausalLM.from_pretrained(tmp_path / "new").eval()
+    new, old = (AutoTokenizer.from_pretrained(place) for place in (tmp_path / "new", directory))
+    kept = renamed(old, new, surgeries["trimmed"])
+    map_of, compared = surgeries["trimmed"], 0
+    for text in {text for line in ENGLISH for text in line.split()}:
+        before, after = (tokenizer(text, return_tensors="pt")["input_ids"] for tokenizer in (old, new))
+        if None not in map(map_of.get, before[0].tolist()):
+            compared += 1
+            with torch.inference_mode():
+                logits, others = smaller(after).logits, model.eval()(before).logits
+            assert torch.allclose(logits[..., list(kept)], others[..., list(kept.values())], atol=1e-5)
+    assert compared > 10
+
+
+def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_path):
+    directory, _ = make(folder, "unfit")
+    few, _ = make(folder, "few", rows=N_OLD - 9)
+    other = tmp_path / "other"
+    shutil.copytree(folder / "trimmed", other)
+    ids = {str(old): new for old, new in surgeries["trimmed"].items()}
+    first, second = [old for old, new in ids.items() if new is not None][300:302]
+    swapped = {**ids, first: ids[second], second: ids[first]}
+    for content, model, message in (
+        (swapped, directory, "another base"),
+        ({"0": 0}, directory, "maps 1 ids but the model's tokenizer has"),
+        ({**ids, first: ids[second]}, directory, "both become"),
+        (ids, few, f"has {N_OLD - 9} rows of embeddings, but its tokenizer {N_OLD} ids"),
+    ):
+        (other / "ids.json").write_text(json.dumps(content), encoding="utf-8")
+        with pytest.raises(MwSError, match=message):
+            transplant_directory(model, other, tmp_path / "new")
+        assert not (tmp_path / "new").exists()
+
+
+def test_check_tells_rows_against_ids(folder, surgeries, tmp_path):
+    directory, _ = make(folder, "checked", rows=N_OLD + 25)
+    assert "last 25 have no token" in check(directory).facts["embedding_rows"]
+    assert not {"rows", "rows-config", "vocab-size"} & {finding.trap for finding in check(directory).findings}
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(folder / "larger" / name, directory / name)
+    found = {finding.trap for finding in check(directory).findings}
+    assert {"rows", "vocab-size"} <= found and "rows-config" not in found
+    config = json.loads((directory / "config.json").read_text("utf-8"))
+    (directory / "config.json").write_text(json.dumps({**config, "vocab_size": 600}), encoding="utf-8")
+    assert "rows-config" in {finding.trap for finding in check(directory).findings}
+
+
+def test_a_damaged_shard_is_named_and_nothing_is_written(folder, tmp_path):
+    directory, _ = make(folder, "damaged")
+    shards = shard_of_tensors(directory)
+    file = directory / shards["model.embed_tokens.weight"]
+    file.write_bytes(file.read_bytes()[:40])
+    with pytest.raises(MwSError, match=file.name):
+        transplant_directory(directory, folder / "larger", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.slow
+def test_the_example_runs_and_the_extended_model_is_ahead(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from extend_example import run
+
+    from tests.small_language import sentences
+
+    lora = importlib.util.find_spec("peft") is not None
+    options = {"size": 400, "add": 100, "first": 20, "steps": 30, "width": 16, "lora": lora}
+    found = run(ENGLISH * 10, sentences(400), tmp_path, **options)
+    before, after, unextended, extended, *others = (each["Russian"] for each in found.values())
+    assert len(others) == lora and all(other < after for other in others)
+    assert extended < after and unextended < before
+    assert extended < unextended

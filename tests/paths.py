@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tests.paths import ROOT
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"

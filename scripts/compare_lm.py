@@ -32,8 +32,8 @@ from systems import MWS, train_system
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.lm.config import RunConfig
-from mws_hf.lm.data import read_split
+from mws_hf.research.lm.config import RunConfig
+from mws_hf.research.lm.data import read_split
 
 ROOT = Path(__file__).resolve().parent.parent
 

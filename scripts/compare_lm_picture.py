@@ -13,7 +13,7 @@ from compare_lm_plan import MB, PRESETS
 from compare_lm_report import curve_rows
 from systems import UNIGRAM
 
-from mws_hf.compare.plots import save
+from mws_hf.research.compare.plots import save
 
 Row: TypeAlias = dict[str, Any]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from systems import UNIGRAM
 
-from mws_hf.lm.config import MultiToken
+from mws_hf.research.lm.config import MultiToken
 
 REFERENCES = ("bpe", "bpe-byte", "unigram")
 """What all others are compared with where whole lines are held out."""

@@ -20,7 +20,7 @@ from mws_hf.atomic import write_text
 from mws_hf.cards.markdown import markdown_table
 from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import PairedDifference
-from mws_hf.lm.scoring import SEEN, UNSEEN
+from mws_hf.research.lm.scoring import SEEN, UNSEEN
 
 SAME = 0.005
 """Bits per byte within which BPE over characters and over bytes should be, for the set-up to be sound."""

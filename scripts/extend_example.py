@@ -22,11 +22,11 @@ from extend_bases import END, byte_level, save
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
 
 from mws_hf.corpus.counting import count_documents
+from mws_hf.extend.checkpoint import transplant_directory
 from mws_hf.extend.extension import extend
-from mws_hf.lm.checkpoint import transplant_directory
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.data import Collator, pack
-from mws_hf.lm.scoring import bits_per_byte
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.data import Collator, pack
+from mws_hf.research.lm.scoring import bits_per_byte
 
 CONTEXT = 256
 """Bytes of text that a prediction can look at."""

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mws_hf.compare.plots import save
+from mws_hf.research.compare.plots import save
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "quality.json"

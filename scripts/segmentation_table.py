@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 
-from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf import MwSTrainer, WordCounts
 from mws_hf.corpus.dictionary import lexicon_counts
+from mws_hf.research import baselines
 
 WORDS = ("подводник", "безработица", "читательницами", "краснолицый", "переписывающаяся")
 SIZE = 8000

@@ -79,11 +79,11 @@ def decoder(data: Path, work: Path) -> list[dict[str, Any]]:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from mws_hf.lm.checkpoint import transplant_directory
-    from mws_hf.lm.codec import Codec
-    from mws_hf.lm.config import RunConfig
-    from mws_hf.lm.scoring import bits_per_byte
-    from mws_hf.lm.training import pretrain
+    from mws_hf.extend.checkpoint import transplant_directory
+    from mws_hf.research.lm.codec import Codec
+    from mws_hf.research.lm.config import RunConfig
+    from mws_hf.research.lm.scoring import bits_per_byte
+    from mws_hf.research.lm.training import pretrain
 
     torch.set_num_threads(1)
     base = bases(data, work)["English, byte-level"]

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf import MwSTrainer, WordCounts
+from mws_hf.research import baselines
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence

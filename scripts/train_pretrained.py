@@ -29,7 +29,7 @@ from pretrained_index import CARDS, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
 from systems import UNIGRAM
 
-from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
 from mws_hf.cards.card import Card, keep_card
 from mws_hf.cards.facts import CardFacts
@@ -42,6 +42,7 @@ from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
+from mws_hf.research import baselines
 from mws_hf.text.alphabets import EVERYDAY
 from mws_hf.tokenizer.explain import Held
 from mws_hf.tokenizer.file import load_backend

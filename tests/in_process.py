@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from unittest import mock
 
-from mws_hf.cli import run
 from mws_hf.commands.app import app
+from mws_hf.commands.entry import run
 
 
 class Done(NamedTuple):

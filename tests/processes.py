@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-STARTED = [sys.executable, "-c", "from mws_hf.cli import main; main()"]
+STARTED = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()"]
 
 
 def command(*arguments):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from mws_hf.baselines import train
 from mws_hf.corpus.counting import count_documents
-from mws_hf.lm.config import RunConfig
+from mws_hf.research.baselines import train
+from mws_hf.research.lm.config import RunConfig
 from mws_hf.trainer import MwSTrainer
 
 STEMS = ("дом", "стол", "рек", "книг", "город", "лес", "ветк", "окн", "трав", "звер")
@@ -58,7 +58,7 @@ def train_steps(model, codec, documents: list[str], steps: int, *, context_bytes
     """Train a model for some steps of eight blocks, in their order."""
     import torch
 
-    from mws_hf.lm.data import Collator, pack
+    from mws_hf.research.lm.data import Collator, pack
 
     blocks, collate = pack(codec, documents, context_bytes), Collator(codec.padding)
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate)

@@ -1,13 +1,7 @@
-"""The rival systems, trained from the same word counts; none of them is used by MwS itself."""
+"""A name only: `mws_hf.baselines` is `mws_hf.research.baselines`."""
 
 from __future__ import annotations
 
-from mws_hf.errors import MwSError
-from mws_hf.tokenizer.stock import IS_ONE
+from mws_hf.research.names import keep_name
 
-if IS_ONE:
-    raise MwSError("the rivals are trained by tokenizers 0.x (1.0 has no trainers): pip install 'tokenizers<1'")
-
-from mws_hf.baselines.registry import BASELINES, Baseline, System, load, train
-
-__all__ = ["BASELINES", "Baseline", "System", "load", "train"]
+keep_name("mws_hf.baselines", "mws_hf.research.baselines")

@@ -90,10 +90,10 @@ def compare(
     if gold and not no_plots and importlib.util.find_spec("matplotlib") is None:
         raise MwSError("the plots need matplotlib: pip install 'mws-hf[plot]', or give --no-plots")
     sources.check(None, None)
-    from mws_hf.compare import compare as run_comparison
-    from mws_hf.compare import parse_systems
-    from mws_hf.compare.results import summary
     from mws_hf.evaluate.running_text import read_lines
+    from mws_hf.research.compare import compare as run_comparison
+    from mws_hf.research.compare import parse_systems
+    from mws_hf.research.compare.results import summary
 
     specs = parse_systems(systems) if systems else None
     with output_lock(output):

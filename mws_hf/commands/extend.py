@@ -287,7 +287,7 @@ def transplant(
         import torch  # noqa: F401
     except ImportError as error:
         raise MwSError("models need torch: pip install 'mws-hf[lm]'") from error
-    from mws_hf.lm.checkpoint import transplant_directory
+    from mws_hf.extend.checkpoint import transplant_directory
 
     report = asdict(transplant_directory(model, tokenizer, output, method, pad_to_multiple))
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())

@@ -12,7 +12,7 @@ from mws_hf.kernels.cache import say_compiling
 from mws_hf.kernels.jit import cache_directory
 from mws_hf.kernels.threads import thread_count
 
-_MERGING = "from mws_hf.warmup import learn_merges; learn_merges()"
+_MERGING = "from mws_hf.commands.every_kernel import learn_merges; learn_merges()"
 
 
 def compile_ahead() -> subprocess.Popen[bytes] | None:

@@ -16,9 +16,9 @@ def warmup(quiet: Quiet = False) -> None:
 
         pip install mws-hf && mws warmup --quiet
     """
+    from mws_hf.commands.every_kernel import warm_up
     from mws_hf.commands.first_run import compile_ahead
     from mws_hf.kernels.jit import cache_directory
-    from mws_hf.warmup import warm_up
 
     began = time.perf_counter()
     compile_ahead()

@@ -1,9 +1,7 @@
-"""MwS against its rivals on one corpus: train over vocabulary sizes, evaluate, write tables and plots."""
+"""A name only: `mws_hf.compare` is `mws_hf.research.compare`."""
 
 from __future__ import annotations
 
-from mws_hf.compare.plan import DEFAULT_SYSTEMS, SystemSpec, parse_systems
-from mws_hf.compare.results import Comparison, Row
-from mws_hf.compare.run import compare
+from mws_hf.research.names import keep_name
 
-__all__ = ["DEFAULT_SYSTEMS", "Comparison", "Row", "SystemSpec", "compare", "parse_systems"]
+keep_name("mws_hf.compare", "mws_hf.research.compare")

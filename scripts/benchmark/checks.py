@@ -88,8 +88,8 @@ def frequency(job: Job, n_types: int = 10_000, n_merges: int = 1000) -> str:
     """The engine under word weights against BpeTrainer, up to the first string that the latter learns twice."""
     from tokenizers import Tokenizer, models, trainers
 
-    from mws_hf.baselines.feed import train_on_counts
     from mws_hf.learn.engine.segmentation import Segmentation
+    from mws_hf.research.baselines.feed import train_on_counts
 
     corpus = _small_corpus(job, n_types, weighted=True)
     words = {corpus.word(w): int(corpus.weights[w]) for w in range(len(corpus))}

@@ -89,8 +89,8 @@ def small_list(job: Job, system: str) -> Run:
     if system == "mws":
         trainer = MwSTrainer(vocab_size=8000, show_progress=False)
         return lambda: {"entries": len(trainer.train_from_counts(counts)), "types": len(counts)}
-    from mws_hf.baselines.feed import Task
-    from mws_hf.baselines.morfessor_baseline import build_morfessor
+    from mws_hf.research.baselines.feed import Task
+    from mws_hf.research.baselines.morfessor_baseline import build_morfessor
 
     return lambda: {"entries": len(build_morfessor(Task(counts, 0), len(counts))), "types": len(counts)}
 

@@ -11,13 +11,13 @@ from typing import Any
 import regex
 
 from mws_hf import WordCounts
-from mws_hf.compare.cache import Cache, counts_digest
-from mws_hf.compare.plan import Job, SystemSpec
-from mws_hf.compare.run import Training
 from mws_hf.evaluate import read_gold, segment_words
 from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
+from mws_hf.research.compare.cache import Cache, counts_digest
+from mws_hf.research.compare.plan import Job, SystemSpec
+from mws_hf.research.compare.run import Training
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 _MARK = regex.compile(r"\p{M}")

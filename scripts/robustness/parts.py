@@ -193,7 +193,9 @@ def program() -> str:
     package = Path(mws_hf.__file__).parent
     folders = ("corpus", "kernels", "learn", "evaluate", "text", "tokenizer")
     files = [f for folder in folders for f in sorted((package / folder).rglob("*.py"))]
-    files += [package / name for name in ("trainer.py", "trained.py", "compare/plan.py", "compare/run.py")]
+    files += [
+        package / name for name in ("trainer.py", "trained.py", "research/compare/plan.py", "research/compare/run.py")
+    ]
     files += [f for f in sorted(Path(__file__).parent.glob("*.py")) if f.name != "report.py"]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 

@@ -11,9 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.config import MultiToken, RunConfig
-from mws_hf.lm.data import IGNORED, Collator, cut_points, pack, read_documents, read_split, shuffled, split_documents
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.config import MultiToken, RunConfig
+from mws_hf.research.lm.data import (
+    IGNORED,
+    Collator,
+    cut_points,
+    pack,
+    read_documents,
+    read_split,
+    shuffled,
+    split_documents,
+)
 from tests.examples import examples
 from tests.small_language import sentences, tokenizer_dir
 from tests.small_tokenizers import ADVERSARIAL, small_fast

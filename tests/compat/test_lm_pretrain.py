@@ -15,11 +15,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from typer.testing import CliRunner
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.__main__ import app
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.evaluation import evaluate_run
-from mws_hf.lm.model import Cost, build_model
-from mws_hf.lm.training import pretrain, training_blocks
+from mws_hf.research.lm.__main__ import app
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.evaluation import evaluate_run
+from mws_hf.research.lm.model import Cost, build_model
+from mws_hf.research.lm.training import pretrain, training_blocks
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
 
 
@@ -122,7 +122,7 @@ def test_without_torch_the_package_says_what_to_install():
     code = (
         "import importlib.util as u; find = u.find_spec\n"
         "u.find_spec = lambda name, *rest: None if name == 'torch' else find(name, *rest)\n"
-        "import mws_hf.lm"
+        "import mws_hf.research.lm"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MwSError" in result.stderr and "pip install mws-hf[lm]" in result.stderr
@@ -130,8 +130,8 @@ def test_without_torch_the_package_says_what_to_install():
 
 def test_public_names_are_functions_whatever_was_imported_before():
     code = (
-        "import mws_hf.lm.__main__, mws_hf.lm.evaluation\n"
-        "from mws_hf.lm import bits_per_byte, evaluate_run, pretrain, transplant\n"
+        "import mws_hf.research.lm.__main__, mws_hf.research.lm.evaluation\n"
+        "from mws_hf.research.lm import bits_per_byte, evaluate_run, pretrain, transplant\n"
         "assert all(map(callable, (bits_per_byte, evaluate_run, pretrain, transplant)))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

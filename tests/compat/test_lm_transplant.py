@@ -14,10 +14,10 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.embeddings import sparsemax, transplant
-from mws_hf.lm.scoring import bits_per_byte
-from mws_hf.lm.training import pretrain
+from mws_hf.extend.embeddings import sparsemax, transplant
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.scoring import bits_per_byte
+from mws_hf.research.lm.training import pretrain
 from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus
 
 

@@ -172,7 +172,7 @@ def test_output_that_has_no_unicode_is_no_traceback(encoding: str, trained: Path
         ("evaluate", f"ж={trained}", "--gold", tmp_path / "gold.tsv"),
         ("explain", "читал", "--model", trained),
     ):
-        command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *map(str, arguments)]
+        command = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()", *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding})
         assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout
 
@@ -181,7 +181,7 @@ def test_output_that_has_no_unicode_is_no_traceback(encoding: str, trained: Path
 @pytest.mark.parametrize("buffered", [True, False])
 def test_a_result_that_finds_no_room_is_one_line(trained: Path, buffered: bool):
     explain = ["explain", "читал", "--model", str(trained), "--quiet"]
-    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", *explain]
+    command = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()", *explain]
     environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -262,7 +262,7 @@ def test_import_and_export_keep_every_id(corpus: Path, tmp_path: Path):
     ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
 def test_an_interrupted_training_leaves_nothing_behind(tmp_path: Path, number: int, code: int, said: str):
-    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", "train", "-"]
+    command = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()", "train", "-"]
     process = subprocess.Popen(
         [*command, "--output", str(tmp_path / "out")],
         stdin=subprocess.PIPE,

@@ -44,7 +44,7 @@ def encode(home, *arguments, **options):
 
 
 def error_of(home, *arguments):
-    """The error of a command run in this process, which is much faster; `mws_hf.cli` prints it as one line."""
+    """The error of a command run in this process, which is much faster; `commands.entry` prints it as one line."""
     arguments = ["encode", str(home / "tok"), *map(str, arguments), "-o", str(home / "out")]
     error = CliRunner().invoke(app, arguments).exception
     assert isinstance(error, MwSError) and "\n" not in str(error)

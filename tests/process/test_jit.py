@@ -146,7 +146,7 @@ def test_a_terminal_is_told_of_compiling_once_and_only_if_it_happens(tmp_path):
 
 def test_quiet_commands_do_not_speak_of_compiling(tmp_path):
     (tmp_path / "text.txt").write_text("дом дома " * 9)
-    code = "from mws_hf.cli import main; import sys; sys.argv = ['mws', 'count', {!r}, '-o', {!r}{}]; main()"
+    code = "from mws_hf.commands.entry import main; import sys; sys.argv = ['mws', 'count', {!r}, '-o', {!r}{}]; main()"
     names = str(tmp_path / "text.txt"), str(tmp_path / "counts.parquet")
     piped = run(tmp_path / "a", code.format(*names, ""))  # the first run says so wherever its words go
     assert piped.stderr.splitlines().count("compiling kernels for this machine, once, about 15 s") == 1

@@ -14,7 +14,7 @@ import pytest
 from tests.in_process import mws
 from tests.short_text import TEXT
 
-RUN = "from mws_hf.cli import main; main()"
+RUN = "from mws_hf.commands.entry import main; main()"
 DEEP = "[" * 100_000
 
 

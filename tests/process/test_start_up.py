@@ -38,15 +38,15 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], *([name, "--help"] for name in COMMANDS)])
 def test_version_and_help_load_no_library(arguments: list[str]):
-    assert loaded("from mws_hf.cli import main; main()", *arguments) == []
+    assert loaded("from mws_hf.commands.entry import main; main()", *arguments) == []
 
 
 def test_importing_the_entry_loads_no_library():
-    assert loaded("import mws_hf.cli") == []
+    assert loaded("import mws_hf.commands.entry") == []
 
 
 def test_training_segmenting_and_encoding_never_load_transformers(corpus: Path, tmp_path: Path):
-    run = "from mws_hf.cli import main; main()"
+    run = "from mws_hf.commands.entry import main; main()"
     for arguments in (
         ["train", corpus, "--vocab-size", 500, "--output", tmp_path / "t", "--quiet"],
         ["encode", tmp_path / "t", corpus, "--output", tmp_path / "ids", "--quiet"],

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from mws_hf.baselines import train
-from mws_hf.baselines.bpe import _END, _WORD, build_byte_bpe, build_character_bpe, learn_end_of_word
-from mws_hf.baselines.feed import Task, repeated, train_on_counts
-from mws_hf.baselines.pairs import PairLearner, frequency
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.words import SymbolCorpus
+from mws_hf.research.baselines import train
+from mws_hf.research.baselines.bpe import _END, _WORD, build_byte_bpe, build_character_bpe, learn_end_of_word
+from mws_hf.research.baselines.feed import Task, repeated, train_on_counts
+from mws_hf.research.baselines.pairs import PairLearner, frequency
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.tokenizer.backend import tables_of
 from tests.examples import examples

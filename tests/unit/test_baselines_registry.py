@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 
-from mws_hf.baselines import BASELINES, load, train
-from mws_hf.baselines.feed import Task
-from mws_hf.baselines.morfessor_baseline import build_morph_bpe
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
+from mws_hf.research.baselines import BASELINES, load, train
+from mws_hf.research.baselines.feed import Task
+from mws_hf.research.baselines.morfessor_baseline import build_morph_bpe
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from tests.small_corpus import morphs, small_counts
 

@@ -10,10 +10,10 @@ import pytest
 from huggingface_hub import ModelCard
 from transformers import AutoTokenizer
 
-from mws_hf import baselines
 from mws_hf.cards.readme import is_untouched, marked, unmarked, write_card
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate
+from mws_hf.research import baselines
 from tests.fake_hub import running_hub
 from tests.processes import mws, one_line, tree
 from tests.short_text import TEXT

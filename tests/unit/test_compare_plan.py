@@ -2,10 +2,10 @@
 
 import pytest
 
-from mws_hf.baselines import BASELINES
-from mws_hf.compare import DEFAULT_SYSTEMS, parse_systems
-from mws_hf.compare.plan import MWS_SYSTEMS, default_systems, plan
 from mws_hf.errors import MwSError
+from mws_hf.research.baselines import BASELINES
+from mws_hf.research.compare import DEFAULT_SYSTEMS, parse_systems
+from mws_hf.research.compare.plan import MWS_SYSTEMS, default_systems, plan
 
 
 def test_systems():

@@ -9,7 +9,7 @@ from tests.paths import ROOT
 
 pytest.importorskip("matplotlib")
 
-from mws_hf.compare.plots import fertility_figure, save, size_figure
+from mws_hf.research.compare.plots import fertility_figure, save, size_figure
 
 ROWS = json.loads((ROOT / "scripts" / "results" / "quality.json").read_text(encoding="utf-8"))["rows"]
 PICTURES = [("rus", "rus.tikhonov"), ("fin", "fin.morphochallenge2010"), ("tur", "tur.morphochallenge2010")]

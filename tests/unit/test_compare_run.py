@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 import mws_hf
-from mws_hf.compare import compare, parse_systems
-from mws_hf.compare.cache import Cache, counts_digest, text_record
-from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score, segment_words
+from mws_hf.research.compare import compare, parse_systems
+from mws_hf.research.compare.cache import Cache, counts_digest, text_record
+from mws_hf.research.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.trainer import MwSTrainer
 from tests.small_corpus import morphs, running_text, small_counts
 
@@ -119,7 +119,7 @@ def test_second_run_trains_nothing_and_agrees(compared, gold):
 
 KILLED = """
 import sys
-from mws_hf.compare import compare, parse_systems
+from mws_hf.research.compare import compare, parse_systems
 from tests.small_corpus import small_counts
 compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=parse_systems(["bpe"]), plots=False)
 """
@@ -262,21 +262,21 @@ def test_damaged_entries_are_made_again_and_said_once(gold, tmp_path, caplog, na
     damaged = sorted((tmp_path / "cache").glob(name))
     for file in damaged:
         file.write_bytes(content)
-    with caplog.at_level("WARNING", logger="mws_hf.compare.cache"):
+    with caplog.at_level("WARNING", logger="mws_hf.research.compare.cache"):
         again = one_run(gold, tmp_path)
     assert untimed(again) == untimed(first)
     assert len(damaged) > 0
-    said = [record.message for record in caplog.records if record.name == "mws_hf.compare.cache"]
+    said = [record.message for record in caplog.records if record.name == "mws_hf.research.compare.cache"]
     assert [message.count("is damaged") for message in said] == [1] * len(damaged)
     caplog.clear()
     one_run(gold, tmp_path)
-    assert not [record for record in caplog.records if record.name == "mws_hf.compare.cache"]
+    assert not [record for record in caplog.records if record.name == "mws_hf.research.compare.cache"]
 
 
 KEYS = """
 from pathlib import Path
-from mws_hf.compare.cache import Cache, text_record
-from mws_hf.compare.plan import Job, parse_systems
+from mws_hf.research.compare.cache import Cache, text_record
+from mws_hf.research.compare.plan import Job, parse_systems
 cache = Cache(Path("c"), "", ())
 print([cache.directory(Job(spec, 300)).name for spec in parse_systems(["mws,bpe"])] + [text_record(["a"])])
 """
@@ -292,7 +292,7 @@ def test_the_key_holds_the_code_of_training_and_of_evaluation(tmp_path):
         )
 
     found = [keys()]
-    for file in ("evaluate/running_text.py", "learn/vocabulary.py", "baselines/bpe.py"):
+    for file in ("evaluate/running_text.py", "learn/vocabulary.py", "research/baselines/bpe.py"):
         with (tmp_path / "mws_hf" / file).open("a") as stream:
             stream.write("# changed\n")
         found.append(keys())
@@ -323,7 +323,7 @@ def test_the_key_holds_modules_wherever_they_move(tmp_path):
 
 @pytest.mark.parametrize("library", ["numpy", "numba", "tokenizers", "sentencepiece", "morfessor"])
 def test_the_key_holds_library_versions(library, tmp_path, monkeypatch):
-    from mws_hf.compare.cache import program_digest
+    from mws_hf.research.compare.cache import program_digest
 
     cache = Cache(tmp_path, "", ())
 

@@ -159,7 +159,7 @@ PLACES = {
 }
 RUN = """
 import sys
-from mws_hf.cli import main
+from mws_hf.commands.entry import main
 sys.argv = ["mws", *sys.argv[1:]]
 main()
 """

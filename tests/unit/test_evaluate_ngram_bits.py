@@ -330,7 +330,7 @@ def command(tmp_path):
 
     def run(*arguments, threads=1):
         counts = dict.fromkeys(("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-        code = "from mws_hf.cli import main; main()"
+        code = "from mws_hf.commands.entry import main; main()"
         return subprocess.run(
             [sys.executable, "-c", code, "evaluate", "mine", "letters", *arguments],
             cwd=tmp_path, env={**os.environ, **counts}, capture_output=True, encoding="utf-8",

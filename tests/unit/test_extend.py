@@ -414,7 +414,7 @@ def test_the_base_may_be_a_hub_name(folder, tmp_path):
         hub.repositories["user/base"] = {file.name: file.read_bytes() for file in (folder / "base").iterdir()}
         environment = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
         environment |= {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
-        code = "from mws_hf.cli import main; main()"
+        code = "from mws_hf.commands.entry import main; main()"
         arguments = ["extend", "user/base", folder / "ru.txt", "--add", 20, "--quiet", "-o", tmp_path / "out"]
         command = [sys.executable, "-c", code, *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)

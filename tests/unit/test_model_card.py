@@ -48,7 +48,13 @@ def test_other_line_ends_are_no_edit(tmp_path):
 
 def test_train_leaves_an_edited_card_and_says_so(tmp_path):
     (tmp_path / "corpus.txt").write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")
-    command = [sys.executable, "-c", "from mws_hf.cli import main; main()", "train", str(tmp_path / "corpus.txt")]
+    command = [
+        sys.executable,
+        "-c",
+        "from mws_hf.commands.entry import main; main()",
+        "train",
+        str(tmp_path / "corpus.txt"),
+    ]
     command += ["--n-merges", "5", "--criterion", "classic", "--json", "-o", str(tmp_path / "out")]
     first = subprocess.run(command, capture_output=True, text=True, check=True)
     card = tmp_path / "out" / "README.md"

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf import MwSTrainer, baselines
+from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import fingerprint
@@ -21,6 +21,7 @@ from mws_hf.learn.evidence import labels as label_module
 from mws_hf.learn.evidence.settings import check_granularity
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings
 from mws_hf.learn.vocabulary import learn
+from mws_hf.research import baselines
 from mws_hf.text.pattern import WORD_PATTERN
 from tests.small_bases import gpt2_like, russian
 

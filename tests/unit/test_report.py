@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from typer.testing import CliRunner
 
-from mws_hf import baselines
 from mws_hf.commands.app import app
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate
@@ -26,6 +25,7 @@ from mws_hf.report.facts import Entry
 from mws_hf.report.page import MOST_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
 from mws_hf.report.vocabulary import packed, packed_within
+from mws_hf.research import baselines
 from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
 from tests.processes import mws, one_line

@@ -5,8 +5,9 @@ import os.path
 import pymorphy3
 import pytest
 
-from mws_hf import MwSTrainer, WordCounts, baselines
+from mws_hf import MwSTrainer, WordCounts
 from mws_hf.evaluate import GoldWord, score, segment_words
+from mws_hf.research import baselines
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.paths import DATA
 

@@ -32,15 +32,15 @@ from transformers import (
 
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
+from mws_hf.extend.checkpoint import transplant_directory
+from mws_hf.extend.embeddings import transplant
 from mws_hf.extend.extension import extend
 from mws_hf.extend.files import open_base
 from mws_hf.extend.id_map import read_ids
 from mws_hf.extend.trim import trim
 from mws_hf.extend.weights import shard_of_tensors
-from mws_hf.lm.checkpoint import transplant_directory
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.embeddings import transplant
-from mws_hf.lm.scoring import bits_per_byte
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.scoring import bits_per_byte
 from mws_hf.tokenizer.check import check
 from tests.in_process import mws
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
@@ -189,7 +189,7 @@ def test_what_a_trained_model_knows_of_english_stays(folder, tmp_path):
 _MEASURE = """
 import resource, sys
 from pathlib import Path
-from mws_hf.lm.checkpoint import transplant_directory
+from mws_hf.extend.checkpoint import transplant_directory
 small, large, tokenizer, out = map(Path, sys.argv[1:])
 transplant_directory(small, tokenizer, out / "small")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -2,7 +2,7 @@
 
 Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended or
 trimmed tokenizer (`mws_hf.extend`) every old token keeps its row bit for bit. Every new row is a weighted mean of old
-rows, and input and output embeddings use the same weights. Models on disk: `lm.checkpoint`.
+rows, and input and output embeddings use the same weights. Models on disk: `extend.checkpoint`.
 """
 
 from __future__ import annotations

@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from mws_hf import baselines
-from mws_hf.compare.cache import TRAINING, Cache, counts_digest, text_record
-from mws_hf.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, plan
-from mws_hf.compare.results import Comparison, Example, Row, Tokenizer, write_tables
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.corpus.word_list import as_word_counts
@@ -27,6 +23,10 @@ from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.segment import is_plain_function, segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.settings import ContextualSettings, CriterionSettings
+from mws_hf.research import baselines
+from mws_hf.research.compare.cache import TRAINING, Cache, counts_digest, text_record
+from mws_hf.research.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, plan
+from mws_hf.research.compare.results import Comparison, Example, Row, Tokenizer, write_tables
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.trainer import MwSTrainer
 
@@ -103,7 +103,7 @@ def compare(
     )
     write_tables(comparison, folder)
     if plots:
-        from mws_hf.compare.plots import write_plots
+        from mws_hf.research.compare.plots import write_plots
 
         write_plots(comparison, folder)
     return comparison

@@ -18,11 +18,11 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from tqdm import tqdm
 
-from mws_hf.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
-from mws_hf.baselines.pairs import PairLearner, likelihood
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs, Mask
+from mws_hf.research.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
+from mws_hf.research.baselines.pairs import PairLearner, likelihood
 
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")

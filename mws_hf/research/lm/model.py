@@ -20,9 +20,9 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaDecoderLayer, LlamaRMSNorm
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.config import MultiToken, RunConfig
-from mws_hf.lm.data import IGNORED, Blocks
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.config import MultiToken, RunConfig
+from mws_hf.research.lm.data import IGNORED, Blocks
 
 
 def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mws_hf.baselines import BASELINES
 from mws_hf.errors import MwSError
+from mws_hf.research.baselines import BASELINES
 
 logger = logging.getLogger(__name__)
 

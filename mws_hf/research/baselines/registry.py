@@ -13,7 +13,12 @@ from tokenizers import Tokenizer
 
 import mws_hf
 from mws_hf.atomic import staged
-from mws_hf.baselines.bpe import (
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.word_list import as_word_counts
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.encoder import Encoder, load_encoder
+from mws_hf.evaluate.segment import segment_words
+from mws_hf.research.baselines.bpe import (
     build_byte_bpe,
     build_character_bpe,
     build_characters,
@@ -21,20 +26,20 @@ from mws_hf.baselines.bpe import (
     build_final_low_line,
     build_words,
 )
-from mws_hf.baselines.feed import UNKNOWN, Task
-from mws_hf.baselines.morfessor_baseline import MorfessorModel, build_frequent, build_morfessor, build_morph_bpe
-from mws_hf.baselines.sentence_piece import (
+from mws_hf.research.baselines.feed import UNKNOWN, Task
+from mws_hf.research.baselines.morfessor_baseline import (
+    MorfessorModel,
+    build_frequent,
+    build_morfessor,
+    build_morph_bpe,
+)
+from mws_hf.research.baselines.sentence_piece import (
     build_lossless_unigram,
     build_sentence_piece_bpe,
     build_sentence_piece_unigram,
 )
-from mws_hf.baselines.unigram import build_unigram
-from mws_hf.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
-from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.word_list import as_word_counts
-from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import Encoder, load_encoder
-from mws_hf.evaluate.segment import segment_words
+from mws_hf.research.baselines.unigram import build_unigram
+from mws_hf.research.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.portable import STOCK_MODULE, STOCK_SOURCE, portable_config

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 import regex
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from mws_hf.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
-from mws_hf.baselines.pairs import PairLearner, frequency
+from mws_hf.research.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
+from mws_hf.research.baselines.pairs import PairLearner, frequency
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import NORMALIZERS, base_vocab, build_backend, tables_of
 

@@ -23,8 +23,8 @@ from typing import Any, Literal
 
 import mws_hf
 from mws_hf.atomic import write_text
-from mws_hf.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.research.compare.plan import MWS_SYSTEMS, Job
 
 logger = logging.getLogger(__name__)
 
@@ -35,10 +35,10 @@ _LIBRARIES = ("numpy", "numba", "tokenizers", "transformers", "regex", "sentence
 # where the code begins that trains and saves ours and theirs, and that scores any of them on text
 _ROOTS: dict[Work, tuple[str, ...]] = {
     "mws": ("mws_hf.trainer",),
-    "rival": ("mws_hf.baselines.registry",),
+    "rival": ("mws_hf.research.baselines.registry",),
     "evaluation": ("mws_hf.evaluate.running_text", "mws_hf.evaluate.ngram_bits", "mws_hf.evaluate.encoder"),
 }
-_OPENER = "mws_hf.baselines.registry"
+_OPENER = "mws_hf.research.baselines.registry"
 """What opens a rival to be scored; how it was trained, which this module imports too, is no matter then."""
 
 

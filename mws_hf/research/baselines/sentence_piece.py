@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from mws_hf.baselines.feed import Task, rewritten
 from mws_hf.errors import MwSError
+from mws_hf.research.baselines.feed import Task, rewritten
 
 SPACE = "▁"
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto

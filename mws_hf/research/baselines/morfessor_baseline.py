@@ -24,11 +24,11 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.baselines.bpe import build_character_bpe
-from mws_hf.baselines.feed import Task
-from mws_hf.baselines.word_piece import bert_words
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
+from mws_hf.research.baselines.bpe import build_character_bpe
+from mws_hf.research.baselines.feed import Task
+from mws_hf.research.baselines.word_piece import bert_words
 
 FILE = "segmentations.tsv"
 MAX_TYPES = 30_000

@@ -17,13 +17,13 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.minimal_pairs import Pair, margins_of
 from mws_hf.kernels.arrays import Doubles
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.config import RunConfig
-from mws_hf.lm.data import read_split
-from mws_hf.lm.decoding import acceptance, generate, held_out_acceptance
-from mws_hf.lm.model import MultiTokenModel
-from mws_hf.lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms
-from mws_hf.lm.training import CONFIG_FILE, MODEL
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.config import RunConfig
+from mws_hf.research.lm.data import read_split
+from mws_hf.research.lm.decoding import acceptance, generate, held_out_acceptance
+from mws_hf.research.lm.model import MultiTokenModel
+from mws_hf.research.lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms
+from mws_hf.research.lm.training import CONFIG_FILE, MODEL
 
 _DRAFTED = 32
 """Held-out documents whose second half a multi-token model drafts."""

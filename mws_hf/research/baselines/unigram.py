@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, trainers
 
-from mws_hf.baselines.feed import Task, tokenizer_like, train_on_counts
+from mws_hf.research.baselines.feed import Task, tokenizer_like, train_on_counts
 from mws_hf.text.special import BYTE_TOKENS
 
 UNKNOWN_PIECE = "<unk>"

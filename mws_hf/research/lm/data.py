@@ -20,8 +20,8 @@ from torch.utils.data import Dataset
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from mws_hf.kernels.arrays import Longs
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.config import RunConfig
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.config import RunConfig
 
 IGNORED = -100
 """The label that transformers leaves out of the loss."""

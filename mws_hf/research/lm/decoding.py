@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from mws_hf.errors import MwSError
-from mws_hf.lm.codec import Codec
-from mws_hf.lm.model import MultiTokenModel
-from mws_hf.lm.scoring import padded_ids, passes, windows_of
+from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.model import MultiTokenModel
+from mws_hf.research.lm.scoring import padded_ids, passes, windows_of
 
 
 def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:

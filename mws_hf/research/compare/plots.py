@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path
-from mws_hf.compare.results import Comparison, Example, is_trivial
+from mws_hf.research.compare.results import Comparison, Example, is_trivial
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mws_hf.cli import run
+from mws_hf.commands.entry import run
 from mws_hf.errors import MwSError
 
 app = typer.Typer(
@@ -38,8 +38,8 @@ def pretrain(
 
         python -m mws_hf.lm pretrain runs/mws --tokenizer out/mws --text corpus.txt --set layers=6 --set save_every=500
     """
-    from mws_hf.lm.config import RunConfig
-    from mws_hf.lm.training import pretrain as run
+    from mws_hf.research.lm.config import RunConfig
+    from mws_hf.research.lm.training import pretrain as run
 
     values = RunConfig.load(config).to_dict() if config else {}
     named = {"tokenizer": tokenizer, "text": text or None, "train_bytes": train_bytes}
@@ -58,8 +58,8 @@ def evaluate(
     batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
 ) -> None:
     """Bits per byte, the losslessness gate, and words by novelty."""
-    from mws_hf.lm.data import read_documents
-    from mws_hf.lm.evaluation import evaluate_run
+    from mws_hf.research.lm.data import read_documents
+    from mws_hf.research.lm.evaluation import evaluate_run
 
     documents = read_documents(text) if text else None
     result = evaluate_run(run_dir, documents, russian=russian, prompts=prompt or (), batch_size=batch_size)
@@ -74,10 +74,10 @@ def generate(
     max_new_tokens: Annotated[int, typer.Option(help="At most so many.")] = 60,
 ) -> None:
     """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
-    from mws_hf.lm.decoding import generate as continue_prompt
-    from mws_hf.lm.decoding import speculative_generate
-    from mws_hf.lm.evaluation import open_run
-    from mws_hf.lm.model import MultiTokenModel
+    from mws_hf.research.lm.decoding import generate as continue_prompt
+    from mws_hf.research.lm.decoding import speculative_generate
+    from mws_hf.research.lm.evaluation import open_run
+    from mws_hf.research.lm.model import MultiTokenModel
 
     model, codec = open_run(run_dir)
     if not isinstance(model, MultiTokenModel):
@@ -103,13 +103,13 @@ def judge(
         python -m mws_hf.lm judge out/mws pairs/*.csv --ngram corpus.txt
     """
     from mws_hf.evaluate.minimal_pairs import accuracies, ngram_judge, read_pairs, to_dict
-    from mws_hf.lm.data import read_documents
+    from mws_hf.research.lm.data import read_documents
 
     chosen = read_pairs(pairs)
     if ngram:
         margins = ngram_judge(model, read_documents(ngram), chosen)
     else:
-        from mws_hf.lm.evaluation import judge as run
+        from mws_hf.research.lm.evaluation import judge as run
 
         margins = run(model, chosen, batch_size=batch_size)
     typer.echo(json.dumps(to_dict(accuracies(chosen, margins)), ensure_ascii=False, indent=1))

@@ -45,6 +45,14 @@ class CardFacts:
     extended: Mapping[str, Any] = field(default_factory=dict)
     trimmed: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Replace what is no text: a command, or the data, may be a file whose name is none."""
+        for name, value in vars(self).items():
+            if isinstance(value, str):
+                object.__setattr__(self, name, _readable(value))
+            elif isinstance(value, tuple):
+                object.__setattr__(self, name, tuple(map(_readable, value)))
+
     @classmethod
     def of(cls, record: Any) -> CardFacts:
         """Read facts from the record's JSON; what is of another type or name is passed over.
@@ -71,6 +79,10 @@ class CardFacts:
         {'name': 'me/ru', 'data': 'novels'}
         """
         return CardFacts(**(self.told() | CardFacts(**more).told()))
+
+
+def _readable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from mws_hf.cards.markdown import markdown_table
 
 if TYPE_CHECKING:
     from mws_hf.cards.card import Card
-    from mws_hf.evaluate.tables import GoldRow
 
 
 def sections(card: Card) -> list[str]:
@@ -27,27 +26,24 @@ def _examples(card: Card) -> str:
     return f"## Examples\n\n{markdown_table(['word', 'tokens'], rows, numbers=False)}" if rows else ""
 
 
-_GOLD: dict[str, Callable[[GoldRow], str]] = {
-    "gold": lambda row: row.gold,
-    "F1 (95 %)": lambda row: f"{row.scores.f1:.3f} ({row.interval[0]:.3f}-{row.interval[1]:.3f})",
-    "precision": lambda row: f"{row.scores.precision:.3f}",
-    "recall": lambda row: f"{row.scores.recall:.3f}",
-    "words exact": lambda row: f"{row.scores.exact:.1%}",
-    "tokens/word": lambda row: f"{row.scores.tokens_per_word:.2f}",
-}
-
-
 def _boundaries(card: Card) -> str:
     """Tell the scores against gold."""
     report = card.report
     if report is None or not report.rows:
         return ""
-    rows = [[cell(row) for cell in _GOLD.values()] for row in report.rows]
+    from mws_hf.evaluate.tables import GOLD_COLUMNS  # only now, for most cards tell of no gold
+
+    alike = ("precision", "recall", "exact", "tokens/word")
+    header = ["gold", "F1 (95 %)", *("words exact" if title == "exact" else title for title in alike)]
+    rows = [
+        [row.gold, f"{GOLD_COLUMNS['F1'](row)} ({GOLD_COLUMNS['95 %'](row)})", *(GOLD_COLUMNS[t](row) for t in alike)]
+        for row in report.rows
+    ]
     words = ", ".join(f"{gold.name}: {len(gold.words):,} words" for gold in report.golds)
     partial = [gold.name for gold in report.golds if gold.partial]
     warning = f" {', '.join(partial)} marks only one or two boundaries of a word: read the recall." if partial else ""
     about = f"Morpheme boundaries found in words after a space, micro-averaged ({words}).{warning}"
-    return f"## Cuts against gold\n\n{about}\n\n{markdown_table(list(_GOLD), rows)}"
+    return f"## Cuts against gold\n\n{about}\n\n{markdown_table(header, rows)}"
 
 
 def _length(card: Card) -> str:

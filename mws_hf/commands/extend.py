@@ -172,8 +172,8 @@ def _extended(
     from mws_hf.learn.apart import Apart
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is told before anything is counted
-    settings["tokens"] = entries_in(lists[0], lambda entry: check_strings(original, [entry]), asked.reading)
-    settings["keep_apart"] = entries_in(lists[1], lambda entry: Apart.of([entry]), asked.reading)
+    settings["tokens"] = entries_in(lists[0], asked.reading, lambda entry: check_strings(original, [entry]))
+    settings["keep_apart"] = entries_in(lists[1], asked.reading, lambda entry: Apart.of([entry]))
     trimmed = None
     if trim_to is not None:
         trimmed = _trimmed(original, asked, trim_to)

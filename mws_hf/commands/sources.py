@@ -239,13 +239,13 @@ def check_texts(names: list[str], reading: Reading, command: str) -> None:
     check_files(files, reading)
 
 
-def entries_in(file: Path | None, check: Callable[[str], object], reading: Reading = PLAIN) -> list[str]:
+def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:
     """Read the lines of a file that are not empty, without their line ends; spaces at either end belong to an entry.
 
     Args:
         file: None for an option that was not given: no entries.
-        check: is called with each entry, and raises MwSError for what is none.
         reading: encoding, and what to do about errors in it.
+        check: is called with each entry, and raises MwSError for what is none.
 
     Raises:
         MwSError: the file is missing, unreadable, or has no such line; `check` refuses one, by file and line.
@@ -262,7 +262,8 @@ def entries_in(file: Path | None, check: Callable[[str], object], reading: Readi
     for number, line in enumerate(read_lines(file, reading), start=1):
         if entry := line.rstrip("\r\n"):
             try:
-                check(entry)
+                if check is not None:
+                    check(entry)
             except MwSError as error:
                 raise MwSError(f"{file}:{number}: {error}") from error
             found.append(entry)

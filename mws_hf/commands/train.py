@@ -213,8 +213,8 @@ def _lists(tokens: Path | None, keep_apart: Path | None, reading: Reading) -> di
     """Read the files of --tokens and --keep-apart."""
     from mws_hf.learn.apart import Apart
 
-    apart = entries_in(keep_apart, lambda entry: Apart.of([entry]), reading)
-    return {"tokens": entries_in(tokens, str, reading), "keep_apart": apart}
+    apart = entries_in(keep_apart, reading, lambda entry: Apart.of([entry]))
+    return {"tokens": entries_in(tokens, reading), "keep_apart": apart}
 
 
 def _alphabet(text: str | None) -> list[str]:

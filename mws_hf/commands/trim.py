@@ -69,7 +69,7 @@ def trim(
     from mws_hf.extend.trim_report import measure_use, trim_facts, trim_told
 
     opened = open_base(base)
-    named = entries_in(keep, partial(entry_of, opened), reading)
+    named = entries_in(keep, reading, partial(entry_of, opened))
     with output_lock(output):
         before = measure_files(opened, text, reading)
         uses = sum(use.uses for use in before.values())

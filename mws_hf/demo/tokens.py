@@ -17,7 +17,7 @@ from mws_hf.tokenizer.backend import empty_template, without_limits
 from mws_hf.tokenizer.file import load_backend, open_tokenizer
 from mws_hf.tokenizer.hub import named_sources
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.training_record import kinds_of
+from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_of
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,11 @@ class Opened:
         >>> [Opened("toy", backend, [("morph", 1), ("composition", 1)]).kind(rank) for rank in range(3)]
         ['', 'morph', 'composition']
         """
-        end = len(self.merges)
-        for kind, number in reversed(self.kinds):
-            if end - number <= rank < end:
-                return kind
-            end -= number
-        return ""
+        return self._kinds[rank]
+
+    @cached_property
+    def _kinds(self) -> list[str]:
+        return kinds_by_rank(self.kinds, len(self.merges))
 
     @cached_property
     def byte_level(self) -> bool:

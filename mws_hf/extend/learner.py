@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -75,7 +76,12 @@ class ExtensionSettings:
         if self.composition > 1:
             raise MwSError(f"composition={self.composition}: give a share from 0 to 1")
         object.__setattr__(self, "keep_apart", tuple(self.keep_apart))
-        Apart.of(self.keep_apart)
+        self.apart  # noqa: B018  # refuses what cannot be kept apart
+
+    @cached_property
+    def apart(self) -> Apart:
+        """Return what `keep_apart` says, read."""
+        return Apart.of(self.keep_apart)
 
 
 @dataclass(frozen=True)
@@ -185,7 +191,7 @@ class Learner:
             struck=tuple(protection.struck(cut.segmentation.tokens)),
             show_progress=show_progress,
         )
-        self.apart = cut.last[Apart.of(settings.keep_apart).behind(cut.words.points)]
+        self.apart = cut.last[settings.apart.behind(cut.words.points)]
         self.merges: list[tuple[str, str]] = []
 
     def characters(self, n_merges: int) -> int:

@@ -93,16 +93,15 @@ class LearningJob:
                 character of the words.
         """
         groups = GroupedCounts.of(counts).at_least(vocabulary.min_count)
-        apart = Apart.of(vocabulary.keep_apart)
         if vocabulary.keep_apart:
-            groups = GroupedCounts({name: apart.split(part) for name, part in groups.items()})
+            groups = GroupedCounts({name: vocabulary.apart.split(part) for name, part in groups.items()})
         _check_words(groups, vocabulary.min_count)
         total = groups.weighted(vocabulary.weights)
         words = CodePoints.of_counts(total)
         price = settings.hidden_boundary_price if isinstance(settings, ContextualSettings) else 0.0
         check_fits(words.starts, total.counts, SCALE, price)
         kind = alphabet_kind(settings, vocabulary)
-        _check_tokens(vocabulary.tokens, total, apart)
+        _check_tokens(vocabulary.tokens, total, vocabulary.apart)
         initial = set(vocabulary.initial_alphabet).union(*vocabulary.tokens)
         if kind == "characters" and isinstance(settings, ContextualSettings):
             initial.add(BYTE_ORDER_MARK)

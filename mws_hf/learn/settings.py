@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from mws_hf.corpus.groups import check_weights
 from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
 from mws_hf.errors import MwSError
+from mws_hf.learn.apart import Apart
 from mws_hf.learn.arguments import check_composition, check_flag, check_number, check_whole
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -133,10 +135,12 @@ class VocabularySettings:
         object.__setattr__(self, "initial_alphabet", characters_of(self.initial_alphabet))
         for name in ("tokens", "keep_apart"):
             object.__setattr__(self, name, _strings(name, getattr(self, name)))
-        if self.keep_apart:
-            from mws_hf.learn.apart import Apart
+        self.apart  # noqa: B018  # refuses what cannot be kept apart
 
-            Apart.of(self.keep_apart)
+    @cached_property
+    def apart(self) -> Apart:
+        """Return what `keep_apart` says, read."""
+        return Apart.of(self.keep_apart)
 
 
 def _strings(name: str, given: Sequence[str]) -> tuple[str, ...]:

@@ -8,19 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mws_hf.atomic import staged
 from mws_hf.cards.heads import told_rare
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.extend.weights import embedding_rows
+from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import special_roles
-from mws_hf.tokenizer.backend import alphabet_of, pattern_of, tables_of, without_limits
+from mws_hf.tokenizer.backend import alphabet_of, without_limits
 from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
-from mws_hf.tokenizer.leading_space import has_leading_space, settle_leading_space
+from mws_hf.tokenizer.leading_space import has_leading_space
 from mws_hf.tokenizer.pattern_faults import not_in_one, saved_as_string
 from mws_hf.tokenizer.portable import (
     STOCK_CLASS,
@@ -30,7 +31,7 @@ from mws_hf.tokenizer.portable import (
     uses_stock_module,
     write_config,
 )
-from mws_hf.tokenizer.spec import Spec
+from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import read_record
 
@@ -45,6 +46,8 @@ NEUTRAL_CLASSES = {STOCK_CLASS, "PreTrainedTokenizer", "TokenizersBackend", "Pyt
 """Values of tokenizer_class that stand for tokenizer.json as it is."""
 
 _KNOWN_EVERYWHERE = {STOCK_CLASS, "PreTrainedTokenizer"}
+Shape: TypeAlias = tuple[Alphabet, str]
+"""Alphabet and split pattern of a tokenizer of our form."""
 _MISTRAL_TYPES = {"mistral", "mistral3", "voxtral", "ministral", "pixtral"}
 
 
@@ -91,23 +94,24 @@ def check(directory: Path) -> Report:
     settings = load_settings(directory / CONFIG_FILE)
     model = load_settings(directory / "config.json")
     ids = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
+    spec = Spec.of(backend)
+    shape = _shape(spec, has_leading_space(backend.pre_tokenizer))
     findings = [
         *_lossless(backend),
         *_baked(backend),
-        *_split(backend),
+        *_split(spec, shape),
         *_configured(directory, settings, model),
         *_beside_a_model(ids, settings, model),
         *_beside_weights(ids, model, embedding_rows(directory)),
     ]
     findings.sort(key=lambda finding: finding.level)
-    facts = _facts(backend, settings) | _rows(ids, model) | _use(directory, backend)
-    return Report(facts, findings, _clients(backend))
+    facts = _facts(backend, shape, settings) | _rows(ids, model) | _use(directory, backend)
+    return Report(facts, findings, _clients(backend, spec, shape))
 
 
-def _facts(backend: Tokenizer, settings: dict[str, Any]) -> dict[str, Any]:
+def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any]) -> dict[str, Any]:
     name = settings.get("tokenizer_class")
     facts: dict[str, Any] = {"tokens": backend.get_vocab_size()}
-    shape = _shape(backend)
     if shape is not None:
         kind, pattern = shape
         known, way = named(pattern) or (pattern, "threes")
@@ -128,22 +132,18 @@ def _use(directory: Path, backend: Tokenizer) -> dict[str, str]:
     return {"hardly_used": told_rare(rare)}
 
 
-def _shape(backend: Tokenizer) -> tuple[Any, str] | None:
-    """Alphabet and pattern of a tokenizer of our form; None for any other."""
-    bare = Tokenizer.from_str(backend.to_str())
-    settle_leading_space(bare, False)
-    try:
-        return alphabet_of(tables_of(bare)[0]), pattern_of(bare)
-    except MwSError:
-        return None
+def _shape(spec: Spec, spaced: bool) -> Shape | None:
+    """Alphabet and pattern of a tokenizer of our form, which may put a space first; None for any other."""
+    parts = [*parts_of(spec.raw["pre_tokenizer"])]
+    pattern, _ = split_of({"type": "Sequence", "pretokenizers": parts[1:] if spaced else parts})
+    return None if spec.kind != "BPE" or pattern is None else (alphabet_of(spec.model["vocab"]), pattern)
 
 
-def _clients(backend: Tokenizer) -> list[ClientFact]:
-    shape = _shape(backend)
+def _clients(backend: Tokenizer, spec: Spec, shape: Shape | None) -> list[ClientFact]:
     if shape is None:
         return []
-    vocab, merges = tables_of(backend)
-    made = [vocab[left + right] for left, right in merges]
+    vocab = spec.model["vocab"]
+    made = [vocab[left + right] for left, right in spec.merges]
     facts = client_facts(
         *shape,
         keeps_bom="\ufeff" in vocab,
@@ -179,9 +179,9 @@ def _baked(backend: Tokenizer) -> Iterator[Finding]:
             yield Finding("error", f"baked-{what}", message)
 
 
-def _split(backend: Tokenizer) -> Iterator[Finding]:
+def _split(spec: Spec, shape: Shape | None) -> Iterator[Finding]:
     """What the split patterns do here and in `tokenizers` 1.0."""
-    state = Spec.of(backend).raw["pre_tokenizer"]
+    state = spec.raw["pre_tokenizer"]
     text = saved_as_string(state)
     if text is not None:
         message = (
@@ -191,7 +191,7 @@ def _split(backend: Tokenizer) -> Iterator[Finding]:
         )
         yield Finding("error", "string-pattern", message)
     unknown = not_in_one(state)
-    if unknown is not None and _shape(backend) is None:  # else it is told among the clients
+    if unknown is not None and shape is None:  # else it is told among the clients
         message = f"{TOKENIZERS_ONE} cannot run split pattern {unknown[:40]!r}...: it loads it, then stops at a text"
         yield Finding("warning", "tokenizers-1.0", message)
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Literal, TypeVar
 
 from mws_hf.errors import MwSError
+from mws_hf.tokenizer.training_record import kinds_by_rank
 
 T = TypeVar("T", str, int)
 Dropped = Literal["all", "morph", "composition"]
@@ -83,13 +84,13 @@ class Dropout:
         """
         if self.kind == "all":
             return [rank >= n_building for rank in range(n_merges)]
-        told = [name for name, number in kinds for _ in range(number)]
-        if not any(name in KINDS[self.kind] for name in told):
+        chosen = [name in KINDS[self.kind] for name in kinds_by_rank(kinds, n_merges)]
+        if not any(chosen):
             raise MwSError(
                 f"drop={self.kind!r}: no record beside the tokenizer tells which of its merges are {self.kind}s; give "
                 "the directory that training wrote, or drop='all'"
             )
-        return [name in KINDS[self.kind] for name in [""] * (n_merges - len(told)) + told]
+        return chosen
 
 
 def mixed(number: int) -> int:

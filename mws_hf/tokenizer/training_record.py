@@ -69,8 +69,7 @@ def _read(directory: Path, backend: Tokenizer) -> dict[str, Any]:
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    return text.encode("utf-8", "replace").decode()  # a command may name a file that is no text
+    return json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:
@@ -88,10 +87,9 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
 
 def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
     """Tell the kinds of the last merges of a directory's tokenizer, in order, and how many there are of each."""
-    settings = read_record(directory, backend)
-    if settings is not None:
-        return merge_kinds(settings)
-    return _numbers(read_part(directory, backend, "added"), ADDED_KINDS)
+    record = _read(directory, backend)
+    settings = record.get("settings")
+    return merge_kinds(settings) if isinstance(settings, dict) else _numbers(record.get("added"), ADDED_KINDS)
 
 
 def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
@@ -117,6 +115,21 @@ def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:
     ([('morph', 3), ('composition', 2)], [])
     """
     return _numbers((settings or {}).get("merges"), KINDS)
+
+
+def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
+    """Name the kind of each merge, in rank order; "" of the first ones, which no record tells of.
+
+    Args:
+        kinds: kinds of the last merges, in order, and how many there are of each, from `kinds_of`.
+        n_merges: how many merges the tokenizer has.
+
+    >>> kinds_by_rank([("morph", 1), ("composition", 2)], 4)
+    ['', 'morph', 'composition', 'composition']
+    """
+    told = [kind for kind, number in kinds for _ in range(number)]
+    named = [""] * (n_merges - len(told)) + told
+    return named[len(named) - n_merges :]
 
 
 def _numbers(found: Any, kinds: Sequence[str]) -> list[tuple[str, int]]:

@@ -51,8 +51,15 @@ def shuffled(words: tuple[GoldWord, ...], sample: int) -> list[GoldWord]:
 def measure(counts: WordCounts, gold: tuple[GoldWord, ...], sample: int, sizes: list[int]) -> list[dict[str, Any]]:
     """The rows of one sample of one language."""
     order = shuffled(gold, sample)
-    pool = order[: min(max(LABELS), len(order) // 2)]
-    rest = order[len(pool) :]
+    n_pool = min(max(LABELS), len(order) // 2)
+    found = learnt(counts, order[:n_pool], order[n_pool:], sizes, [n for n in LABELS if n <= n_pool])
+    return [{"sample": sample, **row} for row in found]
+
+
+def learnt(
+    counts: WordCounts, pool: list[GoldWord], rest: list[GoldWord], sizes: list[int], numbers: list[int]
+) -> list[dict[str, Any]]:
+    """Learn with the first so many labels of the pool each, and score on the rest; all of the pool are in the list."""
     settings = EvidenceSettings()
     listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
     lengths = count_graphemes(listed)
@@ -61,17 +68,17 @@ def measure(counts: WordCounts, gold: tuple[GoldWord, ...], sample: int, sizes: 
     graphemes = split_graphemes(types)
     mixture = mix_views(graphemes.corpus, settings, keep=True)
     rows = []
-    for n in [n for n in LABELS if n <= len(pool)]:
+    for n in numbers:
         labelled = label_targets(types, pool[:n], graphemes.last) if n else None
         found = np.zeros(len(graphemes.last))
         found[graphemes.last], refit = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labelled)
         for size in sizes:
             trainer = MwSTrainer(vocab_size=size, composition=0, show_progress=False)
             learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
-            pieces = segment_words(trainer.backend(learned)[0], [each.word for each in rest])
+            scores = score(rest, segment_words(trainer.backend(learned)[0], [each.word for each in rest]))
+            told = {name: getattr(scores, name) for name in ("f1", "precision", "recall", "exact")}
             fit = None if refit is None else {name: getattr(refit, name) for name in FIT}
-            f1 = score(rest, pieces).f1
-            rows.append({"sample": sample, "labels": n, "vocab_size": size, "f1": f1, "words": len(rest), "fit": fit})
+            rows.append({"labels": n, "vocab_size": size, **told, "words": len(rest), "fit": fit})
             print(rows[-1], flush=True)
     return rows
 

@@ -44,8 +44,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "half as many morphs, price 0": {"composition": 0.75, "hidden_boundary_price": 0},
 }
 RIVALS = ("bpe", "bpe-byte", UNIGRAM, "unigram")
-AGAINST = ("bpe", "bpe-byte", UNIGRAM)
-"""Rivals that every system is compared with, in per cent."""
+AGAINST = ("bpe", "bpe-byte", UNIGRAM, "mws-shuffled")
+"""What every system is compared with, in per cent, where it is measured."""
 COLOURS = {"mws": "#d55e00", "mws-morphs": "#e6a000", "bpe-byte": "#117733", UNIGRAM: "#0072b2", "unigram": "#88bbdd",
            "mws-shuffled": "#999999"}  # fmt: skip
 
@@ -86,7 +86,7 @@ def measure(lines: list[str], held_out: list[str], directories: dict[str, Path])
         name: ngram_bits(load_encoder(path), lines, held_out) for name, path in directories.items()
     }
     found = {name: each.to_dict() for name, each in bits.items()}
-    for rival in AGAINST:
+    for rival in (name for name in AGAINST if name in bits):
         for name, percent in percent_against(bits, rival).items():
             found[name][f"against_{rival}"] = percent
     return found
@@ -106,7 +106,7 @@ def percent_against(bits: dict[str, NgramBits], base: str) -> dict[str, list[flo
 def run(language: str, arguments: argparse.Namespace, cells: list[dict[str, Any]]) -> None:
     """Measure what is missing of a language; `cells` grows and is written after each."""
     more = (*(ABLATIONS if arguments.ablations else ()), *(VARIANTS if arguments.variants else ()))
-    systems = [*OURS, *more, *RIVALS]
+    systems = [*OURS, *more, *arguments.rivals]
     there = {(c["language"], c["size"], c["slice"], c["system"]) for c in cells if c["version"] == __version__}
     wanted = [
         (size, name)
@@ -241,6 +241,7 @@ def main() -> None:
     parser.add_argument("--languages", nargs="+", default=list(LANGUAGES), choices=LANGUAGES)
     parser.add_argument("--sizes", nargs="+", type=int, default=[8000, 16000, 32000])
     parser.add_argument("--slices", nargs="+", default=list(SLICES), choices=SLICES)
+    parser.add_argument("--rivals", nargs="+", default=list(RIVALS), choices=RIVALS, help="bpe is always needed")
     parser.add_argument("--ablations", action="store_true")
     parser.add_argument("--variants", action="store_true")
     parser.add_argument("--results", type=Path, default=Path("scripts/results/ngram_map.json"))

@@ -23,6 +23,7 @@ from mws_hf.research import baselines
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.evidence.settings import EvidenceSettings
 
 MWS: dict[str, dict[str, Any]] = {
     "mws": {},
@@ -54,16 +55,24 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
         baselines.train(name, counts, size, directory)
         return
     trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **(MWS[name] | options))
-    if name not in ("mws-shuffled", "mws-no-evidence"):
-        trainer.train_from_counts(counts).save_pretrained(str(directory))
-        return
+    evidence = evidence_of(counts, trainer.settings.evidence)
+    if name == "mws-shuffled":
+        evidence = shuffled(evidence)
+    if name == "mws-no-evidence":
+        evidence = replace(evidence, probabilities=evidence.probabilities * 0)
+    trainer.trained(counts, evidence=evidence).save(directory)
+
+
+_last: list[tuple[WordCounts, EvidenceSettings, Evidence]] = []
+
+
+def evidence_of(counts: WordCounts, settings: EvidenceSettings) -> Evidence:
+    """Find the evidence of a word list; that of the last list is kept, for MwS and its ablations share it."""
     from mws_hf.learn.multilingual import find_evidence
 
-    evidence = find_evidence(counts, trainer.settings.evidence)
-    changed = (
-        shuffled(evidence) if name == "mws-shuffled" else replace(evidence, probabilities=evidence.probabilities * 0)
-    )
-    trainer.tokenizer(trainer.learn(counts, evidence=changed)).save_pretrained(str(directory))
+    if not _last or _last[0][0] is not counts or _last[0][1] != settings:
+        _last[:] = [(counts, settings, find_evidence(counts, settings))]
+    return _last[0][2]
 
 
 def shuffled(evidence: Evidence) -> Evidence:

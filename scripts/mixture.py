@@ -5,9 +5,11 @@
 Text is split by line as in scripts/quality.py: every 50th line is held out for tokens per word, the rest trains. Every
 language is counted once, into `--cache`; gold is read to score alone. Each language's own tokenizer of 32,000 entries
 (`own`) stands beside them. Unigram is SentencePiece's: the trainer of `tokenizers` takes three times as long (66 s of
-processor against 22 s for 148,577 types; here there are 1.5 million) and cuts no better (scripts/LOG.md). `--cost`
-measures time and memory instead: commands that train on the whole text, one process after another. Writes
-scripts/results/mixture.json and mixture.md; what a run does not measure again stays.
+processor against 22 s for 148,577 types; here there are 1.5 million) and cuts no better (scripts/LOG.md). `parity-bpe`
+is the trainer of `tokenizers` (0.23.2 and later) that balances languages: each is to have as many characters a token,
+for there is no parallel text to balance by. `--cost` measures time and memory instead: commands that train on the whole
+text, one process after another. Writes scripts/results/mixture.json and mixture.md; what a run does not measure again
+stays.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from quality import HELD_OUT_EVERY, lines_of
+from systems import UNIGRAM
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
@@ -44,7 +48,8 @@ GOLD = {
     "ces": "ces.sigmorphon2022",
     "eng": "eng.morphochallenge2010",
 }
-SYSTEMS = ("mws", "mws-composed", "bpe", "sentencepiece-unigram")
+PARITY = "parity-bpe"
+SYSTEMS = ("mws", "mws-composed", "bpe", "sentencepiece-unigram", UNIGRAM, PARITY)
 ORDER = ("own", "own-composed", *SYSTEMS)
 COMPOSITION = {"mws": 0, "mws-composed": None, "own": 0, "own-composed": None}
 OWN_SIZE = 32_000
@@ -65,15 +70,33 @@ def corpus_of(data: Path, cache: Path, most_held_out: int) -> tuple[GroupedCount
     return GroupedCounts(counts), held_out
 
 
-def train(system: str, size: int, counts: GroupedCounts, directory: Path) -> tuple[Any, float]:
+def train(system: str, size: int, counts: GroupedCounts, directory: Path, data: Path) -> tuple[Any, float]:
     """A trained tokenizer as `segment_words` takes it, and the seconds of training; rivals see all text as one."""
     started = time.perf_counter()
+    if system == PARITY:
+        return load_encoder(parity_bpe([training_lines(data, each) for each in counts], size)), (
+            time.perf_counter() - started
+        )
     if system in COMPOSITION:
         trainer = MwSTrainer(vocab_size=size, composition=COMPOSITION[system], show_progress=False)
         backend, _ = trainer.backend(trainer.learn(counts))
         return load_encoder(backend), time.perf_counter() - started
     baselines.train(system, counts.union, size, directory)
     return baselines.load(directory).source, time.perf_counter() - started
+
+
+def training_lines(data: Path, language: str) -> Iterator[str]:
+    """The lines of a language that are not held out."""
+    return (line for i, line in enumerate(lines_of(data, language)) if i % HELD_OUT_EVERY)
+
+
+def parity_bpe(languages: list[Iterator[str]], size: int) -> Tokenizer:
+    """BPE over characters that merges next for the language with the fewest characters a token."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), "isolated")
+    trainer = trainers.ParityBpeTrainer(num_merges=size, total_symbols=True, show_progress=False)
+    trainer.train_from_iterator(tokenizer, languages, ratio=[1.0] * len(languages))
+    return tokenizer
 
 
 def measure(
@@ -99,7 +122,7 @@ def run(arguments: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
         for size in [OWN_SIZE] if own else arguments.sizes:
             parts = [GroupedCounts({name: each}) for name, each in counts.items()] if own else [counts]
             for part in parts:
-                source, seconds = train(system, size, part, arguments.cache / f"{system}-{size}")
+                source, seconds = train(system, size, part, arguments.cache / f"{system}-{size}", arguments.data)
                 facts = {"system": system, "vocab_size": size, "seconds": round(seconds, 1)}
                 rows = measure(source, list(part), arguments.data, held_out, facts)
                 print(system, size, *(f"{r['language']} {r.get('f1', 0):.3f}" for r in rows), flush=True)
@@ -167,7 +190,7 @@ def excess(rows: list[dict[str, Any]]) -> str:
     length = {(row["system"], row["vocab_size"], row["language"]): row["tokens_per_word"] for row in rows}
     table = []
     for system, size in dict.fromkeys(key[:2] for key in length):
-        if system in ("mws-composed", "sentencepiece-unigram") and ("bpe", size, LANGUAGES[0]) in length:
+        if system in ("mws-composed", "sentencepiece-unigram", PARITY) and ("bpe", size, LANGUAGES[0]) in length:
             more = [length[system, size, each] / length["bpe", size, each] - 1 for each in LANGUAGES]
             table.append([f"{system}, {size:,}", *(f"{each:+.1%}" for each in more)])
     return f"## Tokens per word beside BPE of the same text\n\n{markdown_table(['system', *LANGUAGES], table)}"

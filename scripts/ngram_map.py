@@ -8,8 +8,8 @@ from the first 1, 4 and 16 MB of the same lines in shuffled order, and from all 
 4,000 lines at most; a line is a document.
 `--ablations` adds MwS with one thing taken away (`systems.py`), `--variants` other shares of compositions and other
 prices of a hidden boundary, which decides about the default.
-Writes scripts/results/ngram_map.json, .md and .png after each cell. A cell that this version of the package measured is
-not measured again; tables mark cells of older versions.
+Writes scripts/results/ngram_map.json, .md and .png, and ngram_ablations.md, after each cell. A cell that this version
+of the package measured is not measured again; tables mark cells of older versions.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words
 SLICES = {"1 MB": 1 << 20, "4 MB": 4 << 20, "16 MB": 16 << 20, "all": None}
 OURS = ("mws", "mws-morphs")
 ABLATIONS = ("mws-shuffled", "mws-no-evidence", "mws-price0", "mws-counts")
+ABLATION_NAMES = ("shuffled evidence", "no evidence", "price 0", "morphs by counts")
 VARIANTS: dict[str, dict[str, Any]] = {
     "price .3": {"hidden_boundary_price": 0.3},
     "price 3": {"hidden_boundary_price": 3},
@@ -140,6 +141,7 @@ def write(cells: list[dict[str, Any]], file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     file.with_suffix(".md").write_text(tables(cells), encoding="utf-8")
+    file.with_name("ngram_ablations.md").write_text(ablations(cells), encoding="utf-8")
     if (drawn := picture(cells)) is not None:
         save(drawn, file.with_suffix(".png"))
 
@@ -166,6 +168,33 @@ def tables(cells: list[dict[str, Any]]) -> str:
         "where it is older. Written by scripts/ngram_map.py."
     )
     return note + "\n\n" + "\n\n".join(parts) + "\n"
+
+
+def ablations(cells: list[dict[str, Any]]) -> str:
+    """Markdown: the default against what it must beat, and each ablation against byte-level BPE, as measured last."""
+    rivals = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram", "mws-shuffled": "shuffled evidence"}
+    systems = {"mws": "default", **dict(zip(ABLATIONS, ABLATION_NAMES, strict=True)), UNIGRAM: rivals[UNIGRAM]}
+    leads, losses = [], []
+    for size, language, name in sorted(
+        {(c["size"], c["language"], c["slice"]) for c in cells if c["system"] == "mws-shuffled"},
+        key=lambda each: (each[0], LANGUAGES.index(each[1]), list(SLICES).index(each[2])),
+    ):
+        here = {c["system"]: c for c in cells if (c["size"], c["language"], c["slice"]) == (size, language, name)}
+        about = [f"{size:,}", language, f"{here['mws']['train_bytes'] / (1 << 20):.0f} MB"]
+        leads.append([*about, *(_percent(here["mws"][f"against_{rival}"]) for rival in rivals)])
+        losses.append([*about, *(_percent(here[system]["against_bpe-byte"]) for system in systems)])
+    header = ["entries", "language", "text"]
+    return (
+        "Difference in n-gram bits per byte of held-out lines, in per cent with its 95 % interval over lines. Below 0 "
+        "is better. Written by scripts/ngram_map.py.\n\n## The default against\n\n"
+        f"{markdown_table([*header, *rivals.values()], leads)}\n\n## Against byte-level BPE\n\n"
+        f"{markdown_table([*header, *systems.values()], losses)}\n"
+    )
+
+
+def _percent(values: list[float]) -> str:
+    value, low, high = values
+    return f"{value:+.2f} ({low:+.2f} to {high:+.2f})"
 
 
 def _cell(cell: dict[str, Any] | None, bpe: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
-"""Writing files and directories: whole or not at all, and by one run at a time.
+"""Write files and directories whole or not at all, and by one run at a time.
 
-What replaces something is on the disk before it does, so that a machine that loses its power has the old or the new.
+A new file is on the disk before it replaces an old one, so that a machine that loses its power has one or the other.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
     """Check, before any work, that a file or a folder can be written; nothing is made.
 
     Raises:
-        MwSError: it is of the other kind, stands below a file, or the place where it goes cannot be written.
+        MwSError: the path is of the other kind, stands below a file, or lies where nothing can be written.
 
     >>> check_output(__file__, folder=True)  # doctest: +ELLIPSIS
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The one exception type for mistakes a user can make and mend; other libraries' errors in a line; how commands end."""
+"""The exception type for mistakes a user can make and mend; other libraries' errors in a line; how commands end."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ TERMINATED = 143
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: what `kill`, `docker stop`, systemd and batch systems send. It ends a command as Ctrl-C does."""
+    """The signal SIGTERM, which `kill`, `docker stop`, systemd and batch systems send.
+
+    It ends a command as Ctrl-C does.
+    """
 
 
 def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
-    """What a command says, and its exit code, when it was ended from outside.
+    """Return a command's last words and its exit code when it was ended from outside.
 
     >>> ending(KeyboardInterrupt()), ending(Terminated())
     (('interrupted', 130), ('terminated', 143))
@@ -35,11 +38,11 @@ class MwSError(ValueError):
 
 
 class MissingTokenizerError(MwSError, OSError):
-    """There is no tokenizer at the place named; an OSError too, as transformers documents for `from_pretrained`."""
+    """The error that there is no tokenizer at the place named; an OSError too, as transformers documents."""
 
 
 def library_failure(error: BaseException) -> str | None:
-    """What a library written in Rust says of its own failure: a panic, or an exception of no kind; else None.
+    """Return the message of a Rust library's own failure (a panic, or an exception of no kind), or else None.
 
     >>> library_failure(Exception("no such token")), library_failure(ValueError("x")), library_failure(SystemExit())
     ('no such token', None, None)
@@ -48,11 +51,11 @@ def library_failure(error: BaseException) -> str | None:
 
 
 def first_line(error: BaseException) -> str:
-    """What another library's error says in its first line, or its name where it says nothing."""
+    """Return the first line of another library's error, or its name where it has no text."""
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line), type(error).__name__)
 
 
 def brief(error: Exception) -> str:
-    """Kind and `first_line` of another library's error."""
+    """Return kind and `first_line` of another library's error."""
     return f"{type(error).__name__}: {first_line(error)}"

@@ -153,7 +153,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return len(self._vocab)
 
     def get_vocab(self) -> dict[str, int]:
-        """Token -> id, added tokens included."""
+        """Return the vocabulary: token -> id, added tokens included."""
         return {**self._vocab, **self.added_tokens_encoder}
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
@@ -217,7 +217,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return self._cut_dropped(words) if self._dropout else [token for word in words for token in self._cut(word)]
 
     def _cut(self, word: str) -> list[str]:
-        """The tokens of one pre-token: its characters (or their bytes), then merges by rank."""
+        """Cut one pre-token: take its characters (or their bytes), then merge by rank."""
         tokens = self.cache.get(word)
         if tokens is None:
             tokens = merge(symbols_of(word, self._vocab, self._kind), self._ranks)
@@ -246,11 +246,11 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return self._tokens.get(index)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """Join tokens to text; see `join_tokens`."""
+        """Join tokens to text; `join_tokens` tells how bytes become characters."""
         return join_tokens(tokens, self._kind)
 
     def to_backend(self) -> Tokenizer:
-        """The same tokenizer as a stock `tokenizers.Tokenizer`, with the same ids."""
+        """Build a stock `tokenizers.Tokenizer` with the same ids."""
         backend = build_backend(self._vocab, self._merges)
         backend.pre_tokenizer, backend.normalizer = self._split, self._normalizer
         settle_leading_space(backend, self.add_prefix_space)
@@ -274,7 +274,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
 def _read_backend(
     vocab_file: str | None, merges_file: str | None, tokenizer_file: str | None, tables: dict[str, Any]
 ) -> Tokenizer:
-    """The backend whose tables, splitter and normalizer this class takes over."""
+    """Return the backend whose tables, splitter and normalizer this class takes over."""
     if tokenizer_file is not None and Path(tokenizer_file).is_file() and not tables:
         return read_tokenizer(tokenizer_file)
     vocab = read_vocab(tables.pop("vocab", vocab_file)) or base_vocab()

@@ -179,7 +179,10 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return (*files, *(os.path.join(save_directory, name) for name in more))
 
     def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:
-        """Encode files or an iterator of texts into memory-mapped ids; arguments as `mws_hf.encode.encode_corpus`."""
+        """Encode files or an iterator of texts into memory-mapped ids.
+
+        `mws_hf.encode.encode_corpus` describes the arguments.
+        """
         from mws_hf.encode.bulk import encode_corpus  # inference must load neither numba nor pyarrow
 
         return encode_corpus(self, source, output, **options)
@@ -217,7 +220,10 @@ def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) 
 
 
 def read_vocab(vocab: dict[str, int] | str | os.PathLike[str] | None) -> dict[str, int]:
-    """A vocabulary given as a mapping or as the path of a JSON file, or an empty one; MwSError for anything else."""
+    """Read a vocabulary given as a mapping, as the path of a JSON file, or as None for an empty one.
+
+    Raises MwSError for anything else.
+    """
     table = load_json(Path(vocab)) if isinstance(vocab, str | os.PathLike) else vocab or {}
     if not isinstance(table, dict):
         raise MwSError(f"{vocab}: not a JSON object of token -> id; give the vocabulary as written by save_pretrained")
@@ -225,7 +231,10 @@ def read_vocab(vocab: dict[str, int] | str | os.PathLike[str] | None) -> dict[st
 
 
 def read_merges(merges: Iterable[tuple[str, str]] | str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Merges given as pairs or as the path of a JSON file: a list of pairs, or ``{"merges": [...]}``; else MwSError."""
+    """Read merges given as pairs or as the path of a JSON file: a list of pairs, or ``{"merges": [...]}``.
+
+    Raises MwSError for anything else.
+    """
     table = load_json(Path(merges)) if isinstance(merges, str | os.PathLike) else merges
     if isinstance(table, dict):
         table = table.get("merges")

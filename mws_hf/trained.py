@@ -1,7 +1,7 @@
-"""A trained tokenizer as one value: the backend, the roles of special tokens, and what is known of its training.
+"""A trained tokenizer as one value: the backend, the roles of special tokens, and the facts of its training.
 
-Training makes it (`MwSTrainer.trained`), `save` writes it as a directory, and `MwSTokenizerFast` wraps it for those who
-go on in Python. No transformers is needed here.
+Training makes it (`MwSTrainer.trained`), `save` writes it as a directory, and `MwSTokenizerFast` wraps it for users of
+transformers. transformers is not needed here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Training:
-    """What a tokenizer that was just learnt knows of its training; it is saved beside it.
+    """The facts of a training that are saved beside its tokenizer.
 
     Attributes:
         settings: settings and figures of the training, as a record keeps them.
@@ -35,10 +35,10 @@ class Training:
 
     @classmethod
     def of(cls, learned: LearnedVocabulary, record: dict[str, Any]) -> Training:
-        """Put together what is known of a training.
+        """Put together settings, figures and evidence of a training.
 
         Args:
-            learned: what it found: merges of each kind, labels, sizes of word list and alphabet, evidence.
+            learned: its result: merges of each kind, labels, sizes of word list and alphabet, evidence.
             record: its settings, from `learn.settings.to_record`.
         """
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}

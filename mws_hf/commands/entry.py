@@ -1,4 +1,4 @@
-"""The `mws` command's entry: Ctrl-C, SIGTERM and user errors end in one line, what cannot be printed is escaped."""
+"""The entry of the `mws` command: Ctrl-C, SIGTERM and user errors end in one line; output is escaped."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _end_at_once(code: object) -> None:
 
 
 def run(app: Callable[..., None], name: str) -> None:
-    """Run an application of that name; a user's error is one line, and exit code 2."""
+    """Run an application under a name; a user's error is one line, and exit code 2."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
     logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.INFO)
     for stream in (sys.stdout, sys.stderr):
@@ -88,7 +88,7 @@ def run(app: Callable[..., None], name: str) -> None:
 
 
 def _drop_output() -> None:
-    """Let what is buffered for standard output go nowhere, for Python would try to write it once more at the end."""
+    """Let buffered standard output go nowhere, for Python would try to write it once more at the end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""All kernels compiled into the cache, by doing a little of everything once; the results are thrown away."""
+"""Compile all kernels into the cache, by doing a little of everything once; the results are thrown away."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def warm_up(*, show_progress: bool = False) -> None:
 
 
 def learn_merges() -> None:
-    """Compile what merging needs, without counting or evidence; `mws train` has it done by a process beside its own."""
+    """Compile the kernels of merging, without counting or evidence; a process beside `mws train` calls it."""
     counts = WordCounts.from_mapping({f" {word}": 1 for word in set(TEXT.split())}, pattern=DEFAULT_PATTERN)
     MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
 

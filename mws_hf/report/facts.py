@@ -1,4 +1,4 @@
-"""What a report tells of tokenizers beyond `mws_hf.evaluate`: by text, by token, and where texts differ most."""
+"""Facts of a report that `mws_hf.evaluate` does not tell: by text, by token, and where texts differ most."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BATCH = 2000
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text, and how many tokens each tokenizer makes of it."""
+    """A line of text, and the number of tokens that each tokenizer makes of it."""
 
     text: str
     tokens: tuple[int, ...]
@@ -48,14 +48,14 @@ class Entry:
 
 
 def by_text(tokenizers: Sequence[Opened], texts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, TextScores]]:
-    """Measures of each text by each tokenizer."""
+    """Measure each text by each tokenizer."""
     return {
         name: {opened.name: score_text(opened.encoder, lines) for opened in tokenizers} for name, lines in texts.items()
     }
 
 
 def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
-    """How unevenly each tokenizer treats the texts: the longest text over the shortest, 1 being even.
+    """Compute how unevenly each tokenizer treats the texts: the longest text over the shortest, 1 being even.
 
     Texts that are translations of each other (`parallel`) are compared by their tokens; others by tokens per word,
     which also tells how long the words of a language are. Empty for a single text.
@@ -72,7 +72,7 @@ def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> di
 
 
 def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold]) -> list[Entry]:
-    """The vocabulary of a tokenizer, the most used first, with what texts and gold say of every token."""
+    """List the vocabulary of a tokenizer, the most used first, with the figures of every token from texts and gold."""
     uses: Counter[int] = Counter()
     for start in range(0, len(lines), _BATCH):
         for encoded in opened.encoder.encode(lines[start : start + _BATCH]):
@@ -89,7 +89,7 @@ def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold]) -> l
 
 
 def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter[int]]:
-    """For each token, its ends inside gold words, and how many of them are boundaries by the first segmentation."""
+    """Count for each token its ends inside gold words, and how many are boundaries by the first segmentation."""
     edges: Counter[int] = Counter()
     right: Counter[int] = Counter()
     prefix = "" if opened.encoder.adds_space else " "
@@ -107,12 +107,12 @@ def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter
 
 
 def most_different_lines(tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int) -> list[Line]:
-    """The lines whose numbers of tokens differ most between the tokenizers, by the ratio of most to fewest.
+    """Find the lines whose numbers of tokens differ most between tokenizers, by the ratio of most to fewest.
 
     Args:
         tokenizers: two or more.
-        lines: text; shorter ones than 20 characters and longer ones than `longest` are passed over.
-        most: how many lines.
+        lines: text; lines under 20 characters and lines over `longest` are passed over.
+        most: number of lines to find.
         longest: in characters.
     """
     chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
@@ -128,7 +128,7 @@ def most_different_lines(tokenizers: Sequence[Opened], lines: Sequence[str], mos
 
 
 def most_different_words(tokenizers: Sequence[Opened], lines: Sequence[str], most: int) -> dict[str, list[Difference]]:
-    """The most frequent words that the first tokenizer and each other one cut differently, by the other's name."""
+    """List the most frequent words that the first tokenizer and each other one cut differently, by the other's name."""
     first, *others = tokenizers
     text = "\n".join(lines)
     return {other.name: differences(first, other, text)[:most] for other in others}

@@ -1,4 +1,4 @@
-"""The page itself: facts gathered, and the template filled with them. One file, under a size, that asks no network."""
+"""The page itself: facts are gathered and put into the template. It is one file, under a size, that asks no network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Column:
-    """A measure of the table: its title, what it means, and of each tokenizer the figure and what stands below it."""
+    """A measure of the table: its title, its meaning, and for each tokenizer the figure and the line below it."""
 
     title: str
     about: str
@@ -42,11 +42,11 @@ def report_page(
     title: str = "Tokenizers side by side",
     parallel: bool = False,
 ) -> str:
-    """The HTML of a report.
+    """Write the HTML of a report.
 
     Args:
-        tokenizers: those to show; the first is compared with each other one.
-        places: name -> where it lies, for the words that it was labelled with.
+        tokenizers: tokenizers to show; the first is compared with each other one.
+        places: name -> directory of the tokenizer, for the words that it was labelled with.
         golds: gold segmentations.
         texts: name -> lines; one text a language, for example.
         bits: text to train n-gram models on; None measures no bits.
@@ -103,7 +103,7 @@ def report_page(
 def columns(
     report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float], parallel: bool
 ) -> list[Column]:
-    """The measures of the first table, each with what it means; only those that were measured."""
+    """List the measures of the first table, each with its meaning; a measure that was not taken is left out."""
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
@@ -138,7 +138,7 @@ def _number(value: float, form: str = ".3f") -> str:
 
 
 def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, str]]:
-    """Title and SVG of each picture: boundaries over length for every gold, length by text."""
+    """Draw title and SVG of each picture: boundaries over length for every gold, length by text."""
     found = []
     for gold in report.golds if report.text else ():
         points = [
@@ -158,7 +158,7 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
 
 
 def _sources(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
-    """What was measured on, in sentences."""
+    """Tell in sentences which texts and gold were measured on."""
     said = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
     said += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
     return said + ([f"n-gram models learnt from {bits.name}."] if bits else [])

@@ -23,7 +23,7 @@ class Point:
 
 
 def scatter(points: Sequence[Point], x_title: str, y_title: str) -> str:
-    """Points with bars for their intervals; the farther up and to the left, the better."""
+    """Draw points with bars for their intervals; the farther up and to the left, the better."""
     xs, ys = [point.x for point in points], [each for point in points for each in (point.low, point.high)]
     x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(min(ys), max(ys))
 
@@ -57,7 +57,7 @@ def scatter(points: Sequence[Point], x_title: str, y_title: str) -> str:
 
 
 def bars(values: Mapping[str, Mapping[str, float]], title: str) -> str:
-    """Horizontal bars: a group for each text, a bar for each tokenizer."""
+    """Draw horizontal bars: a group for each text, a bar for each tokenizer."""
     most = max(value for group in values.values() for value in group.values()) or 1
     parts, y = [], 4.0
     for text, group in values.items():
@@ -84,7 +84,7 @@ def _svg(height: int, label: str, body: str) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers that hold an interval, four to nine of them.
+    """Choose round numbers that hold an interval, four to nine of them.
 
     >>> _ticks(1.12, 1.83), _ticks(0.5, 0.5)
     ([1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9], [0.48, 0.49, 0.5, 0.51, 0.52])

@@ -1,4 +1,4 @@
-"""A vocabulary packed for a page: compressed, as text, so that the browser unpacks it and searches in it."""
+"""Pack a vocabulary for a page: compressed, as text, so that the browser unpacks it and searches in it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mws_hf.report.facts import Entry
 
 
 def packed(entries: Sequence[Entry]) -> str:
-    """Entries as columns of JSON, compressed (zlib's form, which browsers call `deflate`) and in base64.
+    """Pack entries as columns of JSON, compressed (zlib's form, which browsers call `deflate`) and in base64.
 
-    They are packed in the order of their ids: an id is told by its distance from the one before, a rank by its distance
+    Entries come in the order of their ids: an id is told by its distance from the one before, a rank by its distance
     from the id, so that most of these numbers are alike and take no room.
     """
     entries = sorted(entries, key=lambda entry: entry.number)
@@ -31,7 +31,7 @@ def packed(entries: Sequence[Entry]) -> str:
 
 
 def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
-    """As many of the first entries as fit into so many characters, packed, and how many these are.
+    """Pack as many of the first entries as fit into so many characters; return the text and their number.
 
     >>> packed_within([Entry(number, str(number), 0, None, "", 0, 0) for number in range(9)], 1000)[1]
     9

@@ -1,4 +1,4 @@
-"""Alphabets that have names: characters that a tokenizer should know whether its training text has them or not.
+"""Characters with a name, such as "arrows", that a tokenizer should know whether its training text has them or not.
 
 Small letters and capitals stand side by side, so that a word in capitals is not spelled in bytes. Nothing is learnt
 here, and no file is opened.
@@ -41,9 +41,9 @@ EVERYDAY = ("ascii", "latin-1", "punctuation", "currency", "arrows")
 
 
 def characters_of(given: Iterable[str]) -> list[str]:
-    """The characters that single characters and names of alphabets stand for, ascending by code point.
+    """List the characters that single characters and names of alphabets stand for, ascending by code point.
 
-    A string is the characters it holds, so names come in a list; a string that is a name is refused.
+    A string is the characters it holds, so names come in a list. A string that is itself a name is refused.
 
     Raises:
         MwSError: something is neither one character nor a name, or half of a surrogate pair.

@@ -1,9 +1,9 @@
 r"""The byte alphabet: each byte as a printable character (GPT-2's table), and merges of characters told in it.
 
-A byte-level tokenizer starts from the 256 bytes of UTF-8. Learning stays in characters; what is learnt is told in
-bytes here: first the merges that build every character of the alphabet from its bytes, then the learnt ones. A byte
-that starts a character never continues one, so the merges of characters never join two of them, and since they rank
-before all others, text in the alphabet is cut exactly as by the learnt merges. Nothing is learnt or built here.
+A byte-level tokenizer starts from the 256 bytes of UTF-8. Learning stays in characters; this module rewrites the learnt
+merges in bytes: first the merges that build every character of the alphabet from its bytes, then the learnt ones. A
+byte that starts a character never continues one, so the merges of characters never join two of them, and since they
+rank before all others, text in the alphabet is cut exactly as by the learnt merges. Nothing is learnt or built here.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ BYTE_OF = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
 
 
 def check_alphabet_kind(name: object) -> Alphabet:
-    """Return `name` if it is one of `ALPHABETS`.
+    """Return `name`, a kind of alphabet, if it is one of `ALPHABETS`.
 
     Raises:
-        MwSError: it is not.
+        MwSError: the name is another one.
     """
     for known in ALPHABETS:
         if name == known:
@@ -53,7 +53,7 @@ def check_alphabet_kind(name: object) -> Alphabet:
 
 
 def to_byte_level(text: str) -> str:
-    """The text with a character for each of its bytes.
+    """Write a text with a character for each of its bytes.
 
     >>> to_byte_level(" он")
     'ĠÐ¾Ð½'
@@ -62,9 +62,10 @@ def to_byte_level(text: str) -> str:
 
 
 def bytes_of(token: str) -> bytes:
-    r"""The bytes a token of a byte-level tokenizer decodes to.
+    r"""Return the bytes that a token of a byte-level tokenizer decodes to.
 
-    One with a character that stands for no byte, such as an added token with a space, is itself, as in `tokenizers`.
+    A token with a character that stands for no byte, such as an added token with a space, stands for itself, as in
+    `tokenizers`.
 
     >>> bytes_of("ĠÐ¾").decode(), bytes_of("<|конец|>").decode(), bytes_of("é")
     (' о', '<|конец|>', b'\xe9')
@@ -77,7 +78,7 @@ def bytes_of(token: str) -> bytes:
 
 @lru_cache(maxsize=1 << 16)  # what traces a word asks for the same tokens after every merge
 def readable(token: str) -> str:
-    """A token of a byte-level tokenizer as people read it; bytes that are no whole character are told one by one.
+    """Spell a token of a byte-level tokenizer in text; bytes that are no whole character are told one by one.
 
     >>> readable("ĠÐ¾Ð½"), readable("æ¼"), readable("<|pad|>")
     (' он', '<0xE6><0xBC>', '<|pad|>')
@@ -87,7 +88,7 @@ def readable(token: str) -> str:
 
 
 def character_merges(alphabet: Iterable[str]) -> list[tuple[str, str]]:
-    """The merges that build characters from their bytes, in the byte alphabet.
+    """List the merges that build characters from their bytes, in the byte alphabet.
 
     Characters come in the order of their code points, each as the chain of its bytes from left to right; a beginning
     that several share is made once. ASCII characters are bytes and need none.
@@ -135,7 +136,7 @@ def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
 
 
 def byte_level_merges(alphabet: Iterable[str], merges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Merges of characters, in rank order, told in the byte alphabet behind those that build the characters.
+    """Write merges of characters in the byte alphabet, in rank order, behind the merges that build the characters.
 
     >>> byte_level_merges("он", [("о", "н")])
     [('Ð', '½'), ('Ð', '¾'), ('Ð¾', 'Ð½')]
@@ -147,7 +148,8 @@ def check_added_tokens(tokens: Sequence[str]) -> None:
     """Check that tokens taken whole from text come out of a byte-level decoder as they went in.
 
     Raises:
-        MwSError: one does not: all its characters stand for bytes, but some for others than their own.
+        MwSError: a token would decode to another string: all its characters stand for bytes, but some for other bytes
+            than their own.
 
     >>> check_added_tokens(["<|endoftext|>", "<|конец|>", "<a b>"])
     >>> check_added_tokens(["<|é|>"])

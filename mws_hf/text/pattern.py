@@ -79,7 +79,7 @@ noise in length and F1 (scripts/results/patterns.md), but for words with inner a
 
 
 def literal_pattern(pattern: str) -> str:
-    """The pattern that a name stands for; anything else is a pattern itself.
+    """Return the pattern that a name stands for; any other string is returned as it is.
 
     >>> literal_pattern("gpt4") == GPT4_PATTERN, literal_pattern("[a-z]+|.")
     (True, '[a-z]+|.')
@@ -88,7 +88,7 @@ def literal_pattern(pattern: str) -> str:
 
 
 def digits_of(pattern: str) -> Digits | None:
-    """How a pattern, or one named, cuts numbers; None where it has none of the `DIGIT_PARTS`.
+    """Tell how a pattern, or the name of one, cuts numbers; None where it has none of the `DIGIT_PARTS`.
 
     >>> digits_of("gpt4"), digits_of("[a-z]+|.")
     ('threes', None)
@@ -98,7 +98,7 @@ def digits_of(pattern: str) -> Digits | None:
 
 
 def named(pattern: str) -> tuple[str, Digits] | None:
-    """The name of a pattern and how it cuts numbers; None where it is none of `NAMED_PATTERNS`.
+    """Name a pattern and the way in which it cuts numbers; None where it is none of `NAMED_PATTERNS`.
 
     >>> named(with_digits("llama3", "single")), named("[a-z]+|.")
     (('llama3', 'single'), None)
@@ -109,7 +109,7 @@ def named(pattern: str) -> tuple[str, Digits] | None:
 
 
 def with_digits(pattern: str, digits: Digits | None) -> str:
-    """The pattern, or the one that a name stands for, with numbers cut another way; None: as it is.
+    """Return a pattern, or the one that a name stands for, with numbers cut in another way; None changes nothing.
 
     Raises:
         MwSError: `digits` is unknown, or the pattern does not say how numbers are cut as the named ones do.
@@ -135,7 +135,7 @@ def with_digits(pattern: str, digits: Digits | None) -> str:
 
 @lru_cache(maxsize=16)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """Compile a split pattern, or one named, with the `regex` module (possessive quantifiers, Unicode properties).
+    """Compile a split pattern, or a named one, with the `regex` module (possessive quantifiers, Unicode properties).
 
     Raises:
         MwSError: the pattern does not compile, can match the empty string, or is a word that is no name.
@@ -167,17 +167,17 @@ _QUICK, _PATIENCE = 0.0005, 0.02
 
 @lru_cache(maxsize=64)
 def check_backtracking(pattern: str, engine: Literal["regex", "oniguruma"] = "regex") -> None:
-    """Refuse a pattern that tries the ways to match a short run one by one, of which there are more than atoms.
+    """Refuse a pattern that tries, one by one, the ways to match a short run: there are more of them than atoms.
 
-    Tried are growing runs of the pattern's own letters and of some others, with something behind them that does not
-    match, so that an exponential pattern is found out long before it takes a second.
+    The check tries growing runs of the pattern's own letters and of some others, with something behind them that does
+    not match, so that an exponential pattern is found out long before it takes a second.
 
     Args:
-        pattern: a regular expression, or the name of one; what does not compile is not tried.
-        engine: of this package, or of `tokenizers`: each is quick at patterns that the other is slow at.
+        pattern: a regular expression, or the name of one; one that does not compile is not tried.
+        engine: the engine of this package, or of `tokenizers`: each is quick at patterns that the other is slow at.
 
     Raises:
-        MwSError: it took too long.
+        MwSError: a match took too long.
 
     >>> check_backtracking("(a|a)*b|.")
     Traceback (most recent call last):
@@ -199,7 +199,7 @@ def check_backtracking(pattern: str, engine: Literal["regex", "oniguruma"] = "re
 
 
 def _finder(pattern: str, engine: str) -> Callable[[str], object] | None:
-    """What finds all matches in a text; None where the pattern does not compile."""
+    """Return the function that finds all matches in a text; None where the pattern does not compile."""
     try:
         if engine == "regex":
             compiled_pattern = regex.compile(pattern)

@@ -1,6 +1,6 @@
 """Texts that tokenizers are compared on: lines of several languages and scripts, and strings that break readers.
 
-They stand here so that a directory can be checked and exported where there is no corpus at hand.
+The texts are part of the package, so that a directory can be checked and exported without a corpus at hand.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _LINES = 1000
 
 
 def sample_texts(file: Path | None = None) -> list[str]:
-    """The texts to compare on: the first `lines` lines of a file, the built-in ones, random Unicode; none is empty.
+    """List texts to compare on: the first `lines` lines of a file, the built-in ones, random Unicode; none is empty.
 
     >>> len(sample_texts()) > 200, all(sample_texts())
     (True, True)

@@ -27,7 +27,7 @@ _ROLES = {
 
 
 def byte_of(token: str) -> int | None:
-    """The byte that a byte token of any tokenizer stands for; None for other tokens.
+    """Return the byte that a byte token of any tokenizer stands for; None for other tokens.
 
     >>> byte_of("<0x41>"), byte_of("A")
     (65, None)
@@ -37,7 +37,7 @@ def byte_of(token: str) -> int | None:
 
 
 def check_special_tokens(tokens: Iterable[str]) -> list[str]:
-    """Return the special tokens as a list.
+    """Return the special tokens as a list, each of them checked.
 
     Raises:
         MwSError: the tokens are one string or a mapping; a token is empty or blank, given twice, no Unicode text, or

@@ -1,4 +1,4 @@
-"""Build the Rust tokenizer from a vocabulary and merges, and check such tables; learns nothing and saves nothing."""
+"""Build the Rust tokenizer from a vocabulary and merges, and check these tables; nothing is learnt or saved here."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def base_vocab(
 def tokenizer_tables(
     special_tokens: Sequence[str], alphabet: Iterable[str], merges: Sequence[tuple[str, str]], kind: Alphabet
 ) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
-    """Vocabulary and merges of a tokenizer from what was learnt in characters: of these, or told in bytes.
+    """Make vocabulary and merges of a tokenizer, of characters or of bytes, from merges learnt in characters.
 
     Raises:
-        MwSError: as `base_vocab`.
+        MwSError: the special tokens or the alphabet are refused by `base_vocab`.
 
     >>> vocab, merges = tokenizer_tables(["<pad>"], "но", [("о", "н")], "bytes")
     >>> merges, [vocab["".join(pair)] for pair in merges], len(vocab)
@@ -125,7 +125,7 @@ def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> s
 
 
 def find_surrogate(text: str) -> int | None:
-    r"""The index of the first lone surrogate in `text`, or None when the text can be encoded.
+    r"""Return the index of the first lone surrogate in `text`, or None when the text can be encoded.
 
     >>> find_surrogate("ab\ud83dc"), find_surrogate("ab😀")
     (2, None)
@@ -141,7 +141,7 @@ def check_ids(vocab: Mapping[str, int]) -> None:
     """Check that ids are integers from 0 and no two tokens share one; holes are allowed here.
 
     Raises:
-        MwSError: the first token for which this does not hold.
+        MwSError: an id is no such integer, or two tokens share it; the message names the token.
     """
     owner: dict[int, str] = {}
     all_text = find_surrogate("".join(vocab)) is None
@@ -161,7 +161,7 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
     A vocabulary without byte tokens but with all of `BYTE_CHARACTERS` is a byte-level one and needs none.
 
     Raises:
-        MwSError: the first of these that does not hold.
+        MwSError: ids have a hole, a byte token is missing, or a merge's part or product has no id.
     """
     check_ids(vocab)
     numbers = set(vocab.values())
@@ -178,7 +178,7 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
 
 
 def alphabet_of(vocab: Mapping[str, int]) -> Alphabet:
-    """Whether a vocabulary is of characters with byte tokens beside, or of bytes alone.
+    """Tell whether a vocabulary is of characters with byte tokens beside them, or of bytes alone.
 
     >>> alphabet_of(base_vocab()), alphabet_of(base_vocab(byte_symbols=BYTE_CHARACTERS))
     ('characters', 'bytes')
@@ -243,12 +243,12 @@ def build_backend(
 
 
 def empty_template() -> processors.PostProcessor:
-    """The post-processor that adds no token to a text or to a pair of texts."""
+    """Make the post-processor that adds no token to a text or to a pair of texts."""
     return processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")
 
 
 def bpe_model(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> models.BPE:
-    """The BPE model alone; `build_backend` checks the tables first."""
+    """Make the BPE model alone; `build_backend` checks the tables first."""
     return models.BPE(
         vocab=dict(vocab),
         merges=[(left, right) for left, right in merges],
@@ -260,7 +260,7 @@ def bpe_model(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> mo
 
 
 def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """The model's vocabulary and merges of a BPE tokenizer; added tokens beyond the vocabulary are not in it.
+    """Return vocabulary and merges of a BPE tokenizer's model; added tokens beyond the vocabulary are left out.
 
     Raises:
         MwSError: the model is not a BPE.
@@ -272,7 +272,7 @@ def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str
 
 
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:
-    """A copy that neither pads nor truncates: a past call's settings stay in a tokenizer, and in its file."""
+    """Copy a tokenizer without padding and truncation: a past call's settings stay in a tokenizer and in its file."""
     copy = Tokenizer.from_str(tokenizer.to_str())
     copy.no_padding()
     copy.no_truncation()
@@ -280,7 +280,7 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
-    """The pre-tokenizer as tokenizer.json has it, without the rest of the file; None for one written in Python."""
+    """Return the pre-tokenizer's entry of tokenizer.json without the rest; None for one written in Python."""
     try:
         return json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else None
     except Exception:  # the bindings raise nothing narrower
@@ -288,7 +288,7 @@ def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
 
 
 def pattern_of(tokenizer: Tokenizer) -> str:
-    """The split pattern stored in a tokenizer.
+    """Return the split pattern stored in a tokenizer.
 
     Raises:
         MwSError: its pre-tokenizer is not a single split by a regular expression, with or without bytes behind it.
@@ -305,7 +305,7 @@ def pattern_of(tokenizer: Tokenizer) -> str:
 
 
 def is_byte_level(tokenizer: Tokenizer) -> bool:
-    """Whether a tokenizer, any tokenizer, works on bytes as GPT-2's does.
+    """Tell whether a tokenizer, any tokenizer, works on bytes as GPT-2's does.
 
     >>> is_byte_level(build_backend(base_vocab(), []))
     False

@@ -1,4 +1,4 @@
-"""The trained tokenizers of this project loaded by name, or written into a folder, from the Hub too."""
+"""Load the trained tokenizers of this project by name, or write them into a folder; the Hub is one of the sources."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def pretrained(name: str, source: str | os.PathLike[str] | None = None) -> MwSTo
 
     Args:
         name: such as "mws-ru-32k"; `mws pretrained` lists them.
-        source: where to take it from, see `pretrained_folder`.
+        source: the folder, archive or Hub user to take the tokenizer from; see `pretrained_folder`.
 
     Raises:
-        MwSError: no such tokenizer, it is not in the source, or its files are not those that were released.
+        MwSError: there is no such tokenizer, the source lacks it, or its files differ from the released ones.
     """
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes seconds
 
@@ -37,15 +37,16 @@ def pretrained_folder(name: str, source: str | os.PathLike[str] | None = None) -
     Args:
         name: such as "mws-ru-32k".
         source: the tokenizer's folder, or one that holds it; a .zip or .tar archive with such a folder, by path or URL;
-            or ``hub:USER``, whose repository ``USER/NAME`` holds it. None: what the environment variable MWS_PRETRAINED
-            names, or else `model_cards/` of the checkout that this package runs from, or else what was taken before.
+            or ``hub:USER``, whose repository ``USER/NAME`` holds it. None: the source that the environment variable
+            MWS_PRETRAINED names, or else `model_cards/` of the checkout that this package runs from, or else the copy
+            taken before.
 
     Returns:
         The folder in the checkout, or the copy in the cache (``~/.cache/mws_hf/pretrained``), where whatever was taken
         from another source is kept.
 
     Raises:
-        MwSError: no such tokenizer, it is not in the source, or its files are not those that were released.
+        MwSError: there is no such tokenizer, the source lacks it, or its files differ from the released ones.
     """
     if source is not None and os.fspath(source).startswith(_HUB) and name in ready_made():
         source = snapshot(f"{os.fspath(source).removeprefix(_HUB)}/{name}")

@@ -1,6 +1,6 @@
-"""Where a tokenizer directory can go: what is wrong, what would go wrong elsewhere, who reads it; and mending one.
+"""Check where a tokenizer directory can go: its faults, its traps in other programs, the programs that read it.
 
-No code that lies in the directory is executed.
+`repair` mends a directory. No code that lies in it is executed.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _MISTRAL_TYPES = {"mistral", "mistral3", "voxtral", "ministral", "pixtral"}
 
 
 class Finding(NamedTuple):
-    """One thing that a user should know.
+    """One thing that a user of a tokenizer directory should know.
 
     Attributes:
         level: an "error" gives wrong ids, lost text or a failed load somewhere; a "warning" may, by a user's doing.
         trap: a short name for scripts.
-        message: what is so, and what to do.
+        message: the fact, and the remedy.
     """
 
     level: Literal["error", "warning"]
@@ -66,12 +66,12 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What `check` found.
+    """The facts, findings and clients that `check` tells of a directory.
 
     Attributes:
-        facts: what the tokenizer is: alphabet, pattern, number of tokens, normalizer, versions of transformers, ...
-        findings: what is or may go wrong, errors first.
-        clients: what each client makes of it; empty where this is not known.
+        facts: the tokenizer's alphabet, pattern, number of tokens, normalizer, versions of transformers, ...
+        findings: faults and possible faults, errors first.
+        clients: verdict of each client on it; empty where this is not known.
     """
 
     facts: dict[str, Any]
@@ -85,7 +85,10 @@ class Report(NamedTuple):
 
 
 def check(directory: Path) -> Report:
-    """Look at a tokenizer directory; raises MwSError where there is none, or a damaged one."""
+    """Look at a tokenizer directory.
+
+    Raises MwSError where there is none, or a damaged one.
+    """
     if not directory.is_dir():
         raise MissingTokenizerError(f"{directory}: no such directory; give one written by save_pretrained")
     if not (directory / TOKENIZER_FILE).is_file():
@@ -125,7 +128,7 @@ def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any]) ->
 
 
 def _use(directory: Path, backend: Tokenizer) -> dict[str, str]:
-    """Which share of the merges the training text hardly uses, where the record of the training says so."""
+    """Tell the share of the merges that the training text hardly uses, where the record of the training has it."""
     rare = (read_record(directory, backend) or {}).get("rare_entries")
     if not isinstance(rare, dict) or not all(isinstance(rare.get(name), float) for name in ("unused", "under_5")):
         return {}
@@ -197,7 +200,7 @@ def _split(spec: Spec, shape: Shape | None) -> Iterator[Finding]:
 
 
 def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
-    """What transformers makes of tokenizer_config.json and the files beside it."""
+    """Tell how transformers reads tokenizer_config.json and the files beside it."""
     if not settings:
         beside = f", and beside {model['model_type']} maybe that model's class, with other ids" if model else ""
         message = f"{CONFIG_FILE} is missing: transformers 4 cannot load this{beside}; mws repair writes it"
@@ -229,7 +232,7 @@ def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]
 
 
 def _beside_a_model(size: int, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
-    """Find what a config.json in the same directory does to a tokenizer whose ids are below `size`."""
+    """Find how a config.json in the same directory changes a tokenizer whose ids are below `size`."""
     kind, rows = model.get("model_type"), _model_rows(model)
     if kind in REPLACING_TYPES and settings and "auto_map" not in settings:
         message = (
@@ -248,7 +251,7 @@ def _beside_a_model(size: int, settings: dict[str, Any], model: dict[str, Any]) 
 
 
 def _model_rows(model: dict[str, Any]) -> int | None:
-    """The embedding rows that a config.json tells, maybe in the part of a text model."""
+    """Return the number of embedding rows that a config.json tells, maybe in the part of a text model."""
     parts = [model, model["text_config"] if isinstance(model.get("text_config"), dict) else {}]
     return next((part["vocab_size"] for part in parts if isinstance(part.get("vocab_size"), int)), None)
 
@@ -276,7 +279,7 @@ def _beside_weights(ids: int, model: dict[str, Any], rows: dict[str, int]) -> It
 
 
 def as_json(report: Report) -> str:
-    """The report for scripts."""
+    """Turn a report into plain values for scripts."""
     parts = {
         "ok": report.ok,
         **report.facts,
@@ -287,15 +290,15 @@ def as_json(report: Report) -> str:
 
 
 def repair(directory: Path) -> list[str]:
-    """Make a directory load alike in every supported version of transformers, or change nothing; returns what changed.
+    """Make a directory load alike in every supported version of transformers, or change nothing; return the changes.
 
     tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it (or made, with the customary
     roles of its special tokens), the module that its auto_map names is put back, a past call's truncation and padding
-    are taken out of tokenizer.json, and an added_tokens.json that contradicts it is removed.
+    are taken out of tokenizer.json, and an added_tokens.json that contradicts tokenizer.json is removed.
 
     Raises:
-        MwSError: it holds no tokenizer.json, a damaged one, one of a class that may cut otherwise than tokenizer.json
-            says, or it cannot be written.
+        MwSError: the directory holds no tokenizer.json, a damaged one, one of a class that may cut otherwise than
+            tokenizer.json says, or it cannot be written.
     """
     before = check(directory)
     settings = load_settings(directory / CONFIG_FILE)

@@ -15,13 +15,13 @@ Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
 
 
 class ClientFact(NamedTuple):
-    """What a client makes of a tokenizer.
+    """A client's verdict on a tokenizer.
 
     Attributes:
-        client: its name.
-        verdict: reads the directory rightly, reads what `mws export` writes rightly, refuses it, gives other ids, or
-            was never measured with such a pattern.
-        remark: what is special about it, or what to do; may be empty.
+        client: name of the program.
+        verdict: reads the directory rightly, reads rightly the file that `mws export` writes, refuses it, gives other
+            ids, or was never measured with such a pattern.
+        remark: a special condition or a remedy; may be empty.
     """
 
     client: str
@@ -54,7 +54,7 @@ _ONE_READS = {
 def client_facts(
     kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order: bool, normalized: bool = False
 ) -> list[ClientFact]:
-    """What each client makes of a tokenizer.
+    """List each client's verdict on a tokenizer.
 
     Args:
         kind: its alphabet.
@@ -93,7 +93,7 @@ def client_facts(
 
 
 def _by_one(pattern: str) -> ClientFact:
-    """What `tokenizers` 1.0 makes of a split pattern."""
+    """List the verdict of `tokenizers` 1.0 on a split pattern."""
     if runs_in_one(pattern):
         return ClientFact(TOKENIZERS_ONE, "right", "")
     remark = f"loads it, then stops at the first text; train with --pattern o200k, {_EXPORT}"
@@ -101,7 +101,7 @@ def _by_one(pattern: str) -> ClientFact:
 
 
 def runs_in_one(pattern: str) -> bool:
-    """Whether `tokenizers` 1.0 runs a split pattern (behavior "isolated").
+    """Tell whether `tokenizers` 1.0 runs a split pattern (behavior "isolated").
 
     >>> runs_in_one(with_digits("o200k", None)), runs_in_one(with_digits("words", None))
     (True, False)
@@ -110,7 +110,7 @@ def runs_in_one(pattern: str) -> bool:
 
 
 def refusing(pattern: str) -> dict[Verdict, list[str]]:
-    """The clients that do not read a byte-level tokenizer with a split pattern, by what they do instead.
+    """List the clients that do not read a byte-level tokenizer with a split pattern, by what they do instead.
 
     >>> from mws_hf.text.pattern import literal_pattern
     >>> refusing(literal_pattern("words"))["wrong"], "wrong" in refusing(literal_pattern("o200k"))
@@ -124,7 +124,7 @@ def refusing(pattern: str) -> dict[Verdict, list[str]]:
 
 
 def _by_pattern(shape: _Shape | None) -> list[ClientFact]:
-    """The clients that know some split patterns only, and what they make of a byte-level tokenizer with this one."""
+    """List the clients that know some split patterns only, with their verdicts on a byte-level tokenizer."""
     told = "`mws export --format gguf`; its own converter does not know the vocabulary"
     cased = f"knows no case outside ASCII while it splits; train with --pattern llama3, {_EXPORT}"
     if shape is None:

@@ -38,7 +38,7 @@ DRAW_BITS = 53
 
 @dataclass(frozen=True)
 class Dropout:
-    """Which merges fail, and how often.
+    """The merges that fail at random, and how often they do.
 
     Attributes:
         share: probability that a pair is left out at a step, 0 to 1; 0.1 is usual.
@@ -47,7 +47,7 @@ class Dropout:
             "composition": those that join frequent neighbours alone, so that words fall apart into morphs.
 
     Raises:
-        MwSError: one of them is out of range.
+        MwSError: a value is out of range.
     """
 
     share: float
@@ -72,7 +72,7 @@ class Dropout:
         """Tell of each merge, in rank order, whether it may be left out.
 
         Args:
-            n_merges: how many there are.
+            n_merges: number of merges.
             n_building: how many of them, the first ones, build characters from bytes; they never fail.
             kinds: kinds of the last merges, in order, and how many there are of each (`training_record.kinds_of`).
 

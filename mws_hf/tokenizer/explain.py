@@ -1,4 +1,4 @@
-"""Why a word is cut as it is: the merges that fired, the evidence under its letters. It learns and changes nothing."""
+"""Explain why a word is cut as it is: the merges that fired, the evidence under its letters. Nothing is learnt here."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Traced:
-    """A pre-token and how it came to be cut.
+    """A pre-token with the merges that cut it.
 
     Attributes:
         text: the pre-token, after the tokenizer's normalizer and split.
-        tokens: the tokens it ends as.
+        tokens: the tokens that the pre-token ends as.
         steps: the merges that fired, in order.
         pieces: the tokens as pieces that spell `text`; a character's byte tokens are one piece.
     """
@@ -47,7 +47,7 @@ class Traced:
 
 
 class Held:
-    """Something that is left behind when its holder is copied or pickled, such as arrays that only saving needs."""
+    """A value that is left behind when its holder is copied or pickled, such as arrays that only saving needs."""
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
@@ -58,7 +58,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a word is cut as it is.
+    """The reasons why a word is cut as it is: merges and evidence.
 
     Attributes:
         parts: the pre-tokens of the word, usually one, with the merges that fired in each.
@@ -86,13 +86,13 @@ class Explanation:
 
 
 class WordEvidence(Protocol):
-    """What tells the evidence of a pre-token, such as `mws_hf.learn.any_word.AnyWord`."""
+    """The interface of an object that tells the evidence of a pre-token, such as `mws_hf.learn.any_word.AnyWord`."""
 
     def word(self, pretoken: str) -> list[float] | None:
-        """Probability of a boundary after each character; None where it is no word."""
+        """Return the probability of a boundary after each character; None where the pre-token is no word."""
 
     def knows(self, pretoken: str) -> bool:
-        """Whether it is among the training words."""
+        """Tell whether a pre-token is among the training words."""
 
 
 def explain_word(backend: Tokenizer, word: str, evidence: WordEvidence | None = None) -> Explanation:
@@ -116,20 +116,20 @@ def explain_word(backend: Tokenizer, word: str, evidence: WordEvidence | None = 
 
 
 def without_space(traced: Traced, values: list[float]) -> tuple[str, list[float], list[str]]:
-    """Letters, evidence and pieces of a pre-token, less its leading space."""
+    """Return letters, evidence and pieces of a pre-token without its leading space."""
     lead = len(traced.text) - len(traced.text.removeprefix(" "))
     first, *others = traced.pieces
     return traced.text[lead:], values[lead:], [piece for piece in (first[lead:], *others) if piece]
 
 
 class Tracer:
-    """Replays a BPE tokenizer's merges behind its own normalizer, split and byte fallback.
+    """A BPE tokenizer whose merges are replayed one by one, behind its own normalizer, split and byte fallback.
 
     A byte-level tokenizer is told in text: tokens as people read them (`byte_alphabet.readable`), without the merges
     that build a character from its bytes.
 
     Raises:
-        MwSError: its model is no BPE.
+        MwSError: the tokenizer's model is no BPE.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
@@ -145,7 +145,7 @@ class Tracer:
         self._byte_level = is_byte_level(backend)
 
     def __call__(self, text: str) -> list[Traced]:
-        """The pre-tokens of a text.
+        """Trace every pre-token of a text.
 
         Raises:
             MwSError: the tokenizer itself cuts otherwise: the text holds an added token, or its model has settings that
@@ -174,7 +174,7 @@ class Tracer:
 
 
 def _in_text(traced: Traced) -> Traced:
-    """What was traced in the byte alphabet, as text."""
+    """Rewrite a trace in the byte alphabet as text."""
     steps = [
         Step(step.rank, readable(step.left), readable(step.right), tuple(map(readable, step.tokens)))
         for step in traced.steps
@@ -184,12 +184,12 @@ def _in_text(traced: Traced) -> Traced:
 
 
 def _joins_characters(step: Step) -> bool:
-    """Whether a merge of bytes is one of characters: its right part starts one."""
+    """Tell whether a merge of bytes is also one of characters: its right part starts a character."""
     return bytes_of(step.right)[0] & 0xC0 != 0x80
 
 
 def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[int, str]]) -> list[Step]:
-    """The merges that fire on the symbols of a pre-token, in the order in which they do; one does so at all places.
+    """List the merges that fire on the symbols of a pre-token, in their order; each one fires at all its places.
 
     >>> from mws_hf.tokenizer.merging import ranked
     >>> for step in merge_trace("читать", ranked([("ч", "и"), ("чи", "т"), ("т", "ь")])):
@@ -211,7 +211,7 @@ def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[in
 
 
 def spell(text: bytes, lengths: Iterable[int]) -> tuple[str, ...]:
-    """A text in UTF-8 as the pieces that tokens of so many bytes cut it into; a character's tokens are one piece.
+    """Cut a text into the pieces that tokens of so many bytes spell, in UTF-8; a character's tokens are one piece.
 
     >>> spell("он漢".encode(), [4, 1, 1, 1])
     ('он', '漢')
@@ -222,7 +222,7 @@ def spell(text: bytes, lengths: Iterable[int]) -> tuple[str, ...]:
 
 
 def evidence_lines(letters: str, boundaries: Sequence[float], tokens: Sequence[str]) -> str:
-    """Two aligned lines: the tokens of a word with their cuts, and under each letter P(boundary after it) in per cent.
+    """Write two aligned lines: a word's tokens with their cuts, and under each letter P(boundary after it) in per cent.
 
     >>> print(evidence_lines("читал", [0.01, 0.2, 0.93, 0.4, 0.0], ["чит", "ал"]))
     ч   и   т | а   л

@@ -1,4 +1,4 @@
-"""Opening a tokenizer that lies in a directory, in a file or on the Hub. Nothing here executes code of theirs."""
+"""Open a tokenizer that lies in a directory, in a file or on the Hub. No code that lies there is executed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def load_json(path: Path) -> Any:
 
 
 def load_settings(path: Path) -> dict[str, Any]:
-    """Read a tokenizer_config.json; empty when there is none. Raises MwSError if it is damaged or no JSON object."""
+    """Read a tokenizer_config.json; empty when there is none.
+
+    Raises MwSError where the file is damaged, or holds no JSON object.
+    """
     settings = load_json(path) if path.is_file() else {}
     if not isinstance(settings, dict):
         raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
@@ -51,7 +54,7 @@ def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a tokenizer.json as it is written, checked by `tokenizer.sound.check_spec`.
 
     Raises:
-        MwSError: it is missing or damaged, or holds something that nothing can be made of.
+        MwSError: the file is missing or damaged, or no tokenizer can be made of it.
     """
     spec = load_json(Path(file))
     try:
@@ -61,10 +64,10 @@ def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def open_file(file: str | os.PathLike[str]) -> tuple[Tokenizer, dict[str, Any]]:
-    """The tokenizer in a tokenizer.json, and what is written there; the one way in for such files.
+    """Return the tokenizer in a tokenizer.json, and the file as written; all readers of such files call this.
 
     Raises:
-        MwSError: as `read_spec`, or it was made for another version of `tokenizers`.
+        MwSError: the file is missing or damaged, or was made for another version of `tokenizers`.
     """
     spec = read_spec(file)
     try:
@@ -78,15 +81,18 @@ def open_file(file: str | os.PathLike[str]) -> tuple[Tokenizer, dict[str, Any]]:
 
 
 def read_tokenizer(file: str | os.PathLike[str]) -> Tokenizer:
-    """The tokenizer in a tokenizer.json; errors as `open_file`."""
+    """Read the tokenizer in a tokenizer.json.
+
+    Raises MwSError as `open_file` does.
+    """
     return open_file(file)[0]
 
 
 def token_of(settings: dict[str, Any], role: str, where: Path) -> str | None:
-    """The token of a role, such as ``eos_token``, in a tokenizer_config.json.
+    """Return the token of a role, such as ``eos_token``, in a tokenizer_config.json.
 
     Raises:
-        MwSError: it is no text.
+        MwSError: the token is no text.
     """
     token = settings.get(role)
     token = token.get("content") if isinstance(token, dict) else token
@@ -107,7 +113,7 @@ def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) ->
         A `tokenizers.Tokenizer`, or the tokenizer of transformers that `AutoTokenizer` makes of other files.
 
     Raises:
-        MwSError: no tokenizer there, or a damaged one.
+        MwSError: the source holds no tokenizer, or a damaged one.
     """
     path = tokenizer_place(source)
     file, config = (path, None) if path.is_file() else (path / TOKENIZER_FILE, path / CONFIG_FILE)
@@ -130,14 +136,14 @@ def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) ->
 
 
 def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
-    """The `tokenizers` backend of a tokenizer or directory, and its end-of-sequence token if it is known.
+    """Return the `tokenizers` backend of a tokenizer or directory, and its end-of-sequence token if it is known.
 
     Args:
         tokenizer: a directory with tokenizer.json, such a file, a Hub name (``user/repo``), a fast transformers
             tokenizer, or a `tokenizers.Tokenizer`.
 
     Raises:
-        MwSError: no such tokenizer, or a slow one without a Rust backend.
+        MwSError: there is no such tokenizer, or it is a slow one without a Rust backend.
     """
     if isinstance(tokenizer, (str, os.PathLike)):
         path = tokenizer_place(tokenizer)

@@ -1,4 +1,4 @@
-"""Where on this machine a tokenizer lies that is named by a path or by a Hub repository. Nothing is opened or run."""
+"""Find where on this machine a tokenizer lies, named by a path or by a Hub repository. Nothing is opened or run."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def tokenizer_folder(source: str | os.PathLike[str]) -> Path:
 
 
 def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Places of tokenizers by name: ``NAME=PLACE``, or a directory or Hub name, named by its last part.
+    """Give names to places of tokenizers: ``NAME=PLACE``, or a directory or Hub name, named by its last part.
 
     Raises:
-        MwSError: two have one name.
+        MwSError: two places have one name.
 
     >>> named_sources(["a=out/one", "out/two", "user/three"])
     {'a': 'out/one', 'two': 'out/two', 'three': 'user/three'}

@@ -19,7 +19,7 @@ _STATE = json.loads(_SPACE_FIRST.__getstate__())
 
 
 def has_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> bool:
-    """Whether a pre-tokenizer puts a space first.
+    """Tell whether a pre-tokenizer puts a space first.
 
     >>> from tokenizers.pre_tokenizers import Digits
     >>> has_leading_space(Digits()), has_leading_space(with_leading_space(Digits()))
@@ -30,7 +30,7 @@ def has_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> bool:
 
 
 def with_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> pre_tokenizers.PreTokenizer:
-    """The pre-tokenizer, with a space put first.
+    """Return the pre-tokenizer with a space put first.
 
     >>> from tokenizers.pre_tokenizers import Digits
     >>> with_leading_space(Digits()).pre_tokenize_str("ab1")
@@ -42,7 +42,7 @@ def with_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> pre_toke
 
 
 def without_leading_space(splitter: Any) -> Any:
-    """The pre-tokenizer as it was before `with_leading_space`."""
+    """Return the pre-tokenizer without the space that `with_leading_space` put first."""
     if not has_leading_space(splitter):
         return splitter
     rest = _parts(splitter)[1:]
@@ -58,7 +58,7 @@ def _parts(splitter: pre_tokenizers.PreTokenizer | None) -> list[pre_tokenizers.
 
 
 def settle_leading_space(backend: Tokenizer, wanted: bool | None) -> bool:
-    """Make a backend put a space first, or not; None leaves it as it is. Returns whether it does."""
+    """Make a backend put a space first, or not; None changes nothing. Return whether it puts one."""
     if wanted is not None and wanted != has_leading_space(backend.pre_tokenizer):
         change = with_leading_space if wanted else without_leading_space
         backend.pre_tokenizer = change(backend.pre_tokenizer)

@@ -15,7 +15,7 @@ T = TypeVar("T", str, int)
 
 
 def ranked(merges: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str]]:
-    """Merges in rank order as `merge_steps` takes them; a pair listed twice keeps its last rank, as in `tokenizers`.
+    """Number merges by rank, as `merge_steps` takes them; a pair listed twice keeps its last rank, as in `tokenizers`.
 
     >>> ranked([("o", "n"), (" ", "on")])
     {('o', 'n'): (0, 'on'), (' ', 'on'): (1, ' on')}
@@ -41,7 +41,7 @@ def merge_steps(symbols: list[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -
 
 
 def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> list[T]:
-    """The symbols of one pre-token after all merges; see `merge_steps`.
+    """Return the symbols of one pre-token after all merges; `merge_steps` tells the order.
 
     >>> merge("читать", ranked([("ч", "и"), ("чи", "т"), ("т", "ь")]))
     ['чит', 'а', 'ть']
@@ -55,7 +55,7 @@ def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> 
 
 
 def with_bytes(word: str, known: Mapping[str, int]) -> list[str]:
-    """The characters of a pre-token, or the byte tokens of those that are not `known`.
+    """List the characters of a pre-token, with byte tokens in place of characters that are not `known`.
 
     >>> with_bytes("aя", {"a": 0})
     ['a', '<0xD1>', '<0x8F>']
@@ -67,7 +67,7 @@ def with_bytes(word: str, known: Mapping[str, int]) -> list[str]:
 
 
 def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]:
-    """What merging starts from: `with_bytes`, or in a byte-level tokenizer a symbol for each byte.
+    """List the symbols that merging starts from: `with_bytes`, or in a byte-level tokenizer a symbol for each byte.
 
     >>> symbols_of(" я", {}, "bytes")
     ['Ġ', 'Ñ', 'ı']
@@ -78,7 +78,7 @@ def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]
 def encode(
     text: str, vocab: Mapping[str, int], merges: Mapping[tuple[int, int], tuple[int, int]], pattern: str
 ) -> list[int]:
-    """The ids of a document: split by the tables of the `regex` module, characters or bytes to ids, merge each piece.
+    """Encode a document: split it by the tables of `regex`, turn characters or bytes into ids, merge each pre-token.
 
     `merges`: pair of ids -> (rank, id of the product).
 

@@ -1,4 +1,4 @@
-"""The notebook's two-file artifact, vocabulary.json + merges.json: import with every id kept, and export back.
+"""Import the notebook's two files, vocabulary.json and merges.json, with every id kept; export them again.
 
 Reading runs no code and touches no network; directories for other clients are written by `save_pretrained`.
 """
@@ -112,7 +112,7 @@ def _backend_of(
     special_tokens: Iterable[str] | None,
     files: tuple[Path, Path],
 ) -> tuple[Tokenizer, list[str]]:
-    """The backend of the two tables, whose files are named in errors, and its special tokens in id order."""
+    """Build the backend of the two tables, whose files errors name; return its special tokens in id order too."""
     try:
         check_merges(merges)
     except MwSError as error:
@@ -192,7 +192,7 @@ def _read_vocabulary(path: Path) -> dict[str, int]:
 
 
 def _read_merges(path: Path, repair: bool) -> tuple[list[tuple[str, str]], str]:
-    """The merges, and the split pattern."""
+    """Read the merges and the split pattern."""
     document = load_json(path)
     table = document.get("merges") if isinstance(document, dict) else document
     if not isinstance(table, list):
@@ -210,7 +210,7 @@ def _read_merges(path: Path, repair: bool) -> tuple[list[tuple[str, str]], str]:
 def _special_tokens(
     vocab: Mapping[str, int], products: set[str], wanted: Iterable[str] | None, path: Path
 ) -> list[str]:
-    """The special tokens in id order."""
+    """List the special tokens in id order."""
     if wanted is None:
         found = [token for token in vocab if len(token) > 1 and token not in products and token not in BYTE_TOKENS]
         for token in found:

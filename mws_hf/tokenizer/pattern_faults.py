@@ -1,4 +1,4 @@
-"""What is wrong with the split patterns of a tokenizer.json of any make, or stops elsewhere; changes nothing."""
+"""Find faults in the split patterns of a tokenizer.json of any make, here or in other programs; change nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
 
 
 def splitters(state: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
-    """The Split parts of a pre-tokenizer, as tokenizer.json has it, however deep in sequences.
+    """List the Split parts of a pre-tokenizer's entry in tokenizer.json, however deep in sequences.
 
     >>> parts = {"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated"}, {"type": "Digits"}]}
     >>> [part["behavior"] for part in splitters(parts)]
@@ -24,7 +24,7 @@ def splitters(state: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
 
 
 def saved_as_string(state: Mapping[str, Any] | None) -> str | None:
-    r"""The first split pattern that is a regular expression saved as plain text, so that it matches nothing.
+    r"""Return the first split pattern that is a regular expression saved as plain text, so that it matches nothing.
 
     >>> split = {"type": "Split", "behavior": "Isolated"}
     >>> saved_as_string(split | {"pattern": {"String": r"\p{N}{1,3}| ?[^\s]+"}})
@@ -37,7 +37,7 @@ def saved_as_string(state: Mapping[str, Any] | None) -> str | None:
 
 
 def not_in_one(state: Mapping[str, Any] | None) -> str | None:
-    """The first split pattern that `tokenizers` 1.0 has no engine for."""
+    """Return the first split pattern that `tokenizers` 1.0 has no engine for."""
     for part in splitters(state):
         pattern = part.get("pattern", {}).get("Regex")
         if pattern is not None and not (

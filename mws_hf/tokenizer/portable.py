@@ -1,6 +1,6 @@
-"""Saving so that any client loads the directory with the same ids, and loading with errors a user can act on.
+"""Save a tokenizer so that any client loads it with the same ids, and load one with errors a user can act on.
 
-It decides which files a saved directory holds; what is in a tokenizer is the classes' business.
+This module decides which files a saved directory holds; the classes decide what a tokenizer holds.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class PortableMixin:
         return written
 
     def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
-        """Upload as in transformers; one that was just learnt gets its own card, unless there is one by hand."""
+        """Upload as in transformers; a tokenizer just learnt gets its own card, unless a card was written by hand."""
         parent: Any = super()
         repository, token = str(args[0] if args else kwargs["repo_id"]), kwargs.get("token")
         by_hand = has_card_by_hand(repository, token)
@@ -279,7 +279,7 @@ class PortableMixin:
         legacy_format: bool | None = None,
         filename_prefix: str | None = None,
     ) -> tuple[str, ...]:
-        """Called by transformers after tokenizer_config.json is on disk and before any upload."""
+        """Write the files that transformers asks for after tokenizer_config.json is on disk and before any upload."""
         parent: Any = super()
         files = parent._save_pretrained(
             save_directory=save_directory,

@@ -1,4 +1,4 @@
-"""Uploading a tokenizer directory to the Hugging Face Hub, with every usual failure told in one line.
+"""Upload a tokenizer directory to the Hugging Face Hub, with every usual failure told in one line.
 
 The uploaded card loads the tokenizer by its name on the Hub; the card on disk keeps the name of the directory.
 """
@@ -35,10 +35,10 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def push(directory: Path, repository: str, *, private: bool = False, message: str = "Upload tokenizer") -> str:
-    """Upload the files of a tokenizer; the repository, ``user/repo``, is made if it is absent. Returns its address.
+    """Upload the files of a tokenizer to a repository, ``user/repo``, made if absent; return its address.
 
     Raises:
-        MwSError: no tokenizer there, no such name, no token or a wrong one, no right to write, no network, or the
+        MwSError: there is no tokenizer, no such name, no token or a wrong one, no right to write, no network, or the
             repository is public and `private` is asked for.
     """
     check_directory(directory)
@@ -79,13 +79,13 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
 
 
 def files_of(directory: Path, patterns: Iterable[str]) -> list[str]:
-    """The files of a directory that patterns name, as sorted paths relative to the directory with ``/``."""
+    """List the files of a directory that patterns name, as sorted paths relative to the directory with ``/``."""
     found = (path for pattern in patterns for path in directory.glob(pattern) if path.is_file())
     return sorted({path.relative_to(directory).as_posix() for path in found})
 
 
 def model_files(directory: Path) -> list[str]:
-    """The files of a model that lie beside its tokenizer and that `push` does not upload."""
+    """List the files of a model that lie beside its tokenizer and that `push` does not upload."""
     return files_of(directory, _MODEL_FILES)
 
 
@@ -100,7 +100,7 @@ def _content(file: Path, directory: Path, repository: str) -> bytes:
 
 
 def _told(error: Exception, repository: str) -> str:
-    """What a refusal of the Hub means, and what to do."""
+    """Explain a refusal of the Hub in one line, with its remedy."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status == 401:
         return f"the Hub does not accept your token: it is wrong or expired; make a new one at {_TOKENS}"

@@ -1,4 +1,4 @@
-"""The trained tokenizers of this project by name: where their folders are had from, and that they are unchanged.
+"""The trained tokenizers of this project by name: their sources, and the check that their files are unchanged.
 
 `ready_made.json` beside this module names every tokenizer with its figures and the SHA-256 of its files. The folders
 themselves lie in `model_cards/` of a checkout, and in the archive of a release. No network is asked unless a URL is
@@ -82,15 +82,15 @@ def folder_of(name: str, source: str | os.PathLike[str] | None = None) -> Path:
     Args:
         name: such as "mws-ru-32k".
         source: the tokenizer's folder, or one that holds it; a .zip or .tar archive with such a folder, by path or URL.
-            None: what the environment variable MWS_PRETRAINED names, or else `model_cards/` of the checkout that this
-            package runs from, or else the cache.
+            None: the source that the environment variable MWS_PRETRAINED names, or else `model_cards/` of the checkout
+            that this package runs from, or else the cache.
 
     Returns:
         The folder in the checkout, or the copy in the cache (``~/.cache/mws_hf/pretrained``), where whatever was taken
         from another source is kept, so that it is had by name afterwards.
 
     Raises:
-        MwSError: no such tokenizer, it is not in the source, or its files are not those that were released.
+        MwSError: there is no such tokenizer, the source lacks it, or its files differ from the released ones.
     """
     entry = _entry(name)
     source = source or os.environ.get(VARIABLE)
@@ -127,7 +127,7 @@ def place_of(name: str) -> str:
 
 
 def digest(content: bytes) -> str:
-    r"""The SHA-256 of a text file, whatever line ends it has on this system.
+    r"""Return the SHA-256 of a text file, the same for the line ends of every system.
 
     >>> digest(b"a\r\nb") == digest(b"a\nb")
     True
@@ -143,10 +143,10 @@ def _entry(name: str) -> ReadyMade:
 
 
 def _checked(entry: ReadyMade, files: Mapping[str, bytes], source: str) -> Mapping[str, bytes]:
-    """The files, all of them there and unchanged.
+    """Return the files after checking that all are there and unchanged.
 
     Raises:
-        MwSError: one is absent or changed; the message names it.
+        MwSError: a file is absent or changed; the message names it.
     """
     if not files:
         raise MwSError(f"{source}: holds no folder {entry.name}; give the archive of a release, or `model_cards`")
@@ -168,7 +168,7 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _files(entry: ReadyMade, source: str) -> dict[str, bytes]:
-    """The files of a tokenizer that a source holds; none where it holds no such folder."""
+    """Return the files of a tokenizer that a source holds; none where it holds no such folder."""
     if source.startswith(("https://", "http://")):
         with _downloaded(source) as path:
             return _files_of_archive(path, source, entry)
@@ -185,7 +185,7 @@ def _files_of_folder(folder: Path, entry: ReadyMade) -> dict[str, bytes]:
 
 
 def _files_of_archive(path: Path, source: str, entry: ReadyMade) -> dict[str, bytes]:
-    """The files in the archive's folder of the tokenizer's name, at whatever depth; links are passed over."""
+    """Return the files in an archive's folder of the tokenizer's name, at whatever depth; links are passed over."""
     found: dict[str, bytes] = {}
     try:
         for place, content in _members(path, {(entry.name, name) for name in entry.files}):
@@ -196,7 +196,7 @@ def _files_of_archive(path: Path, source: str, entry: ReadyMade) -> dict[str, by
 
 
 def _members(path: Path, wanted: set[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
-    """The name and content of the files whose last folder and name are wanted."""
+    """Yield name and content of the files whose last folder and name are wanted."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             for each in archive.infolist():
@@ -220,7 +220,7 @@ def _read(stream: Any) -> bytes:
 
 @contextmanager
 def _downloaded(url: str) -> Iterator[Path]:
-    """A file from the network, removed afterwards; its content is trusted no more than any other's."""
+    """Yield a file from the network, removed afterwards; its content is trusted no more than any other's."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "archive")
         try:

@@ -1,7 +1,7 @@
-"""What a tokenizer.json must hold before anything is made of it; no file is opened here.
+"""Check what a tokenizer.json must hold before a tokenizer is made of it; no file is opened here.
 
 The `tokenizers` library reads files that bring it down later, by a panic, by endless padding, or by ids that take all
-memory. What would do so is refused in one place, whoever reads the file.
+memory. Such files are refused in one place, whoever reads them.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _check_part(part: Mapping[str, Any], place: str) -> None:
 
 
 def _is_charsmap(text: Any) -> bool:
-    """Whether a table of SentencePiece is one: its trie's size, the trie, and the strings behind it."""
+    """Tell whether a table of SentencePiece is sound: its trie's size, the trie, and the strings behind it."""
     if text is None:
         return True
     try:

@@ -1,4 +1,4 @@
-r"""A tokenizer.json as a value: what its parts are, what its tokens stand for. Whoever needs to know asks here.
+r"""A tokenizer.json as a value: its parts, and what its tokens stand for. No other module reads these from the file.
 
 >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
 >>> merges = [("о", "н"), (" ", "он")]
@@ -23,7 +23,7 @@ _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 
 
 def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
-    """List a normalizer, pre-tokenizer, post-processor or decoder, or what it is a sequence of, however deep.
+    """List a normalizer, pre-tokenizer, post-processor or decoder, or the parts of a sequence of them, however deep.
 
     >>> [part["type"] for part in parts_of({"type": "Sequence", "decoders": [{"type": "Fuse"}, None]})]
     ['Fuse']
@@ -71,7 +71,7 @@ class Spec:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Spec:
-        """Take what a loaded tokenizer would write."""
+        """Take the text that a loaded tokenizer would write."""
         return cls(json.loads(tokenizer.to_str()))
 
     @property

@@ -1,6 +1,7 @@
-"""The `tokenizers` of Hugging Face, whichever version is installed; the rest of the package takes its names from here.
+"""The `tokenizers` of Hugging Face, whichever version is installed; other modules import its names from here.
 
-Up to 0.x these are its own. 1.0 kept encoding and decoding alone: there `stock_one` builds and reads tokenizer.json.
+Up to 0.x these names are the library's own. 1.0 kept encoding and decoding alone: there `stock_one` builds and reads
+tokenizer.json.
 """
 
 from __future__ import annotations

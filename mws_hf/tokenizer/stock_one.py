@@ -1,4 +1,4 @@
-"""What this package needs of `tokenizers` 0.x where 1.0 is installed: a tokenizer.json that is built, read and changed.
+"""The parts of `tokenizers` 0.x that this package needs, for 1.0: build, read and change a tokenizer.json.
 
 A tokenizer is its tokenizer.json here; 1.0 itself encodes and decodes with it. Parts (normalizers, pre-tokenizers, ...)
 are their entries of the file, under the names and with the defaults of 0.x. Those that this package writes also run
@@ -53,7 +53,7 @@ class Part:
     """A part of a tokenizer; its class is named as its type in tokenizer.json.
 
     Attributes:
-        state: its entry there.
+        state: the part's entry in the file.
     """
 
     defaults: State = {}
@@ -70,14 +70,14 @@ class Part:
         return self.state[name]
 
     def normalize_str(self, text: str) -> str:
-        """The text in the Unicode normal form that the part is named after."""
+        """Return the text in the Unicode normal form that the part is named after."""
         form = self.state["type"]
         if form not in ("NFC", "NFD", "NFKC", "NFKD"):
             raise needs_older(f"normalizer {form}")
         return unicodedata.normalize(form, text)
 
     def pre_tokenize_str(self, text: str) -> list[tuple[str, tuple[int, int]]]:
-        """The pre-tokens of a text; their places are not known here."""
+        """List the pre-tokens of a text; their places are not known here."""
         return [(piece, (0, 0)) for piece in _pieces([text], self.state)]
 
 
@@ -129,7 +129,7 @@ decoders = SimpleNamespace(
 
 
 def _template(single: str, pair: str) -> Part:
-    """`processors.TemplateProcessing` of sequences alone: ``"$A:0 $B:1"``."""
+    """Make `processors.TemplateProcessing` of sequences alone: ``"$A:0 $B:1"``."""
     told = [
         [{"Sequence": {"id": each[1], "type_id": int(each[3])}} for each in text.split()] for text in (single, pair)
     ]
@@ -142,7 +142,7 @@ _KINDS = {"model": models, "normalizer": normalizers, "pre_tokenizer": pre_token
 
 
 def part_of(state: State | None, place: str) -> Any:
-    """The part that an entry of tokenizer.json describes; None for none."""
+    """Return the part that an entry of tokenizer.json describes; None for no entry."""
     if state is None:
         return None
     kind = state["type"]
@@ -153,7 +153,7 @@ def part_of(state: State | None, place: str) -> Any:
 
 
 def _pieces(texts: list[str], state: Mapping[str, Any]) -> list[str]:
-    """Pre-tokens of texts by one part; only those that this package writes."""
+    """List pre-tokens of texts by one part; only parts that this package writes are known."""
     kind = state["type"]
     if kind == "Sequence":
         for each in state["pretokenizers"]:
@@ -169,12 +169,12 @@ def _pieces(texts: list[str], state: Mapping[str, Any]) -> list[str]:
 
 
 def needs_older(what: str) -> MwSError:
-    """The error for what 1.0 cannot do."""
+    """Make the error for work that 1.0 cannot do."""
     return MwSError(f"{what}: tokenizers {one.__version__} has nothing of the kind; pip install 'tokenizers<1'")
 
 
 def engine_of(text: str) -> Any:
-    """1.0's tokenizer of the text of a tokenizer.json; it reads files alone."""
+    """Make 1.0's tokenizer of the text of a tokenizer.json; 1.0 reads files alone."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "tokenizer.json")
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -214,7 +214,7 @@ class Tokenizer:
 
     @classmethod
     def from_str(cls, text: str) -> Tokenizer:
-        """Read the text of a tokenizer.json; raises what 1.0 raises where it cannot."""
+        """Read the text of a tokenizer.json; errors are those of 1.0."""
         new = object.__new__(cls)
         new.spec, new.encode_special_tokens = json.loads(text), False
         new._engine = engine_of(text)
@@ -227,12 +227,12 @@ class Tokenizer:
             return cls.from_str(file.read())
 
     def to_str(self, pretty: bool = False) -> str:
-        """The text of its tokenizer.json."""
+        """Return the text of the tokenizer.json."""
         form: dict[str, Any] = {"indent": 2} if pretty else {"separators": (",", ":")}
         return json.dumps(self.spec, ensure_ascii=False, **form)
 
     def save(self, path: str, pretty: bool = True) -> None:
-        """Write its tokenizer.json."""
+        """Write the tokenizer.json."""
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(self.to_str(pretty))
 
@@ -244,11 +244,11 @@ class Tokenizer:
         return self._engine
 
     def encode(self, text: str, add_special_tokens: bool = True) -> Encoding:
-        """A text in tokens; see `encode_batch`."""
+        """Cut a text into tokens; `encode_batch` does the same with several texts."""
         return self.encode_batch([text], add_special_tokens)[0]
 
     def encode_batch(self, texts: Iterable[str], add_special_tokens: bool = True) -> list[Encoding]:
-        """Texts in tokens.
+        """Cut texts into tokens.
 
         Raises:
             MwSError: 1.0 cannot run the tokenizer's split pattern.
@@ -268,30 +268,30 @@ class Tokenizer:
     encode_batch_fast = encode_batch
 
     def decode(self, ids: Iterable[int], skip_special_tokens: bool = True) -> str:
-        """The text of ids."""
+        """Return the text of ids."""
         return str(self.engine.decode(list(ids), skip_special_tokens))
 
     def decode_batch(self, batch: Iterable[Iterable[int]], skip_special_tokens: bool = True) -> list[str]:
-        """The texts of lists of ids."""
+        """Return the texts of lists of ids."""
         return [self.decode(ids, skip_special_tokens) for ids in batch]
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
-        """Token -> id."""
+        """Return the vocabulary: token -> id."""
         vocab = self.spec["model"]["vocab"]
         found = dict(vocab) if isinstance(vocab, dict) else {piece: index for index, (piece, _) in enumerate(vocab)}
         added = {token["content"]: token["id"] for token in self.spec["added_tokens"]} if with_added_tokens else {}
         return found | added
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """How many tokens there are."""
+        """Count the tokens."""
         return len(self.get_vocab(with_added_tokens))
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token."""
+        """Return the id of a token."""
         return self.get_vocab().get(token)
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
-        """Id -> added token."""
+        """Return the added tokens: id -> token."""
         return {
             token["id"]: AddedToken(**{name: value for name, value in token.items() if name != "id"})
             for token in self.spec["added_tokens"]

@@ -1,9 +1,10 @@
 """The record of a tokenizer, kept beside it in `FILE`: settings and figures of its training, and facts for its card.
 
-Its parts are ``settings`` (learnt with), ``added`` (by `mws extend`) and ``card`` (`mws_hf.cards.facts`). No tokenizer
-reads it: explanations, cards and retrainings do.
+Its parts are ``settings`` (of the training), ``added`` (by `mws extend`) and ``card`` (`mws_hf.cards.facts`). No
+tokenizer reads it: explanations, cards and retrainings do.
 
-The record names the merges it belongs to by their hash, so that one left over in a directory says nothing of others.
+The record names the merges it belongs to by their hash, so that a record left over in a directory says nothing of other
+merges.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
 
     Args:
         backend: the extended tokenizer.
-        merges: how many were added.
+        merges: number of merges added.
         found: how many of them are "morphs" and "compositions", the last ones; those before them join letters.
     """
     morphs, compositions = found.get("morphs", 0), found.get("compositions", 0)

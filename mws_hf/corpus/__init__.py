@@ -1,1 +1,1 @@
-"""Where words come from: readers, pre-token counts, lexicons. Nothing is learnt here."""
+"""Read text and count words: readers, pre-token counts, lexicons. Nothing is learnt here."""

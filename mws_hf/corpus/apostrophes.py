@@ -1,8 +1,8 @@
-"""How many words of a corpus have an inner apostrophe at which the split pattern cut them; changes nothing.
+"""Find how many words of a corpus have an inner apostrophe at which the split pattern cut them; change nothing.
 
-Seen from the counts alone: an apostrophe directly before a letter begins a pre-token only where a letter or digit
-stands before it, or at the start of a line. After a space or a symbol it goes with these. Not seen are words that
-GPT-4o's pattern cuts behind what looks like an English ending, as ``Ankara'd|a``: the share is a lower bound.
+The counts alone tell it: an apostrophe directly before a letter begins a pre-token only where a letter or digit stands
+before it, or at the start of a line. After a space or a symbol it goes with these. Some words are not seen: those that
+GPT-4o's pattern cuts behind what looks like an English ending, as ``Ankara'd|a``: so the share is a lower bound.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CutWords(NamedTuple):
 
 
 def cut_at_apostrophes(counts: WordCounts) -> CutWords:
-    """The words whose inner apostrophe the pattern of the counts has cut.
+    """Find the words whose inner apostrophe the pattern of the counts has cut.
 
     >>> counts = WordCounts.from_mapping({" п": 3, "'ять": 3, " слово": 7, "'": 2, " слово's": 1}, pattern="...")
     >>> cut_at_apostrophes(counts)

@@ -1,7 +1,7 @@
 """The counting loop: blocks of text, each of a group, into tables of pre-tokens, in threads, within a memory cap.
 
-Text of no group in particular is the group `UNNAMED`. Every source comes here: files, texts, tables with a column of
-groups, and partitions of Spark and Ray. The named patterns go through the scanner (`kernels.scanner`), which agrees
+Text of no group in particular is the group `UNNAMED`. All sources are counted here: files, texts, tables with a column
+of groups, and partitions of Spark and Ray. The named patterns go through the scanner (`kernels.scanner`), which agrees
 with the Rust backend. Any other pattern goes through the `regex` module, about ten times slower and in one thread.
 """
 
@@ -46,15 +46,15 @@ class GroupTables:
         """Start without a table.
 
         Args:
-            most: bytes that they may take: all of it for one table of no group, half of it for those of groups.
-            spill: takes in what a table of a group holds, which is then emptied.
-            text_bytes: how much text will be counted, about.
+            most: bytes that the tables may take: all of it for one table of no group, half of it for tables of groups.
+            spill: called with a group and its table, which is emptied afterwards.
+            text_bytes: bytes of text that will be counted, about.
         """
         self._most, self._spill, self._text_bytes = most, spill, text_bytes
         self._by_group: dict[str, TokenTable] = {}
 
     def table(self, group: str) -> TokenTable:
-        """Return the table of a group, with room made for it."""
+        """Return the table of a group; room for it is made."""
         if group == UNNAMED:
             return self._made(group, self._most)
         table = self._made(group, self._most // 2)
@@ -96,10 +96,10 @@ def count_blocks(
         normalization: Unicode normalization before splitting, or None.
         workers: threads; all processors when None.
         memory_cap: bytes that the tables may take; beyond it they are spilled to a temporary folder.
-        text_bytes: how much text there is, about; 0: not known.
+        text_bytes: bytes of text in all sources, about; 0: not known.
 
     Raises:
-        MwSError: a bad pattern or memory cap, more than `MOST_GROUPS` groups, whatever a source raises.
+        MwSError: a bad pattern or memory cap, more than `MOST_GROUPS` groups, or an error of a source.
     """
     count_block = block_counter(pattern, normalization)
     workers = _counting_threads(pattern, workers, memory_cap)
@@ -131,7 +131,7 @@ def count_blocks(
 
 
 def _gathered(group: str, threads: Sequence[GroupTables], shards: Shards | None, memory_cap: int) -> Entries:
-    """Put together what the tables of a group hold, and the shards they were spilled to; the tables go."""
+    """Put together the table of a group and the shards it was spilled to; the tables are given up."""
     tables = [table for thread in threads for table in thread.taken(group)]
     if shards is None and (len(tables) == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
         return merge_tables(tables)

@@ -55,7 +55,8 @@ class Block:
     """Documents, one after another.
 
     Attributes:
-        buffer: their UTF-8 bytes, bytes-like; that of a text file and of `padded` has `PADDING` bytes more.
+        buffer: UTF-8 bytes of the documents, bytes-like; the buffer of a text file and of `padded` has `PADDING` bytes
+            more.
         offsets: int64, shape (n_documents + 1,); document d is ``data[offsets[d]:offsets[d + 1]]``.
         where: names the document of an index for error messages, such as ``corpus.txt:17``.
         start: file, and lines and bytes of it before this block, if it may hold bytes that are not UTF-8.
@@ -81,7 +82,7 @@ class Block:
                 at += cut
 
     def _uncut(self, index: int, at: int) -> MwSError:
-        """The error for a document that has no place to be cut from byte `at` of the buffer on."""
+        """Make the error for a document that has no place to be cut from byte `at` of the buffer on."""
         name, byte = self.where(index), at - int(self.offsets[index])
         if self.start is not None:
             name, byte = self.start[0], self.start[2] + at
@@ -111,10 +112,10 @@ class Block:
         return int(self.offsets[-1] - self.offsets[0])
 
     def document(self, index: int) -> str:
-        """One document as str.
+        """Return one document as str.
 
         Raises:
-            MwSError: it is not UTF-8.
+            MwSError: the document is not UTF-8.
         """
         start, end = self.offsets[index : index + 2]
         try:
@@ -123,7 +124,7 @@ class Block:
             raise self.not_utf8(index) from error
 
     def not_utf8(self, index: int) -> MwSError:
-        """The error for a document that is not UTF-8."""
+        """Make the error for a document that is not UTF-8."""
         return decoding_error(f"{self.where(index)}: the text", "utf-8", "invalid bytes")
 
     def check(self) -> None:
@@ -157,7 +158,7 @@ def last_cut(text: bytes, start: int = 0) -> int:
 
 
 def _stream_cut(buffer: bytes | bytearray, size: int) -> int:
-    """`last_cut` of ``buffer[:size]``: nearly always among the last bytes."""
+    """Find `last_cut` of ``buffer[:size]``, which is nearly always among the last bytes."""
     near = max(0, size - _NEAR)
     cut = last_cut(bytes(buffer[near:size]), 4 if near else 0)
     if cut or not near:
@@ -171,7 +172,7 @@ def _line_cut(buffer: bytearray, size: int) -> int:
 
 @njit(nogil=True)
 def _line_ends(text: np.ndarray, size: int, ends: np.ndarray) -> int:
-    """Fill `ends` with the places behind each line feed of ``text[:size]``; returns how many there are."""
+    """Fill `ends` with the places behind each line feed of ``text[:size]``; return their number."""
     found = 0
     for start in range(0, size, WINDOW):
         feeds = range_mask(text, start, 0x0A, 1)
@@ -186,7 +187,7 @@ def _line_ends(text: np.ndarray, size: int, ends: np.ndarray) -> int:
 
 
 def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
-    r"""Where the lines of ``buffer[:size]`` start, each with its ``\n``, and the last one ends.
+    r"""Find where the lines of ``buffer[:size]`` start, each with its ``\n``, and where the last one ends.
 
     >>> line_offsets(bytearray(b"ab\n\nc" + bytes(PADDING)), 5).tolist()
     [0, 3, 4, 5]
@@ -209,12 +210,12 @@ def text_blocks(
     advance: Advance | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
-    """A text file as blocks, in bounded memory; lines never become str.
+    """Read a text file as blocks, in bounded memory; lines never become str.
 
     Args:
         name: a file, compressed or not, or "-".
         lines: True makes each line a document; False the whole file one stream, cut where it is safe.
-        how: its encoding; anything but UTF-8 is converted.
+        how: the file's encoding; any encoding but UTF-8 is converted.
         advance: called with the number of bytes taken from the file as stored.
         size: bytes of a block before cutting.
 
@@ -263,7 +264,7 @@ def _file_name(names: Sequence[str], before: int, index: int) -> str:
 def whole_files(
     names: Sequence[str], size: int, advance: Advance | None = None, how: Reading = PLAIN
 ) -> Iterator[Block]:
-    """Text files, each a document, as padded blocks of at least `size` bytes."""
+    """Read text files, each a document, as padded blocks of at least `size` bytes."""
     first, waiting = 0, list[bytes]()
     for name in names:
         with open_binary(name, advance) as stream:
@@ -276,7 +277,7 @@ def whole_files(
 
 
 def joined(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
-    """One padded block of the given documents."""
+    """Join the given documents in one padded block."""
     offsets = np.zeros(len(documents) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)), out=offsets[1:])
     return Block(bytearray(b"".join([*documents, bytes(PADDING)])), offsets, where)
@@ -285,14 +286,14 @@ def joined(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
 def file_blocks(
     name: str, how: Reading, *, lines: bool, advance: Advance | None = None, size: int = BLOCK_BYTES
 ) -> Iterator[Block]:
-    """The documents of one file as blocks; arguments as `text_blocks`."""
+    """Read the documents of one file as blocks; `text_blocks` describes the arguments."""
     if how.kind(name) == "text":
         return text_blocks(name, lines=lines, how=how, advance=advance, size=size)
     return _arrow_blocks(read_strings(name, how, advance, size), name)
 
 
 def document_blocks(documents: Iterable[str], name: str = "iterator", size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Documents, each a str, by blocks; `name` says in errors where they are from.
+    """Put documents, each a str, into blocks; `name` says in errors where they are from.
 
     Raises:
         MwSError: a document holds a lone surrogate, which no UTF-8 text can.
@@ -309,12 +310,12 @@ def _arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterat
 
 
 def arrow_block(strings: pa.LargeStringArray, where: Callable[[int], str] = str) -> Block:
-    """Every element of an Arrow large_string array, valid UTF-8, as a document, without a copy."""
+    """Make every element of an Arrow large_string array, valid UTF-8, a document of a block, without a copy."""
     return Block(strings.buffers()[2] or b"", flat_utf8(strings)[1], where)
 
 
 def padded(block: Block) -> Block:
-    """The block, or a copy of it, with `PADDING` bytes behind its text, which starts at byte 0."""
+    """Return the block, or a copy of it, with `PADDING` bytes behind its text, which starts at byte 0."""
     if isinstance(block.buffer, bytearray):
         return block
     first = block.offsets[0]

@@ -1,6 +1,6 @@
-"""Arrow strings: text columns of tables (Parquet, Arrow, CSV), checked to be valid UTF-8, and to and from bytes.
+"""Text columns of tables (Parquet, Arrow, CSV) as Arrow strings, checked to be valid UTF-8; strings to and from bytes.
 
-Arrow hands on bytes and offsets as a file has them; whatever reads them without a check can crash.
+Arrow hands on bytes and offsets as a file has them; code that reads them without a check can crash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CSV_BLOCK = 16 << 20  # bytes, also the longest row of a CSV file
 def read_column(
     name: PathLike, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[pa.LargeStringArray]:
-    """The text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time: `read_columns`."""
+    """Read the text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time."""
     check_column(name, how.column, how)
     for (array,) in read_columns(name, [how.text_column], how, advance):
         yield array.drop_null()
@@ -37,11 +37,11 @@ def read_columns(
     how: Reading,
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
-    """Text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
+    """Read text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
 
     Raises:
-        MwSError: not such a file, an absent column, one that holds no text, or bytes in it that are
-            not UTF-8 (the row is named, the first being 1).
+        MwSError: the file is of another kind, a column is absent or holds no text, or its bytes are not UTF-8 (the row
+            is named, the first being 1).
     """
     for column in columns:
         check_column(name, column, how)
@@ -70,7 +70,7 @@ _TITLES = {"csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}
 
 
 def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
-    """A function of the place reached in a file, which calls `advance` with the bytes since the place before."""
+    """Make a function of the place reached in a file, which calls `advance` with the bytes since the place before."""
     last = 0
 
     def reach(place: int) -> None:
@@ -114,14 +114,14 @@ def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> No
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is one of strings, or a dictionary of them."""
+    """Tell whether an Arrow type is one of strings, or a dictionary of strings."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
-    """An array of text, whatever its bytes and offsets are, as valid large strings without nulls.
+    """Turn an array of text, whatever its bytes and offsets are, into valid large strings without nulls.
 
     `where` and `first`, the number of its first row, name places in errors; `errors` says what to do with bytes that
     are not UTF-8.
@@ -136,7 +136,7 @@ def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "
 
 
 def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
-    """`checked_strings` with the nulls kept."""
+    """Turn an array of text into valid large strings, as `checked_strings` does, and keep the nulls."""
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
@@ -167,7 +167,7 @@ def _decoded(row: bytes | None, where: str, number: int, errors: str) -> str | N
 
 
 def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
-    """An Arrow array of strings; `pa.array` imports pandas where there is one, 0.2 s in every process.
+    """Make an Arrow array of strings; `pa.array` would import pandas where it is installed, 0.2 s in every process.
 
     Raises:
         UnicodeEncodeError: a text holds a lone surrogate.
@@ -183,7 +183,7 @@ def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
 
 
 def arrow_integers(values: npt.NDArray[Any]) -> pa.Array:
-    """Numbers of one dimension as an Arrow array, without a copy; see `arrow_strings`.
+    """Make an Arrow array of numbers of one dimension, without a copy; `pa.array` would import pandas.
 
     >>> arrow_integers(np.array([3, 1], np.uint16)).type, integers(arrow_integers(np.array([3, 1], np.uint16))).tolist()
     (DataType(uint16), [3, 1])
@@ -193,7 +193,10 @@ def arrow_integers(values: npt.NDArray[Any]) -> pa.Array:
 
 
 def integers(array: pa.Array) -> npt.NDArray[Any]:
-    """The numbers of an Arrow array without nulls, of their own type and without a copy; `to_numpy` imports pandas."""
+    """Return the numbers of an Arrow array without nulls, of their own type and without a copy.
+
+    `to_numpy` would import pandas.
+    """
     numbers = np.frombuffer(array.buffers()[1] or b"", str(array.type))
     return numbers[array.offset : array.offset + len(array)]
 
@@ -221,7 +224,7 @@ def _parquet_arrays(name: PathLike, columns: list[str], reach: Callable[[int], N
 
 
 def _ipc_reader(file: pa.NativeFile) -> Any:
-    """A reader of the Arrow file format, or of the stream format, which `datasets` writes."""
+    """Open a reader of the Arrow file format, or of the stream format, which `datasets` writes."""
     is_file = file.read(6) == b"ARROW1"
     file.seek(0)
     return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
@@ -249,7 +252,10 @@ def _delimiter(name: PathLike) -> str:
 def _csv_arrays(
     name: PathLike, columns: list[str], how: Reading, advance: Callable[[int], None] | None
 ) -> Iterator[tuple[pa.Array, ...]]:
-    """By Arrow's reader: a field may be as long as a block, where the csv module's limit is 128 KiB."""
+    """Read columns of a CSV file by Arrow's reader.
+
+    A field may be as long as a block there; the csv module's limit is 128 KiB.
+    """
     from pyarrow import csv as arrow_csv  # here, because few need it
 
     with open_binary(name, advance) as stream:

@@ -93,11 +93,11 @@ def count_documents(
         field: a synonym of `column`.
         length: number of documents, for the progress bar only.
         workers: threads; all processors when None.
-        memory_cap: as in `count_files`.
+        memory_cap: bytes that the tables of counts may take; see `count_files`.
         show_progress: a bar of documents, when stderr is a terminal.
 
     Raises:
-        MwSError: something that is no text, or text with lone surrogates.
+        MwSError: a document is no text, or holds a lone surrogate.
 
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
@@ -124,9 +124,9 @@ def pretokens(
     normalization: str | None = None,
     advance: Callable[[int], Any] | None = None,
 ) -> pa.LargeStringArray:
-    """The distinct pre-tokens of an Arrow large_string array without nulls, in order of appearance.
+    """List the distinct pre-tokens of an Arrow large_string array without nulls, in order of appearance.
 
-    `advance` is told how many strings were taken, now and then.
+    `advance` is called now and then with the number of strings taken.
 
     >>> pretokens(pa.array([" кот", " кое-кто"], pa.large_string())).to_pylist()
     [' кот', ' кое', '-кто']
@@ -159,7 +159,7 @@ def _count(
 
 
 def _entries(sources: Sequence[Iterator[Block]], *options: Any) -> Entries:
-    """The distinct pre-tokens of sources of one group, and their counts."""
+    """Return the distinct pre-tokens of sources of one group, and their counts."""
     found = count_blocks([((UNNAMED, block) for block in source) for source in sources], *options)
     return found[UNNAMED] if found else (arrow_strings([]), np.empty(0, np.int64))
 
@@ -170,7 +170,7 @@ def _bar(**options: Any) -> Any:
 
 @contextmanager
 def byte_bar(names: Sequence[str]) -> Iterator[Callable[[int], None]]:
-    """A bar of the bytes of files: the function that tells it of some taken, by any thread."""
+    """Show a bar of the bytes of files; yield the function that any thread tells of bytes taken."""
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
     with _bar(total=size or None, unit="B", unit_scale=True) as bar:
         yield _locked(bar.update)

@@ -39,7 +39,7 @@ def check_normalization(normalization: str | None) -> str | None:
     """Return `normalization` in lower case.
 
     Raises:
-        MwSError: it is neither None nor one of "nfc", "nfd", "nfkc", "nfkd".
+        MwSError: the name is neither None nor one of "nfc", "nfd", "nfkc", "nfkd".
     """
     if normalization is None:
         return None
@@ -51,7 +51,7 @@ def check_normalization(normalization: str | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class WordCounts:
-    """How often each distinct pre-token occurs, in canonical order: count descending, then word by code point.
+    """The number of times each distinct pre-token occurs, in canonical order: by count descending, then by code point.
 
     Build one with `from_mapping`, `from_arrays`, `load` or the functions of `mws_hf.corpus.counting`.
 
@@ -101,7 +101,7 @@ class WordCounts:
     ) -> WordCounts:
         """Build from distinct words and their counts, in any order.
 
-        Words that are `checked` are known to be valid UTF-8.
+        With `checked` the words are known to be valid UTF-8.
 
         Raises:
             MwSError: a word that is empty or not UTF-8, a count below 1, an unknown normalization, a total over 2**63.
@@ -130,17 +130,17 @@ class WordCounts:
 
     @cached_property
     def total(self) -> int:
-        """The sum of all counts: how many pre-tokens were counted."""
+        """The sum of all counts, which is the number of pre-tokens counted."""
         return int(self.counts.sum())
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of pattern and normalization; see `fingerprint`."""
+        """SHA-256 of pattern and normalization in hexadecimal."""
         return fingerprint(self.pattern, self.normalization)
 
     @property
     def file_columns(self) -> Columns:
-        """Words and counts, as files hold them."""
+        """Words and counts as a file holds them."""
         return self.strings, self.counts
 
     def __len__(self) -> int:
@@ -155,11 +155,11 @@ class WordCounts:
     __hash__ = None  # type: ignore[assignment]
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Pairs (word, count) in canonical order."""
+        """Yield pairs (word, count) in canonical order."""
         return zip(self.words, self.counts.tolist(), strict=True)
 
     def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """All words as flat arrays, with no Python object per word.
+        """Return all words as flat arrays, with no Python object per word.
 
         Returns:
             points: uint32, shape (n_characters,), the code points of all words one after another.
@@ -173,15 +173,15 @@ class WordCounts:
         return points, starts
 
     def utf8(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-        """All words as UTF-8 without a copy: word w is ``data[offsets[w]:offsets[w + 1]]``."""
+        """Return all words as UTF-8 without a copy: word w is ``data[offsets[w]:offsets[w + 1]]``."""
         return flat_utf8(self.strings)
 
     def as_types(self) -> WordCounts:
-        """The same words in the same order, every count 1: each form once, the good-dataset principle."""
+        """Return the same words in the same order, every count 1: each form once, the good-dataset principle."""
         return self._frozen(self.strings, np.ones(len(self), np.int64), self.pattern, self.normalization)
 
     def at_least(self, min_frequency: int) -> WordCounts:
-        """Only the words that occur at least `min_frequency` times."""
+        """Return the words that occur at least `min_frequency` times."""
         mask = self.counts >= min_frequency
         return self._frozen(self.strings.filter(pa.array(mask)), self.counts[mask], self.pattern, self.normalization)
 
@@ -207,7 +207,7 @@ class WordCounts:
         return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization, checked=True)
 
     def take(self, rows: npt.NDArray[np.int64]) -> WordCounts:
-        """Only the words with the given numbers, ascending."""
+        """Return the words with the given numbers, ascending."""
         return self._frozen(
             self.strings.take(arrow_integers(rows)), self.counts[rows], self.pattern, self.normalization
         )
@@ -233,7 +233,7 @@ class WordCounts:
 
     @classmethod
     def load_groups(cls, path: str | os.PathLike[str]) -> dict[str, WordCounts]:
-        """Read a file of counts, each group on its own; "" is the name of those of no group.
+        """Read a file of counts, each group on its own; "" is the name of words of no group.
 
         Raises:
             MwSError: the file is missing, truncated, corrupt, or not made by `save`.
@@ -250,7 +250,7 @@ class WordCounts:
 def _as_written(
     path: str | os.PathLike[str], strings: Any, counts: npt.NDArray[np.int64], first: int
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """Words and counts of a file, put in canonical order where a count rises; `first`: their first row.
+    """Put words and counts of a file in canonical order where a count rises; `first` is the number of their first row.
 
     Raises:
         MwSError: a word stands in two rows.
@@ -274,9 +274,9 @@ def _flat(strings: Any) -> pa.LargeStringArray:
 
 
 def in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """Words and counts in canonical order.
+    """Put words and counts in canonical order.
 
-    Half of the words of a text occur once, so these and the others, which come first, are sorted side by side.
+    Half of the words of a text occur once. They and the other words, which come first, are sorted side by side.
     """
     words = _flat(strings)
 

@@ -1,4 +1,4 @@
-"""The Parquet file of word counts, with a column of groups or without; what is in one is checked, never executed."""
+"""The Parquet file of word counts, with a column of groups or without; its content is checked, never executed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
 
 
 def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] = ()) -> str:
-    """Hexadecimal SHA-256 of a split pattern, a normalization and names of groups: counts mix only when it is equal.
+    """Return the hexadecimal SHA-256 of a split pattern, a normalization and names of groups.
+
+    Counts with unequal fingerprints are never added up.
 
     >>> fingerprint("a", None) == fingerprint("a", "nfc")
     False
@@ -45,7 +47,7 @@ def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] =
 def write_columns(
     path: str | os.PathLike[str], groups: Mapping[str, Columns], pattern: str, normalization: str | None
 ) -> None:
-    """Write counts of named groups, or those of no group under the name "", as Parquet, atomically.
+    """Write counts of named groups, or counts of no group under the name "", as Parquet, atomically.
 
     Columns: word, count and, where groups are named, group. The fingerprint in the metadata covers their names.
     """
@@ -65,7 +67,7 @@ def write_columns(
 
 
 def settings_of(totals: Mapping[str, int], pattern: str, normalization: str | None) -> dict[str | bytes, str]:
-    """The metadata of a file of counts, from the total of each group, in the order of the file."""
+    """Make the metadata of a file of counts from the total of each group, in the order of the file."""
     named = set(totals) != {""}
     settings: dict[str | bytes, str] = {
         _KEY: GROUPS_VERSION if named else FORMAT_VERSION,
@@ -79,7 +81,7 @@ def settings_of(totals: Mapping[str, int], pattern: str, normalization: str | No
 
 @contextmanager
 def counts_writer(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """A writer of a file of counts, to be given row groups of `ROW_GROUP` words; atomic."""
+    """Open a writer of a file of counts, to be given row groups of `ROW_GROUP` words; atomic."""
     import pyarrow.parquet as pq  # here and below, because most of what counts neither writes nor reads such a file
 
     named = ["group"] if "group" in schema.names else False
@@ -89,10 +91,10 @@ def counts_writer(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[p
 
 
 def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str, str | None]:
-    """Read what `write_columns` wrote: the columns of each group, pattern and normalization.
+    """Read a file that `write_columns` wrote: the columns of each group, pattern and normalization.
 
     Raises:
-        MwSError: the file is missing, truncated, corrupt, or not made by it.
+        MwSError: the file is missing, truncated, corrupt, or not made by `write_columns`.
     """
     file = CountsFile.open(path)
     words: dict[str, list[Any]] = {name: [] for name in file.totals}
@@ -110,10 +112,10 @@ class CountsFile(NamedTuple):
     """A file of counts that is read in pieces.
 
     Attributes:
-        path: where it is.
+        path: the file.
         pattern: the split pattern.
         normalization: the Unicode normalization, or None.
-        totals: of each group, in the order of the file; "" is the name of words of no group.
+        totals: total of each group, in the order of the file; "" is the name of words of no group.
     """
 
     path: Path
@@ -123,10 +125,10 @@ class CountsFile(NamedTuple):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> CountsFile:
-        """Read what a file says of itself.
+        """Read the metadata of a file of counts.
 
         Raises:
-            MwSError: as `read_columns`, as far as it shows without reading the words.
+            MwSError: the file is missing, damaged or not one of counts, as far as it shows without reading the words.
         """
         with _parquet(Path(path)) as file:
             settings = _settings(file.schema_arrow)
@@ -147,10 +149,10 @@ class CountsFile(NamedTuple):
         return cls(Path(path), settings["pattern"], settings["normalization"] or None, totals)
 
     def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
-        """The words and counts of a group, so many rows at a time, in the order of the file.
+        """Yield the words and counts of a group, so many rows at a time, in the order of the file.
 
         Raises:
-            MwSError: the file is damaged, or holds other counts than it says.
+            MwSError: the file is damaged, or its counts differ from its metadata.
         """
         rest, first = dict(self.totals), 1
         with _parquet(self.path) as file:
@@ -170,7 +172,7 @@ class CountsFile(NamedTuple):
 
 
 def _totals(settings: Mapping[str, str], named: bool) -> dict[str, int]:
-    """The total of each group; raises KeyError, TypeError, ValueError or RecursionError where there is none."""
+    """Read the total of each group; raises KeyError, TypeError, ValueError or RecursionError where there is none."""
     if not named:
         return {"": int(settings["total"])}
     totals = json.loads(settings["groups"])
@@ -180,7 +182,7 @@ def _totals(settings: Mapping[str, str], named: bool) -> dict[str, int]:
 
 
 def _check_rows(table: pa.Table, path: str, first: int) -> None:
-    """Raise MwSError for a row without a word or a count; `first`: the number of the first."""
+    """Raise MwSError for a row without a word or a count; `first` is the number of the first row."""
     for what, column in (
         ("its word is missing or empty", pc.binary_length(table["word"])),
         ("its count is missing or below 1", table["count"]),
@@ -191,7 +193,7 @@ def _check_rows(table: pa.Table, path: str, first: int) -> None:
 
 
 def check_total(total: int) -> int:
-    """Return how many words there are in all; raises MwSError for more than 64 bits hold."""
+    """Return the number of words in all; raises MwSError where it takes more than 64 bits."""
     if total > MAX_TOTAL:
         raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({MAX_TOTAL})")
     return total
@@ -203,7 +205,7 @@ def exact_sum(counts: npt.NDArray[np.int64]) -> int:
 
 
 def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
-    """The column `count` of a table, of any integers, as int64."""
+    """Return the column `count` of a table, of any integers, as int64."""
     return integers(pc.cast(rows["count"], pa.int64()).combine_chunks())
 
 
@@ -212,7 +214,7 @@ def _settings(schema: pa.Schema) -> dict[str, str]:
 
 
 def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) -> bool:
-    """Whether a file of counts, which it must be, names groups."""
+    """Tell whether a file of counts names groups, after checking that it is one."""
     version = settings.get(_KEY.decode())
     if version not in (None, FORMAT_VERSION, GROUPS_VERSION):
         raise MwSError(
@@ -233,7 +235,7 @@ def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) 
 
 
 def _rows_by_group(table: pa.Table, settings: Mapping[str, str], path: str) -> dict[str, pa.Table]:
-    """The rows of each group, which follow each other in the order of the metadata."""
+    """Return the rows of each group, which follow each other in the order of the metadata."""
     if "group" not in table.column_names:
         return {"": table}
     try:
@@ -251,7 +253,7 @@ def _rows_by_group(table: pa.Table, settings: Mapping[str, str], path: str) -> d
 
 
 def check_strings(strings: Any, name: str) -> None:
-    """Raise MwSError unless every word is valid UTF-8: what works on the words is not made for anything else."""
+    """Raise MwSError unless every word is valid UTF-8: the kernels that read the words rely on it."""
     try:
         strings.validate(full=True)
     except pa.ArrowException as error:
@@ -259,7 +261,7 @@ def check_strings(strings: Any, name: str) -> None:
 
 
 def is_counts_file(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` is a Parquet file that says it holds word counts; False for anything else, absent files too."""
+    """Tell whether `path` is a Parquet file that says it holds word counts; False for any other, absent files too."""
     try:
         with open(path, "rb") as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:

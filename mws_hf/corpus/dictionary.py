@@ -28,7 +28,7 @@ LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
 
 
 def check_lexicon(language: str) -> None:
-    """Check that a lexicon is known and installed; MwSError says which there are, or the pip command."""
+    """Check that a lexicon is known and installed; raises MwSError with the names there are, or the pip command."""
     if language not in LEXICONS:
         raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
     package = LEXICONS[language]
@@ -37,9 +37,9 @@ def check_lexicon(language: str) -> None:
 
 
 def lexicon_words(language: str) -> pa.LargeStringArray:
-    """All distinct lower-cased word forms of a pymorphy3 dictionary, ascending by code point: Arrow large_string.
+    """List all distinct lower-cased word forms of a pymorphy3 dictionary, ascending by code point: Arrow large_string.
 
-    The same words as ``MorphAnalyzer(lang=language).dictionary.iter_known_words()``, read from the automaton itself
+    They are the words of ``MorphAnalyzer(lang=language).dictionary.iter_known_words()``, read from the automaton itself
     (half a second instead of minutes): "ru" has 3.05 million forms, "uk" 3.66 million.
 
     Raises:
@@ -62,13 +62,13 @@ def lexicon_counts(
     normalization: str | None = None,
     show_progress: bool = False,
 ) -> WordCounts:
-    """The pre-tokens of a lexicon, each once: every form is cut by `pattern` behind a leading space.
+    """Count the pre-tokens of a lexicon, each once: every form is cut by `pattern` behind a leading space.
 
     A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``). `show_progress`
     is a bar of forms on stderr when it is a terminal.
 
     Raises:
-        MwSError: as `lexicon_words`.
+        MwSError: an unknown language, or a dictionary that is not installed.
     """
     empty, space = pa.scalar("", pa.large_string()), pa.scalar(" ", pa.large_string())
     with tqdm(desc="reading the lexicon", unit=" forms", unit_scale=True, disable=_silent(show_progress)) as bar:
@@ -93,7 +93,7 @@ def lemma_counts(
     normalization: str | None = None,
     show_progress: bool = False,
 ) -> WordCounts:
-    """The pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but the first behind a space.
+    """Count the pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but one behind a space.
 
     `show_progress` is a bar of lemmas on stderr when it is a terminal.
 
@@ -107,7 +107,7 @@ def lemma_counts(
 
 
 def expand_lemmas(lemmas: Iterable[str], language: str = "ru") -> list[str]:
-    """All forms of each lemma: the lexeme of its first parse, lower-cased; each form once, paradigm by paradigm.
+    """List all forms of each lemma: the lexeme of its first parse, lower-cased; each form once, paradigm by paradigm.
 
     This is how the good dataset of the original MwS was made (``MorphAnalyzer().parse(w)[0].lexeme``), but for the
     order: the original joined an unordered set. A word unknown to the dictionary is inflected by pymorphy3's guess.
@@ -128,7 +128,7 @@ def expand_lemmas(lemmas: Iterable[str], language: str = "ru") -> list[str]:
 
 
 def good_dataset_text(lemmas: Iterable[str], language: str = "ru") -> str:
-    """The training text of the original MwS: the forms of `expand_lemmas` joined with single spaces.
+    """Write the training text of the original MwS: the forms of `expand_lemmas` joined with single spaces.
 
     So every form but the first carries a leading space when the text is cut into pre-tokens.
     """
@@ -181,7 +181,7 @@ def spell_keys(
 
 
 def _read_automaton(path: Path) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
-    """The two arrays of a .dawg file: uint32 count, units, uint32 count, pairs of guide bytes (little endian)."""
+    """Read the two arrays of a .dawg file: uint32 count, units, uint32 count, pairs of guide bytes (little endian)."""
     raw = path.read_bytes()
     n_units = int.from_bytes(raw[:4], "little")
     start = 4 + 4 * n_units

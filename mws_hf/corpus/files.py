@@ -1,4 +1,4 @@
-"""Names of input files, the kind of each, how they are read, and their bytes with any compression undone."""
+"""Names of input files, the kind of each, the way to read it, and its bytes with any compression undone."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read.
+    """The way in which files are read.
 
     Attributes:
-        column: what holds the text: a field of JSON-lines records, a column of tables (CSV, Parquet, Arrow) and
-            datasets. None: ``text``. With a name, standard input and files of unknown kinds are JSON lines.
+        column: name of the text: a field of JSON-lines records, a column of tables (CSV, Parquet, Arrow) and datasets.
+            None: ``text``. With a name, standard input and files of unknown kinds are JSON lines.
         encoding: of text, JSON-lines and CSV files, any codec of Python.
         errors: "strict", "replace" (U+FFFD) or "ignore" for bytes that are not text.
 
@@ -75,7 +75,7 @@ class Reading:
 
     @property
     def is_strict_utf8(self) -> bool:
-        """Whether the bytes of a file are its text, if it is valid."""
+        """Whether the bytes of a valid file are its text, without conversion."""
         return self.errors == "strict" and codecs.lookup(self.encoding).name == "utf-8"
 
     @property
@@ -84,7 +84,7 @@ class Reading:
         return self.column or DEFAULT_COLUMN
 
     def kind(self, name: PathLike) -> str:
-        """`file_kind`, but JSON lines for what a name leaves open where a column is named.
+        """Name the kind of a file by `file_kind`, but JSON lines where the name leaves it open and a column is named.
 
         >>> [Reading(column).kind("-") for column in (None, "text")], Reading("text").kind("a.txt.gz")
         (['text', 'jsonl'], 'text')
@@ -92,7 +92,10 @@ class Reading:
         return "jsonl" if self.column is not None and _is_open(name) else file_kind(name)
 
     def of_files(self, names: Sequence[PathLike]) -> Reading:
-        """The same, without the column where all files are plain text by name; then the column is another group's."""
+        """Return this way of reading, without the column where all files are plain text by name.
+
+        The column is another group's then.
+        """
         return replace(self, column=None) if all(self.kind(name) == "text" for name in names) else self
 
 
@@ -100,7 +103,7 @@ PLAIN = Reading()
 
 
 def column_named(column: str | None, field: str | None) -> str | None:
-    """The name under two names: `field` is a synonym of `column`, older than it.
+    """Return the column given under one of two names: `field` is a synonym of `column`, older than it.
 
     Raises:
         MwSError: both are given, and differ.
@@ -114,7 +117,7 @@ def column_named(column: str | None, field: str | None) -> str | None:
 
 
 def _is_open(name: PathLike) -> bool:
-    """Whether nothing in a name says what is in the file."""
+    """Tell whether a name leaves open what kind of file it is."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -154,7 +157,7 @@ def _expand(name: str) -> list[str]:
 
 
 def names_file(name: PathLike) -> bool:
-    """Whether `expand_paths` takes a name.
+    """Tell whether `expand_paths` takes a name.
 
     >>> names_file("-"), names_file("no such file, but some text")
     (True, False)
@@ -167,15 +170,17 @@ def names_file(name: PathLike) -> bool:
 
 
 def is_dataset_folder(name: PathLike) -> bool:
-    """Whether `name` is a folder written by `save_to_disk` of the `datasets` library."""
+    """Tell whether `name` is a folder written by `save_to_disk` of the `datasets` library."""
     return any(os.path.isfile(os.path.join(name, file)) for file in ("state.json", "dataset_dict.json"))
 
 
 def file_kind(name: PathLike) -> str:
-    """One of "text", "jsonl", "csv", "parquet", "arrow", by the file name, or "dataset": a `save_to_disk` folder.
+    """Name the kind of a file: "text", "jsonl", "csv", "parquet" or "arrow" by its name, or "dataset" for a folder.
+
+    The folder is one that `save_to_disk` wrote.
 
     Raises:
-        MwSError: a name that says the file is none of these, such as .json or .zip, or a compressed .parquet.
+        MwSError: the name says that the file is of another kind, such as .json or .zip, or a compressed .parquet.
 
     >>> [file_kind(n) for n in ("a.txt.gz", "b.jsonl.zst", "c.tsv", "d.parquet", "-")]
     ['text', 'jsonl', 'csv', 'parquet', 'text']
@@ -250,14 +255,14 @@ def _unpacked(raw: Any, name: PathLike, ending: str) -> Any:
 
 
 def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
-    """Bytes of `stream` in blocks of at most `size`; a broken compressed file gives a MwSError naming it."""
+    """Read `stream` in blocks of at most `size` bytes; a broken compressed file gives a MwSError naming it."""
     with _readable(name):
         while block := stream.read(size):
             yield block
 
 
 def fill(stream: Any, name: PathLike, buffer: bytearray, start: int, stop: int) -> int:
-    """Read into ``buffer[start:stop]`` until it is full or the file ends; returns the place behind what was read."""
+    """Read into ``buffer[start:stop]`` until it is full or the file ends; return the place behind the bytes read."""
     with _readable(name), memoryview(buffer) as view:
         while start < stop and (size := stream.readinto(view[start:stop])):
             start += size

@@ -23,7 +23,7 @@ _BATCH = 1000
 def file_group_batches(
     name: str, group_column: str, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[GroupBatch]:
-    """The documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group within each batch of rows.
+    """Read documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group in each batch of rows.
 
     Raises:
         MwSError: an absent column, a row without a group, a bad name of one.
@@ -39,10 +39,10 @@ def file_group_batches(
 
 
 def group_batches(source: Any, column: str | None, group_column: str, where: str = "") -> Iterator[GroupBatch]:
-    """The documents of a table, dataset, dict of one split or iterable of records, by group within each batch.
+    """Read the documents of a table, dataset, dict of one split or iterable of records, by group within each batch.
 
     Raises:
-        MwSError: an absent column, something that is no text, a row without a group.
+        MwSError: an absent column, a document that is no text, a row without a group.
 
     >>> rows = [{"text": "talo", "lang": "fin"}, {"text": "house", "lang": "eng"}]
     >>> [(name, texts.to_pylist()) for name, texts in group_batches(rows, "text", "lang")]  # by name within a batch
@@ -63,7 +63,7 @@ def group_batches(source: Any, column: str | None, group_column: str, where: str
 
 
 def _checked(text: Any, group: Any, where: str, row: int) -> tuple[str, str] | None:
-    """Text and group of a row; None where it has no text."""
+    """Return text and group of a row; None where it has no text."""
     if text is None or text != text:  # pandas' NaN
         return None
     if not isinstance(text, str):
@@ -113,10 +113,10 @@ def _gathered_records(source: Any, column: str, group_column: str) -> Iterator[d
 
 
 def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str, first: int) -> Iterator[GroupBatch]:
-    """Texts by group, groups by name; rows without a text are passed over.
+    """Sort texts by group, groups by name; rows without a text are passed over.
 
     Raises:
-        MwSError: a row without a group, a bad name of one.
+        MwSError: a row without a group, a bad name of a group.
     """
     kept = texts.is_valid()
     texts, groups = texts.filter(kept), groups.filter(kept)
@@ -131,7 +131,7 @@ def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str
 
 
 def check_group_files(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    """The names of tables and datasets; raises MwSError for a file of another kind."""
+    """Return the names of tables and datasets; raises MwSError for a file of another kind."""
     names = expand_paths(paths)
     for name in names:
         if name == "-" or file_kind(name) in ("text", "jsonl"):

@@ -1,4 +1,4 @@
-"""Counting by group: sources that are named one by one, or a column that names the group of each document.
+"""Count by group: sources that are named one by one, or a column that names the group of each document.
 
 Each byte of text is read and counted once, however many groups there are.
 """
@@ -35,13 +35,13 @@ def count_source(
     group_column: str | None = None,
     **options: Any,
 ) -> GroupedCounts:
-    """Count whatever `MwSTrainer.train` takes: files or texts, of no group or by group.
+    """Count any source that `MwSTrainer.train` takes: files or texts, of no group or by group.
 
-    A dict goes from group to files or texts; with a `group_column` the source is tables or datasets. Options are those
-    of `count_files`, or for texts of `count_documents`; `field` is a synonym of `column`.
+    A dict goes from group to files or texts; with a `group_column` the source is tables or datasets. `count_files`
+    describes the options, for texts `count_documents`; `field` is a synonym of `column`.
 
     Raises:
-        MwSError: as `count_files` and `count_documents`; a bad name of a group, a group within a group.
+        MwSError: a source that cannot be read, a bad name of a group, a group within a group.
 
     >>> found = count_source({"fin": ["talo ja talot"], "eng": ["a house", "a hut"]})
     >>> {name: counts.total for name, counts in found.items()}
@@ -67,7 +67,9 @@ def count_source(
 def as_grouped_counts(
     counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None
 ) -> GroupedCounts:
-    """What a Python user has for counts, or a dict from group to that; see `word_list.as_word_counts`.
+    """Turn a Python user's counts, or a dict from group to such counts, into `GroupedCounts`.
+
+    `word_list.as_word_counts` lists the forms that counts may have.
 
     >>> list(as_grouped_counts({"fin": {"talo": 2}, "eng": {"house": 3}}))
     ['eng', 'fin']
@@ -89,7 +91,7 @@ def _is_counts(part: Any) -> bool:
 
 
 def _names_groups(source: Any) -> bool:
-    """Whether a source is a dict from group to source; a `DatasetDict` is one of splits."""
+    """Tell whether a source is a dict from group to source; a `DatasetDict` is one of splits."""
     return isinstance(source, Mapping) and not hasattr(source, "with_format")
 
 
@@ -127,7 +129,7 @@ def count_group_column(
 ) -> GroupedCounts:
     """Count tables and datasets whose rows name their group in another column, in one pass.
 
-    Options are those of `counting.count_files`; JSON lines are not read here.
+    `counting.count_files` describes the options; JSON lines are not read here.
 
     Raises:
         MwSError: another kind of file, an absent column, a row with text but no group, more than 256 groups.

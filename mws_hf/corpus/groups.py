@@ -74,7 +74,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
 
     @classmethod
     def of(cls, counts: WordCounts | Mapping[str, WordCounts]) -> GroupedCounts:
-        """What a user has: counts of no group in particular, or counts by group."""
+        """Take a user's counts: counts of no group in particular, or counts by group."""
         if isinstance(counts, GroupedCounts):
             return counts
         if isinstance(counts, Mapping) and (odd := [c for c in counts.values() if not isinstance(c, WordCounts)]):
@@ -107,7 +107,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
 
     @property
     def total(self) -> int:
-        """How many pre-tokens were counted in all groups."""
+        """The number of pre-tokens counted in all groups."""
         return sum(counts.total for counts in self.groups.values())
 
     @cached_property
@@ -117,7 +117,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
         return first.merge(*others) if others else first
 
     def at_least(self, min_count: int) -> GroupedCounts:
-        """Only the words that occur at least `min_count` times in all groups together."""
+        """Return the words that occur at least `min_count` times in all groups together."""
         if min_count <= 1:
             return self
         kept = self.union.at_least(min_count)
@@ -126,7 +126,9 @@ class GroupedCounts(Mapping[str, WordCounts]):
         return GroupedCounts({name: _among(counts, kept) for name, counts in self.groups.items()})
 
     def weighted(self, weights: Mapping[str, float]) -> WordCounts:
-        """All words with counts as if each group had text in proportion to its weight (or 1): none less than it has.
+        """Raise counts so that the texts of groups are in proportion to the groups' weights (1 where none is given).
+
+        No count falls.
 
         Raises:
             MwSError: a weight for a group that is not there.
@@ -138,7 +140,9 @@ class GroupedCounts(Mapping[str, WordCounts]):
         return self._scaled({name: whole * shares[name] / max(1, each.total) for name, each in self.groups.items()})
 
     def repeated(self, weights: Mapping[str, float]) -> WordCounts:
-        """All words with counts as if each group's text stood there as often as its weight (or 1) says, at least once.
+        """Multiply counts as if each group's text stood there as often as its weight says, at least once.
+
+        A group without a weight has weight 1.
 
         Raises:
             MwSError: a weight for a group that is not there.
@@ -148,7 +152,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
         return self._scaled({name: share / least for name, share in shares.items()})
 
     def _scaled(self, factors: Mapping[str, float]) -> WordCounts:
-        """All words, the counts of each group times its factor, which is 1 at least."""
+        """Multiply the counts of each group by its factor, which is 1 at least."""
         if all(factors[name] == 1 for name in self.groups):
             return self.union
         check_total(math.ceil(sum(counts.total * max(1.0, factors[name]) for name, counts in self.groups.items())))
@@ -183,10 +187,10 @@ class GroupedCounts(Mapping[str, WordCounts]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GroupedCounts:
-        """Read what `save` or `WordCounts.save` wrote; a file without groups is the group `UNNAMED`.
+        """Read a file of `save` or `WordCounts.save`; a file without groups is the group `UNNAMED`.
 
         Raises:
-            MwSError: the file is missing, truncated, corrupt, or holds something else.
+            MwSError: the file is missing, truncated, corrupt, or holds no counts.
         """
         return cls(WordCounts.load_groups(path))
 
@@ -195,7 +199,8 @@ def check_group_name(name: Any) -> str:
     """Return the name of a group.
 
     Raises:
-        MwSError: it is no str, or is not made of letters, digits and . + - _ (64 at most, a letter or digit first).
+        MwSError: the name is no str, or is not made of letters, digits and . + - _ (64 at most, a letter or digit
+            first).
     """
     if isinstance(name, str) and _NAME.fullmatch(name):
         return name
@@ -206,10 +211,10 @@ def check_group_name(name: Any) -> str:
 
 
 def check_weights(weights: Mapping[Any, Any] | None) -> dict[str, float]:
-    """The weights of groups as floats, by name ascending.
+    """Return the weights of groups as floats, by name ascending.
 
     Raises:
-        MwSError: a name that can be none of a group, a weight that is no number from .001 to 1,000.
+        MwSError: a name that no group can have, a weight that is no number from 0.001 to 1,000.
 
     >>> check_weights({"ru": 2})
     {'ru': 2.0}
@@ -225,7 +230,7 @@ def check_weights(weights: Mapping[Any, Any] | None) -> dict[str, float]:
 
 
 def group_shares(groups: Mapping[str, Any], weights: Mapping[str, float]) -> dict[str, float]:
-    """The share of each group in the whole, in proportion to its weight; 1 for a group that has none.
+    """Compute the share of each group in the whole, in proportion to its weight; a group without a weight has 1.
 
     Raises:
         MwSError: a weight for a group that is not there.

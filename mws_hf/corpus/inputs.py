@@ -1,6 +1,6 @@
-"""One way in for counting and encoding: files of every kind, or what Python users hold, as strings of documents.
+"""One reader for counting and encoding: files of every kind, or the values of Python users, as strings of documents.
 
-Plain text files become blocks of bytes in `corpus.blocks`, because what a document is in them differs.
+Plain text files become blocks of bytes in `corpus.blocks`, because a document may be a line or a file there.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _SHOWN = 60
 
 
 def input_files(source: Any, texts_call: str) -> list[str] | None:
-    """The files that `source` names, or None if it holds documents.
+    """Return the files that `source` names, or None if it holds documents.
 
     A str or path is a file, glob or "-". A list or tuple of paths, or of strings of which one of the first hundred
     names a file, is files, and all must exist. A list of strings is texts if one of them has a space and none looks
     like a file name. Everything else (iterators, datasets, tables, lists of lists) is documents.
 
     Args:
-        source: what the user gave.
-        texts_call: how to give texts beyond doubt, for the error.
+        source: the value that the user gave.
+        texts_call: the call that takes texts beyond doubt, for the error.
 
     Raises:
-        MwSError: a file does not exist, or strings that could be either.
+        MwSError: a file does not exist, or strings could be files or texts.
 
     >>> input_files(["раз два", "три"], "f(iter(texts))"), input_files("-", "")
     (None, ['-'])
@@ -85,11 +85,11 @@ def _short(text: str) -> str:
 
 
 def check_files(names: Sequence[str], how: Reading = PLAIN) -> None:
-    """Find out before any work what can be known of input files.
+    """Find faults of input files before any work, as far as they can be known.
 
     Raises:
-        MwSError: a kind of file that is not read, a file that may not be read, one without that column (of JSON lines
-            the first is looked at), a dataset of several splits, a column named where no file has any.
+        MwSError: a kind of file that is not read, a file that may not be read, a file without that column (of JSON
+            lines the first is looked at), a dataset of several splits, a column named where no file has any.
     """
     records_seen = False
     kinds = {name: how.kind(name) for name in names}
@@ -112,13 +112,13 @@ def check_files(names: Sequence[str], how: Reading = PLAIN) -> None:
 def read_strings(
     name: str, how: Reading, advance: Callable[[int], None] | None = None, size: int = BATCH
 ) -> Iterator[pa.LargeStringArray]:
-    """The documents of a file of any kind but plain text: JSON-lines records, rows of tables and datasets.
+    """Read the documents of a file of any kind but plain text: JSON-lines records, rows of tables and datasets.
 
     `advance` is called with the number of bytes taken from the file as stored, and
     where documents come one by one an array has `size` characters at least.
 
     Raises:
-        MwSError: anything unreadable or of the wrong kind, by file and line or row.
+        MwSError: a file is unreadable or of the wrong kind; the message names file and line or row.
     """
     kind = how.kind(name)
     if kind == "jsonl":
@@ -133,10 +133,10 @@ def read_strings(
 
 
 def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> Iterator[str]:
-    """Documents of many files in order: a line (with its line end) of text, or what `read_strings` gives.
+    """Read documents of many files in order: lines of text, each with its line end, or strings as from `read_strings`.
 
     Raises:
-        MwSError: anything missing, unreadable or of the wrong kind, by file and line or row.
+        MwSError: a file is missing, unreadable or of the wrong kind; the message names file and line or row.
     """
     for name in expand_paths(paths):
         if how.kind(name) == "text":
@@ -147,7 +147,7 @@ def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -
 
 
 def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
-    """Documents from what Python users hold; missing values (None, NaN) are passed over.
+    """Yield documents from the values that Python users hold; missing values (None, NaN) are passed over.
 
     Args:
         source: an iterable of str, of batches (lists) of str or, with `column`, of records (dicts); a `datasets`
@@ -156,8 +156,8 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
         column: the text column of a dataset, DataFrame, table or record; None: ``text``.
 
     Raises:
-        MwSError: a bare string or path, counts, no such column, a column of what has none, several splits, an element
-            that is no text.
+        MwSError: a bare string or path, counts, no such column, a column named for a source that has none, several
+            splits, an element that is no text.
 
     >>> list(iterate_documents(["раз", ["два", "три"]]))
     ['раз', 'два', 'три']
@@ -180,7 +180,9 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
 
 
 def stream_shards(documents: Any, most: int) -> list[Any]:
-    """A `datasets` IterableDataset as up to so many streams of its shards, read side by side; all else is one stream.
+    """Divide a `datasets` IterableDataset into up to so many streams of its shards, read side by side.
+
+    Any other source is one stream.
 
     >>> stream_shards(["раз", "два"], 4)
     [['раз', 'два']]
@@ -207,7 +209,7 @@ def _arrow_documents(values: Any) -> Iterator[str]:
 
 
 def only_split(splits: Mapping[Any, Any]) -> Any:
-    """The one dataset in a dict of splits.
+    """Return the one dataset in a dict of splits.
 
     Raises:
         MwSError: counts of words, or several splits: one of them may be the test set.
@@ -228,7 +230,7 @@ def only_split(splits: Mapping[Any, Any]) -> Any:
 
 
 def _guarded(documents: Iterator[str]) -> Iterator[str]:
-    """The same documents; bytes that a library cannot decode on the way become a MwSError."""
+    """Yield the same documents; bytes that a library cannot decode on the way become a MwSError."""
     number = 1
     try:
         for number, document in enumerate(documents, start=2):  # noqa: B007
@@ -298,7 +300,7 @@ def _text(value: object, where: str) -> str:
 
 
 def document_batches(documents: Iterable[str], name: str, size: int = BATCH) -> Iterator[pa.LargeStringArray]:
-    """Documents, each a str, as Arrow arrays of at least `size` characters; `name` says in errors where they are from.
+    """Put documents, each a str, into Arrow arrays of at least `size` characters; `name` tells errors their source.
 
     Raises:
         MwSError: a document holds a lone surrogate, which no UTF-8 text can.

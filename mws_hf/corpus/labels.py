@@ -1,7 +1,7 @@
-"""Words cut by hand, to learn from: a file, a mapping or a list becomes `GoldWord`s, or an error that names the line.
+"""Labelled words, cut by hand: a file, a mapping or a list becomes `GoldWord`s, or an error that names the line.
 
-Whoever labels words wants to hear of a slip, so a plain list is refused for one; in the published formats, where lines
-that do not spell their word are usual, they are left out with a warning.
+A person who labels words wants to hear of a slip, so a plain list with one is refused. In the published formats, lines
+that do not spell their word are usual; they are left out with a warning.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _logger = logging.getLogger(__name__)
 
 
 def read_labels(source: OneList) -> tuple[GoldWord, ...]:
-    """Labelled words from wherever they are.
+    """Read labelled words from a file, a mapping or a list.
 
     Args:
         source: a file in one of `segmentations.FORMATS` (not MorphScore or derivational MorphyNet, which mark one or
@@ -71,7 +71,7 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
 
 
 def is_by_group(source: Any) -> bool:
-    """Whether labels are a mapping from groups to labels, not from words: each a path, a mapping or `GoldWord`s.
+    """Tell whether labels are a mapping from groups to labels, each a path, a mapping or `GoldWord`s, not from words.
 
     A str is a path where a file has that name; else it is the segmentation of a word.
 
@@ -90,10 +90,10 @@ def _is_source(value: Any) -> bool:
 
 
 def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, ...]]:
-    """`read_labels` of every group, by name ascending.
+    """Read the labels of every group, by name ascending; `read_labels` describes the sources.
 
     Raises:
-        MwSError: a name that can be none of a group; what `read_labels` raises, beginning with the group.
+        MwSError: a name that no group can have; an error of `read_labels`, its message beginning with the group.
 
     >>> read_group_labels({"eng": {"cats": "cat s"}})
     {'eng': (GoldWord(word='cats', segmentations=(('cat', 's'),)),)}
@@ -110,7 +110,7 @@ def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, .
 def labels_of_groups(
     groups: Iterable[str], labels: tuple[GoldWord, ...], by_group: Mapping[str, tuple[GoldWord, ...]]
 ) -> Mapping[str, tuple[GoldWord, ...]]:
-    """The labels of each group that has any: those `by_group`, or `labels` of none, which are those of the one group.
+    """Return the labels of each group that has any: those given `by_group`, or `labels`, which belong to the one group.
 
     Raises:
         MwSError: labels of no group beside several groups, or of a group that is not there.
@@ -132,7 +132,7 @@ def labels_of_groups(
 
 
 def to_mapping(labels: Iterable[GoldWord]) -> dict[str, list[list[str]]]:
-    """What `read_labels` reads back, in plain lists, as a record keeps it.
+    """Turn labels into plain lists, as a record keeps them; `read_labels` reads them back.
 
     >>> to_mapping(read_labels({"cats": "cat s"}))
     {'cats': [['cat', 's']]}
@@ -164,7 +164,7 @@ def _refuse(problems: list[str]) -> None:
 
 
 def _disagreements(rows: list[tuple[str, str, tuple[Morphs, ...]]]) -> list[str]:
-    """Words that stand twice with different segmentations, by the second place."""
+    """Find words that stand twice with different segmentations, by the second place."""
     first: dict[str, tuple[str, tuple[Morphs, ...]]] = {}
     problems = []
     for place, word, alternatives in rows:
@@ -183,7 +183,7 @@ def _checked_entries(entries: Any) -> Iterable[Any]:
 
 
 def _parsed(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
-    """Word and segmentations of one entry; raises MwSError when it is none."""
+    """Return word and segmentations of one entry; raises MwSError where the entry is no such pair."""
     if isinstance(entry, GoldWord):
         entry = (entry.word, entry.segmentations)
     if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):

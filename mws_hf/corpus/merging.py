@@ -1,8 +1,8 @@
-"""Saved counts of any number of files added up into one file, within a memory cap.
+"""Add up saved counts of any number of files into one file, within a memory cap.
 
-Rows are added to hash tables; what these cannot hold is spilled, sorted by hash. Then one range of hashes after another
-is summed, pruned and written as a run in canonical order, and the runs are merged into the one order of the result. So
-the peak depends neither on the number of files nor on how many words there are.
+Rows are added to hash tables; rows that these cannot hold are spilled, sorted by hash. Then one range of hashes after
+another is summed, pruned and written as a run in canonical order, and the runs are merged into the one order of the
+result. So the peak depends neither on the number of files nor on the number of words.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Groups: TypeAlias = dict[str, Columns]
 
 
 class Merged(NamedTuple):
-    """What `merge_files` wrote: distinct words and the sum of all counts, together and of each group ("": no group)."""
+    """Figures of `merge_files`: distinct words and the sum of all counts, together and of each group ("": no group)."""
 
     types: int
     tokens: int
@@ -52,7 +52,7 @@ def merge_files(
     memory_cap: int = MEMORY_CAP,
     min_count: int = 1,
 ) -> Merged:
-    """Add up saved counts into another such file: the same, to the byte, as by `merge` and `save` in memory.
+    """Add up saved counts into another such file: the same file, to the byte, as `merge` and `save` make in memory.
 
     Counts above some `memory_cap` bytes are spilled to a temporary folder. Words rarer than `min_count`,
     in all groups together, are left out after everything is added up.
@@ -98,7 +98,7 @@ def _checked(files: list[CountsFile]) -> list[CountsFile]:
 
 
 def _summed(files: Sequence[CountsFile], shards: dict[str, Shards], step: int) -> Iterator[Groups]:
-    """The sums over all files, one range of hashes after another: no word comes twice."""
+    """Yield the sums over all files, one range of hashes after another: no word comes twice."""
     tables = {name: TokenTable() for name in shards}
     for file in files:
         for name, (words, counts) in file.batches(_ROWS):
@@ -123,7 +123,7 @@ def _spill(tables: dict[str, TokenTable], shards: dict[str, Shards]) -> None:
 
 
 def _frequent(groups: Groups, min_count: int) -> tuple[Groups, int]:
-    """Only the words that all groups together have at least `min_count` times, and how many distinct ones these are."""
+    """Keep the words that all groups together have at least `min_count` times; return their distinct number too."""
     words, counts = _union(groups)
     kept = counts >= min_count
     types = int(np.count_nonzero(kept))
@@ -166,7 +166,7 @@ class _Runs:
                 writer.write_table(table, _RUN_ROWS)
 
     def merged(self) -> Iterator[Columns]:
-        """All runs as one, in canonical order, piece by piece."""
+        """Merge all runs into one, in canonical order, piece by piece."""
         heads = [(next(run), run) for run in map(_read, self._files)]
         while heads:
             bound = min(_key(words, counts, len(counts) - 1) for (words, counts), _ in heads)
@@ -193,14 +193,14 @@ def _key(words: pa.LargeStringArray, counts: np.ndarray, row: int) -> tuple[int,
 
 
 def _tables(runs: dict[str, _Runs]) -> Iterator[pa.Table]:
-    """The rows of all groups in the order of the file."""
+    """Yield the rows of all groups in the order of the file."""
     for number, run in enumerate(runs.values()):
         for columns in run.merged():
             yield _table(columns, number, list(runs))
 
 
 def _table(columns: Columns, number: int, names: list[str]) -> pa.Table:
-    """Rows of the group of that number."""
+    """Make a table of the rows of the group of that number."""
     rows = {"word": columns[0], "count": arrow_integers(columns[1])}
     if "" not in names:
         of = arrow_integers(np.full(len(columns[1]), number, np.int64))
@@ -224,7 +224,7 @@ def _write(writer: pq.ParquetWriter, tables: Iterator[pa.Table], empty: pa.Table
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
-    """One table of all, whose rows are held by it alone: the list is emptied."""
+    """Join tables into one that alone holds their rows: the list is emptied."""
     whole = pa.concat_tables(tables).combine_chunks()
     tables.clear()
     return whole

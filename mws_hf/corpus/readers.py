@@ -1,4 +1,4 @@
-"""Text files and JSON lines: bytes to UTF-8 blocks, lines and documents; nothing is cut into words here.
+"""Read text files and JSON lines: bytes to UTF-8 blocks, lines and documents; nothing is cut into words here.
 
 Line ends stay in the text exactly as they are, because they are part of what will be encoded. A byte order mark at the
 start of a file is no text and is left out.
@@ -21,7 +21,7 @@ _PIECE = 1 << 20
 
 
 def decoding_error(where: str, encoding: str, reason: str) -> MwSError:
-    """The error for bytes that are not text; `where` names file and place."""
+    """Make the error for bytes that are not text; `where` names file and place."""
     return MwSError(
         f"{where} is not {encoding} ({reason}); convert it to UTF-8 (iconv -f cp1251 -t utf-8) or, where a corpus "
         "is read, name the encoding (--encoding cp1251) or what to do with bad bytes (--errors replace or ignore)"
@@ -29,21 +29,21 @@ def decoding_error(where: str, encoding: str, reason: str) -> MwSError:
 
 
 def bad_byte(name: PathLike, line: int, byte: int, encoding: str, reason: str) -> MwSError:
-    """`decoding_error` with a 1-based line and a byte offset in the (unpacked) file."""
+    """Make the error for a byte that is not text, with its 1-based line and its offset in the (unpacked) file."""
     return decoding_error(f"{name}:{line}: byte {byte}", encoding, reason)
 
 
 def first_bytes(stream: BinaryIO, name: PathLike) -> tuple[bytes, int]:
-    """The first bytes of UTF-8 text, without a byte order mark, and how many bytes that mark took (0 or 3)."""
+    """Return the first bytes of UTF-8 text without a byte order mark, and the bytes that mark took (0 or 3)."""
     head = next(read_blocks(stream, name, len(codecs.BOM_UTF8)), b"")
     return (b"", len(head)) if head == codecs.BOM_UTF8 else (head, 0)
 
 
 def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
-    """The text of `stream` as valid UTF-8, in pieces made of `size` bytes each.
+    """Convert the text of `stream` to valid UTF-8, in pieces made of `size` bytes each.
 
     Raises:
-        MwSError: the stream cannot be read, or a byte is not of that encoding (file, line and byte are named).
+        MwSError: the stream cannot be read, or a byte is not of its encoding (file, line and byte are named).
     """
     encoding = how.encoding
     decoder = codecs.getincrementaldecoder(encoding)(how.errors)
@@ -63,7 +63,7 @@ def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iter
 
 
 def utf8_pieces(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
-    """The text of `stream` as UTF-8 in pieces; strict UTF-8 is handed on as it is, without a look at its validity."""
+    """Read `stream` as UTF-8 in pieces; strict UTF-8 is handed on as it is, without a look at its validity."""
     if not how.is_strict_utf8:
         return converted(stream, name, how, size)
     head, _ = first_bytes(stream, name)
@@ -91,12 +91,12 @@ class _Pieces(io.RawIOBase):
 
 
 def text_stream(stream: BinaryIO, name: PathLike, how: Reading) -> io.BufferedReader:
-    """What `utf8_pieces` gives, as a file."""
+    """Open a text as a file of UTF-8 bytes; `utf8_pieces` reads them."""
     return io.BufferedReader(_Pieces(utf8_pieces(stream, name, how, _PIECE)))
 
 
 def read_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], None] | None = None) -> Iterator[str]:
-    r"""Lines of a text file, each with its line end (``\n``, ``\r\n`` or ``\r`` only as it stands; cut after ``\n``).
+    r"""Read lines of a text file, each with its line end (``\n``, ``\r\n``, ``\r``) as it stands; cut after ``\n``.
 
     `advance` is called with the number of bytes taken from the file as stored.
 
@@ -120,7 +120,7 @@ def read_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], No
 
 
 def _line_blocks(stream: BinaryIO, name: PathLike, encoding: str, size: int = 1 << 20) -> Iterator[bytes]:
-    """Blocks that end after a line feed; an encoding whose line feed is not one byte 0x0A is read whole."""
+    """Read blocks that end after a line feed; an encoding whose line feed is not one byte 0x0A is read whole."""
     if "\n".encode(encoding) != b"\n" or "a\n".encode(encoding) != "a".encode(encoding) + b"\n":
         yield b"".join(read_blocks(stream, name, size))
         return
@@ -137,7 +137,7 @@ def _line_blocks(stream: BinaryIO, name: PathLike, encoding: str, size: int = 1 
 
 
 def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[str]:
-    """The string under `how.text_column` of each line of JSON lines; blank lines and null values are passed over.
+    """Read the string under `how.text_column` of each line of JSON lines; blank lines and null values are passed over.
 
     Raises:
         MwSError: a line that is no JSON object, a field that is absent or no string (file:line).
@@ -175,9 +175,9 @@ def _record(line: str, where: str) -> dict[str, object]:
 
 
 def no_place(where: str, kind: str, name: str | None, names: Iterable[object], option: str) -> MwSError:
-    """The error where the text is not under the name given, nor, if that is None, under `DEFAULT_COLUMN`.
+    """Make the error for text that is not under the name given, nor, where that is None, under `DEFAULT_COLUMN`.
 
-    `kind`: column or field.
+    `kind` is "column" or "field".
     """
     wanted = f"which {kind} holds the text?" if name is None else f"no {kind} {name!r};"
     here = ", ".join(map(str, names)) or "none"

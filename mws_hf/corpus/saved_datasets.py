@@ -1,4 +1,4 @@
-"""Folders that `save_to_disk` of the `datasets` library wrote."""
+"""Read folders that `save_to_disk` of the `datasets` library wrote."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def refuse_splits(folder: str) -> None:
 
 
 def load_folder(name: str) -> Any:
-    """The dataset, or dict of one, that `save_to_disk` wrote to a folder.
+    """Load the dataset, or dict of one, that `save_to_disk` wrote to a folder.
 
     Raises:
-        MwSError: the `datasets` library is missing, or cannot read the folder, or there are several splits in it.
+        MwSError: the `datasets` library is missing, or cannot read the folder, or it holds several splits.
     """
     refuse_splits(name)
     try:

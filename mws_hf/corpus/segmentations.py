@@ -1,4 +1,4 @@
-"""Readers of segmented words, public gold or labels, into one type; they drop no line without saying so.
+"""Read segmented words, public gold or labels, into one type; no line is dropped without a word.
 
 Formats (found from the content, or named with `format=`):
 
@@ -42,7 +42,7 @@ class GoldWord:
 
 @dataclass(frozen=True)
 class Gold:
-    """What a gold file holds.
+    """The content of a gold file.
 
     Attributes:
         name: short name for tables (the file name without ``.tsv``, ``.csv``, ``.gz``).
@@ -64,10 +64,10 @@ class Gold:
     labelled: int = 0
 
     def without(self, words: frozenset[str]) -> Gold:
-        """The gold less some words, given casefolded.
+        """Return the gold less some words, given casefolded.
 
         Raises:
-            MwSError: nothing is left.
+            MwSError: no word is left.
         """
         kept = tuple(entry for entry in self.words if entry.word.casefold() not in words)
         if not kept:
@@ -77,14 +77,14 @@ class Gold:
 
 @dataclass(frozen=True)
 class SegmentedLines:
-    """The usable lines of a file of segmentations, and why the others are not; fields as in `Gold`.
+    """The usable lines of a file of segmentations, and the reasons against the other ones; fields as in `Gold`.
 
     Attributes:
         format: one of `FORMATS`.
         rows: (line number, word, its segmentations) in file order; the morphs of each spell the word exactly.
         problems: ``file:line: reason`` for each line left out.
         lines: lines that hold data.
-        partial: see `Gold`.
+        partial: True if a word carries only one or two of its boundaries; see `Gold`.
     """
 
     format: str
@@ -127,10 +127,10 @@ def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None
 
 
 def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
-    """Distinct segmentations in the word's own letters.
+    """Return distinct segmentations in the word's own letters.
 
     Raises:
-        MwSError: one of them does not spell the word, or has an empty morph.
+        MwSError: a segmentation does not spell the word, or has an empty morph.
 
     >>> spelled("Unlocks", [["un", "lock", "s"], ["unlock", "s"]])
     (('Un', 'lock', 's'), ('Unlock', 's'))
@@ -139,7 +139,7 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
-    """The morphs of ``m1 m2, alternative``; a comma alone divides where the word has none.
+    """Cut ``m1 m2, alternative`` into morphs; a comma alone divides where the word has none.
 
     >>> split_alternatives("unlocks", "un lock s,unlock s")
     [['un', 'lock', 's'], ['unlock', 's']]
@@ -148,7 +148,7 @@ def split_alternatives(word: str, analysis: str) -> list[list[str]]:
 
 
 def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
-    r"""`read_segmented_lines` with the alternatives of equal words merged.
+    r"""Read a gold file; alternatives of equal words are merged. `read_segmented_lines` describes the formats.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "toy.tsv"
@@ -165,7 +165,7 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
 
 
 def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[GoldWord, ...]:
-    """Distinct words in order of appearance, with all their segmentations."""
+    """List distinct words in order of appearance, with all their segmentations."""
     found: dict[str, dict[Morphs, None]] = {}
     for word, alternatives in rows:
         found.setdefault(word, {}).update(dict.fromkeys(alternatives))
@@ -173,10 +173,10 @@ def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[
 
 
 def read_golds(paths: Iterable[str | os.PathLike[str]]) -> list[Gold]:
-    """`read_gold` of several files.
+    """Read several gold files, each by `read_gold`.
 
     Raises:
-        MwSError: one cannot be read, or two share a name.
+        MwSError: a file cannot be read, or two share a name.
     """
     golds = [read_gold(path) for path in paths]
     if len({gold.name for gold in golds}) < len(golds):
@@ -236,7 +236,7 @@ def _short_name(file: Path) -> str:
 
 
 def _spell(word: str, morphs: list[str]) -> Morphs:
-    """The morphs in the word's own letters; raises MwSError when they do not spell it."""
+    """Return the morphs in the word's own letters; raises MwSError where they do not spell it."""
     joined = "".join(morphs)
     if word and not all(morphs or [""]):
         raise MwSError(f"a morph of {word!r} is empty")
@@ -258,7 +258,10 @@ def _cells(line: str) -> list[str]:
 
 
 def _parser(format: str, rows: list[tuple[int, str]], file: Path) -> tuple[bool, Callable[[str], _Parsed]]:
-    """Whether the first row is a header, and the function from a line to (word, alternatives)."""
+    """Choose the parser of a format: whether the first row is a header, and the function from a line to its word.
+
+    The function returns (word, alternatives).
+    """
     if format != "morphscore":
         return False, _PARSERS[format]
     header = _cells(rows[0][1]) if rows else []

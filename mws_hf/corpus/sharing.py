@@ -1,4 +1,4 @@
-"""Items of several iterators, each given to one of several threads: reading overlaps with work."""
+"""Share items of several iterators among several threads: reading overlaps with work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None
     Each iterator is advanced by one thread at a time, different ones side by side, so reading overlaps with work.
 
     Raises:
-        BaseException: whatever an iterator or a task raised first; the other threads stop after their current item.
+        BaseException: the first error of an iterator or a task; the other threads stop after their current item.
 
     >>> seen = []
     >>> share_out([iter([1, 2]), iter([3])], [seen.append, seen.append])

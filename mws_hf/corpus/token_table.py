@@ -1,7 +1,6 @@
-"""Exact counts of byte strings, in any order: a hash table, and shards on disk for what outgrows its memory cap.
+"""Exact counts of byte strings, in any order: a hash table, and shards on disk for counts beyond its memory cap.
 
-What is done to the arrays of a table, and what they hold, is in `corpus.token_table_kernels`; here they are made and
-grown.
+`corpus.token_table_kernels` defines the arrays of a table and reads and writes them; here they are made and grown.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class TokenTable:
     Args:
         max_bytes: memory that growing may take at its peak; None for no bound.
         spill: called with the table when the next growth would pass `max_bytes`; the table is emptied after it.
-        text_bytes: how much text will be counted, about; what it is likely to need is made room for at once.
+        text_bytes: bytes of text that will be counted, about; room for its likely number of words is made at once.
 
     >>> table = TokenTable()
     >>> table.count_words(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 5, 2]))
@@ -99,7 +98,7 @@ class TokenTable:
             self._make_room()
 
     def entries(self) -> tuple[pa.LargeStringArray, Longs]:
-        """The distinct strings in order of arrival, and their counts."""
+        """Return the distinct strings in order of arrival, and their counts."""
         slots, arena, ends, places = self.filled()[:4]
         n, offsets = len(ends), np.zeros(len(ends) + 1, np.int64)
         offsets[1:] = ends
@@ -108,11 +107,11 @@ class TokenTable:
         return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts
 
     def filled(self) -> Table:
-        """The arrays as they are, with `ends` and `places` of the strings there are."""
+        """Return the table's arrays as they are, `ends` and `places` cut to the strings there are."""
         return self._table._replace(ends=self._table.ends[: len(self)], places=self._table.places[: len(self)])
 
     def count_part(self, other: Table, part: int, parts: int) -> None:
-        """Add what another table holds in one of `parts` ranges of hashes."""
+        """Add another table's entries in one of `parts` ranges of hashes."""
         arena = other.arena.view()
         arena.flags.writeable = False  # as text is, so that no kernel is compiled for both
         other = other._replace(arena=arena)
@@ -144,16 +143,16 @@ class TokenTable:
 
 
 def _most_entries(n_slots: int) -> int:
-    """How full a table may get: more would make strings stray far from the slots that their hashes point to."""
+    """Compute the number of strings that a table may hold: more would stray far from the slots of their hashes."""
     return 3 * n_slots // 4
 
 
 def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Longs]:
-    """The distinct strings of all tables and the sums of their counts; the tables are changed, and no longer of use.
+    """Return the distinct strings of all tables and the sums of their counts; the tables are changed, of no use later.
 
-    Thread k adds to table k what the other tables hold in the k-th range of hashes. Nothing else of a table is
-    written, so the others may read it meanwhile. A table may outgrow its bound here, but is never spilled, which would
-    lose what it holds.
+    Thread k adds to table k the entries of the other tables in the k-th range of hashes. It writes no other part of a
+    table, so the other threads may read it meanwhile. A table may outgrow its bound here, but is never spilled, which
+    would lose its entries.
 
     >>> tables = [TokenTable(), TokenTable()]
     >>> for table in tables:
@@ -241,10 +240,10 @@ class Shards:
             return self._files[-1]
 
     def merged(self, step_bytes: int) -> tuple[pa.LargeStringArray, Longs]:
-        """The sums over all shards, in memory: distinct words in no particular order, and their counts.
+        """Return the sums over all shards, in memory: distinct words in no particular order, and their counts.
 
         Args:
-            step_bytes: how many bytes of the shards one step of the merge may take, about.
+            step_bytes: bytes of the shards that one step of the merge may take, about.
         """
         steps = 1 + self.nbytes // max(1, step_bytes)
         parts = [self.part(k, steps) for k in range(steps)]
@@ -256,7 +255,7 @@ class Shards:
         return sum(path.stat().st_size for path in self._files)
 
     def part(self, number: int, parts: int) -> tuple[pa.LargeStringArray, Longs]:
-        """The sums over all shards of the words in one of so many ranges of hashes, in no particular order."""
+        """Return the sums over all shards of the words in one of so many ranges of hashes, in no particular order."""
         inner = np.array([(k << 64) // parts for k in range(number, number + 2) if 0 < k < parts], np.uint64)
         table = TokenTable()
         for path in self._files:

@@ -42,8 +42,8 @@ class Table(NamedTuple):
     Attributes:
         slots: uint64, shape (n_slots, 4), see `kernels.byte_table`; the fourth word is the count.
         arena: uint8, the distinct strings one after another, with `KEY_BYTES` to spare behind the last.
-        ends: int64, where each string ends in the arena, by order of arrival.
-        places: int64, the slot of each.
+        ends: int64, end of each string in the arena, by order of arrival.
+        places: int64, slot of each string.
         used: int64: number of strings, of arena bytes, and (out) the arena bytes that a batch may need.
         keys: uint64, shape (`MOST`, 4): room for the keys and hashes of a batch.
     """
@@ -139,7 +139,7 @@ def count_words(data: Bytes, offsets: Longs, counts: Longs, cursor: Longs, table
 
 @njit(inline="always")
 def _part_of(home: int, parts: int) -> int:
-    """Which of `parts` equal ranges of hashes one falls into."""
+    """Find which of `parts` equal ranges of hashes a hash falls into."""
     return _I(home >> _U(52)) * parts >> 12
 
 
@@ -166,7 +166,7 @@ def count_part(old: Table, part: int, parts: int, cursor: Longs, table: Table, s
 
 @njit(nogil=True)
 def part_size(table: Table, part: int, parts: int) -> tuple[int, int]:
-    """How many strings have a hash that falls to `part` of `parts`, and their bytes."""
+    """Count the strings whose hash falls to `part` of `parts`, and their bytes."""
     n, size, start = 0, 0, _I(0)
     for end in table.ends:
         first, second, third = key_of(table.arena, start, end - start)
@@ -181,7 +181,7 @@ def part_size(table: Table, part: int, parts: int) -> tuple[int, int]:
 def copy_part(table: Table, part: int, parts: int, data: Bytes, offsets: Longs, counts: Longs) -> None:
     """Write the strings whose hash falls to `part` of `parts` one after another, and their counts.
 
-    `counts` has as many cells as there are, `offsets` one more; its first and last are given.
+    `counts` has one cell a string, `offsets` one more; its first and last are given.
     """
     slots, arena, ends, places = table.slots, table.arena, table.ends, table.places
     n, at, safe = 0, offsets[0], offsets[len(counts)] - KEY_BYTES
@@ -203,7 +203,7 @@ def copy_part(table: Table, part: int, parts: int, data: Bytes, offsets: Longs, 
 
 @njit(nogil=True, allocates=True)
 def hash_words(data: Bytes, offsets: Longs) -> Bits:
-    """A 64-bit hash of every word, equal on every machine: uint64, shape (n_words,)."""
+    """Hash every word to 64 bits, equal on every machine: uint64, shape (n_words,)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     for w in range(len(hashes)):
         start, size = offsets[w], offsets[w + 1] - offsets[w]

@@ -1,4 +1,4 @@
-"""Counts from a list of words, `word<TAB>count` a line, or a mapping; running text is counted elsewhere."""
+"""Read counts from a list of words, `word<TAB>count` a line, or from a mapping; running text is counted elsewhere."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_word_list(
 
 
 def check_list(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    """The names of plain lists; raises MwSError for a missing file, and for one that says it is a table or records."""
+    """Return the names of plain lists; raises MwSError for a missing file, and for a table or records by its name."""
     names = expand_paths(paths)
     for name in names:
         kind = file_kind(name)
@@ -65,10 +65,10 @@ def check_list(paths: PathLike | Sequence[PathLike]) -> list[str]:
 
 
 def list_lines(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> Iterator[tuple[str, str]]:
-    """The lines of word lists without their line ends, and where each stands (file:line).
+    """Yield the lines of word lists without their line ends, and the place of each (file:line).
 
     Raises:
-        MwSError: as `check_list`; an unreadable file; a line that is a JSON record.
+        MwSError: a missing or unreadable file, a table or records by its name, a line that is a JSON record.
     """
     for name in check_list(paths):
         for number, line in enumerate(read_lines(name, how), start=1):
@@ -78,10 +78,12 @@ def list_lines(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> It
 
 
 def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None) -> WordCounts:
-    """What a Python user has for counts: a `WordCounts`, the file of one, a dict or Counter, `value_counts` of pandas.
+    """Turn a Python user's counts into `WordCounts`.
+
+    Forms known are a `WordCounts`, the file of one, a dict or Counter, and `value_counts` of pandas.
 
     Raises:
-        MwSError: none of these, or wrong in itself.
+        MwSError: the counts have another form, or are wrong in themselves.
     """
     if isinstance(counts, WordCounts):
         return counts
@@ -103,7 +105,7 @@ def count_mapping(
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
 ) -> WordCounts:
-    """Counts from a dict or Counter of word -> count, the one reading of such a mapping wherever it is taken.
+    """Count the words of a dict or Counter of word -> count; every reader of such a mapping calls this function.
 
     Its keys are words, cut as after a space, exactly as `read_word_list` takes them from a file; where each has its
     space already, as most pre-tokens do, that is the same. Keys of both kinds are pre-tokens, such as those of

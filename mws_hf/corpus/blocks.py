@@ -144,7 +144,9 @@ def _lines(data: npt.NDArray[np.uint8]) -> int:
 
 
 def last_cut(text: bytes, start: int = 0) -> int:
-    r"""The last position from `start` on where text may be cut for the patterns of the scanner, or 0; see the module.
+    r"""Find the last position from `start` on where text may be cut for the scanner's patterns; 0 where there is none.
+
+    The module tells where text may be cut.
 
     The last four bytes are left alone, since a character may go on in the next block.
 

@@ -1,4 +1,4 @@
-"""The Gradio app of the page: three panels whose content the other modules of this room make. It asks no other server.
+"""The Gradio app of the page: three panels with the content of this room's other modules. It asks no other server.
 
 The same `page` runs on one's own machine (`mws demo`) and as a Hugging Face Space (scripts/space).
 """
@@ -33,7 +33,7 @@ _ABOUT = {
 
 
 def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) -> Any:
-    """The page of one or more tokenizers of different names as `gradio.Blocks`; with the evidence known, if any.
+    """Build the page of one or more tokenizers of different names as `gradio.Blocks`; with the evidence known, if any.
 
     Raises:
         MwSError: gradio is not installed, or there is no tokenizer.
@@ -81,7 +81,7 @@ _WORD = r"""(text, compared, word) => {
 
 
 def _panel(gradio: Any, name: str, draw: Any, first: str, examples: Mapping[str, str]) -> Any:
-    """A box to type in with examples to choose, and what `draw` makes of it after each key; returns the box."""
+    """Build a box to type in, with examples to choose, and a panel that `draw` fills after each key; return the box."""
     many, place = name == "Text", name.lower()
     gradio.Markdown(_ABOUT[name], elem_classes="mws-about")
     box = gradio.Textbox(
@@ -98,7 +98,7 @@ def _panel(gradio: Any, name: str, draw: Any, first: str, examples: Mapping[str,
 
 
 def _compare(gradio: Any, named: Mapping[str, Opened], first_text: str) -> Any:
-    """Two names to choose and a box to type in; returns the box."""
+    """Build two names to choose and a box to type in; return the box."""
     names = list(named)
     gradio.Markdown(_ABOUT["Compare"], elem_classes="mws-about")
     with gradio.Row():
@@ -119,13 +119,13 @@ def _compare(gradio: Any, named: Mapping[str, Opened], first_text: str) -> Any:
 
 
 def serve(blocks: Any, port: int | None = None, host: str | None = None, *, open_browser: bool = False) -> str:
-    """Begin to serve a page; returns its address.
+    """Begin to serve a page; return its address.
 
     Args:
-        blocks: of `page`.
-        port: the first free one from 7860 on by default.
+        blocks: the page, from `page`.
+        port: number of the port; by default the first free one from 7860 on.
         host: an address of this machine to serve on; None for this machine alone, "0.0.0.0" for everybody.
-        open_browser: also open it.
+        open_browser: also open the page in the browser.
 
     Raises:
         MwSError: the port is taken, or the address is not this machine's.
@@ -161,7 +161,7 @@ def serve(blocks: Any, port: int | None = None, host: str | None = None, *, open
 
 
 def wait(blocks: Any) -> None:
-    """Return when a served page has ended, or end it at Ctrl-C."""
+    """Wait until a served page has ended, or end it at Ctrl-C."""
     try:
         while blocks.is_running:
             time.sleep(0.2)
@@ -170,7 +170,10 @@ def wait(blocks: Any) -> None:
 
 
 def load_gradio() -> Any:
-    """Gradio with its telemetry off, which it asks about while it is imported; MwSError where it is not installed."""
+    """Import Gradio with its telemetry off; raises MwSError where it is not installed.
+
+    Gradio asks about telemetry while it is imported.
+    """
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:

@@ -21,7 +21,10 @@ MOST_LISTED = 200
 
 @dataclass(frozen=True)
 class Difference:
-    """A word, how often it stands in the text, and its pieces by a first and by a second tokenizer."""
+    """A word that two tokenizers cut differently.
+
+    It has the word's frequency in the text, and its pieces by a first and by a second tokenizer.
+    """
 
     word: str
     count: int
@@ -30,7 +33,7 @@ class Difference:
 
 
 def differences(first: Opened, second: Opened, text: str) -> list[Difference]:
-    """The words of a text that two tokenizers cut differently after a space, the most frequent first, then by letters.
+    """List the words that two tokenizers cut differently after a space, the most frequent first, then by letters.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> def toy(name, *merges): return Opened(name, build_backend(base_vocab((), "ано ", merges), merges))
@@ -45,7 +48,7 @@ def differences(first: Opened, second: Opened, text: str) -> list[Difference]:
 
 
 def comparison_html(first: Opened, second: Opened, text: str) -> str:
-    """The panel: a table of lengths, and a list of words cut differently."""
+    """Write the panel: a table of lengths, and a list of words cut differently."""
     if first is second:
         return note("Choose two different tokenizers; start the page with two directories to have them.")
     if not text.strip():

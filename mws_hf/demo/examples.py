@@ -1,4 +1,4 @@
-"""What the page offers to try: a sentence and a word in languages of many kinds. They are of our own making."""
+"""The examples that the page offers: a sentence and a word in languages of many kinds, made for this page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXAMPLES = (
 
 
 def first_example(tokenizers: Sequence[Opened]) -> Example:
-    """The example to begin with: the one in which the first tokenizer's tokens hold the most characters.
+    """Choose the example to begin with: the one in which the first tokenizer's tokens hold the most characters.
 
     A tokenizer's tokens are longest in the language that it was learnt from.
     """

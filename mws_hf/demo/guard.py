@@ -1,8 +1,8 @@
-"""What the page's server answers to: its own page alone. ASGI middleware that stands before Gradio.
+"""The requests that the page's server answers: its own page's alone. ASGI middleware that stands before Gradio.
 
 A page on one's own machine can be asked by any web page that the browser shows (a form posted to 127.0.0.1, a name that
 resolves to it). So a request must name this server as its Host, come from the page itself or from no page (Origin),
-post only what the page posts, and be small. Files are never taken.
+post only to the addresses that the page posts to, and be small. Files are never taken.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _UNFRAMED = b"; frame-ancestors 'self'"
 
 
 class Guard:
-    """Refuse what the page itself never asks, and tell the browser to ask no other server.
+    """A filter that refuses requests the page itself never makes, and tells the browser to ask no other server.
 
     Args:
         app: the ASGI application behind it.
-        host: the address served on. Hosts answered to are that and the names of this machine; any where the server was
-            asked to listen everywhere (a Space, whose page is also shown inside another).
+        host: the address served on. The server answers to this address and the names of this machine, and to any name
+            where it was asked to listen everywhere (a Space, whose page is also shown inside another).
     """
 
     def __init__(self, app: Any, host: str) -> None:
@@ -41,7 +41,7 @@ class Guard:
         self._header = (b"content-security-policy", _POLICY if everywhere else _POLICY + _UNFRAMED)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request, as ASGI has it."""
+        """Answer one request in the form of ASGI."""
 
         async def guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -59,10 +59,10 @@ class Guard:
 
 
 def refusal(scope: Any, hosts: Collection[str] | None) -> tuple[int, str] | None:
-    """Why a request is not answered, as an HTTP status and a sentence; None where it is.
+    """Give the reason why a request is not answered, as an HTTP status and a sentence; None where it is answered.
 
     Args:
-        scope: of ASGI, of an HTTP request.
+        scope: ASGI's scope of an HTTP request.
         hosts: names to answer to; None for any.
 
     >>> scope = {"method": "GET", "path": "/", "headers": [(b"host", b"evil.example:7860")]}
@@ -87,7 +87,7 @@ def refusal(scope: Any, hosts: Collection[str] | None) -> tuple[int, str] | None
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without its port; "" for none."""
+    """Return the name in a Host header, without its port; "" for none."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

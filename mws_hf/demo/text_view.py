@@ -25,7 +25,7 @@ MOST_LISTED = 200
 
 
 def text_html(tokenizers: Sequence[Opened], text: str) -> str:
-    """The panel: a note on what was left out, and a card for each tokenizer."""
+    """Write the panel: a note on text that was left out, and a card for each tokenizer."""
     if not text:
         return note("Type or paste some text: its tokens appear here.")
     text, said = shortened(text)
@@ -35,7 +35,7 @@ def text_html(tokenizers: Sequence[Opened], text: str) -> str:
 
 
 def size_of(text: str) -> str:
-    """What a text holds, whatever the tokenizer.
+    """Measure a text in figures that depend on no tokenizer.
 
     >>> size_of("но она")
     '6 characters, 11 bytes, 2 words, 5.0 bytes per word'
@@ -48,7 +48,7 @@ def size_of(text: str) -> str:
 
 
 def shortened(text: str) -> tuple[str, str]:
-    """The text as far as it is encoded, and a note where that is not all; lone surrogates become U+FFFD."""
+    """Cut a text to the length that is encoded, with a note where it is longer; lone surrogates become U+FFFD."""
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if len(text) <= MOST_CHARACTERS:
         return text, ""
@@ -56,7 +56,7 @@ def shortened(text: str) -> tuple[str, str]:
 
 
 def tokenizer_card(opened: Opened, text: str, most: int) -> str:
-    """One tokenizer: figures of the whole text, its first `most` tokens in colours, a table of the first of these."""
+    """Write the card of a tokenizer: figures of the whole text, its first `most` tokens in colours, a table of some."""
     encoded = opened.encoder.encode([text])[0]
     tokens = tokens_of(opened, text, encoded, most)
     total = len(encoded.ids)
@@ -70,7 +70,7 @@ def tokenizer_card(opened: Opened, text: str, most: int) -> str:
 
 
 def figures_html(scores: TextScores) -> str:
-    """The measures of a text in a line; those of words are left out where there is no word."""
+    """Write the measures of a text in a line; measures of words are left out where there is no word."""
     figures = [("tokens", f"{scores.tokens:,}"), ("bytes per token", f"{scores.bytes_per_token:.2f}")]
     if not math.isnan(scores.fertility):
         figures.insert(1, ("tokens per word", f"{scores.fertility:.2f}"))
@@ -80,7 +80,7 @@ def figures_html(scores: TextScores) -> str:
 
 
 def tokens_html(opened: Opened, tokens: Sequence[Token], text: str) -> str:
-    """Tokens in colours, in the directions of their scripts; characters that no token holds stand uncoloured."""
+    """Write tokens in colours, in the directions of their scripts; characters that no token holds stand uncoloured."""
     base = "rtl" if direction(text) == "rtl" else "ltr"
     about = _about_words(tokens, text)
     place = {id(token): at for at, token in enumerate(tokens)}
@@ -96,19 +96,19 @@ def tokens_html(opened: Opened, tokens: Sequence[Token], text: str) -> str:
 
 
 def chip(token: Token, place: int, opened: Opened, more: str = "") -> str:
-    """A token as a coloured span that tells its id and merge when pointed at."""
+    """Write a token as a coloured span that tells its id and merge when pointed at."""
     shown = f"<i>{token.shown}</i>" if token.in_bytes else visible(token.shown)
     title = html.escape(f"{describe(token, opened)}{more}", quote=True)
     return f'<span class="mws-t mws-c{place % COLOURS}" title="{title}">{shown}</span>'
 
 
 def describe(token: Token, opened: Opened) -> str:
-    """Id and merge of a token, in words."""
+    """Tell id and merge of a token in words."""
     return f"id {token.number} · {made_by(token, opened)}"
 
 
 def made_by(token: Token, opened: Opened) -> str:
-    """The merge that made a token and its kind, in words; or what else the token is.
+    """Tell the merge that made a token and its kind, in words; or the nature of a token that no merge made.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н")]
@@ -124,7 +124,7 @@ def made_by(token: Token, opened: Opened) -> str:
 
 
 def _about_words(tokens: Sequence[Token], text: str) -> list[str]:
-    """For each token, how many tokens and bytes the word has that it belongs to; empty outside words."""
+    """Count, for each token, the tokens and bytes of the word it belongs to; empty outside words."""
     end = tokens[-1].end if tokens else 0
     words = [match.span() for match in compiled(WORD).finditer(text, 0, min(len(text), end + 100))]
     starts = [start for start, _ in words]
@@ -159,5 +159,5 @@ def _table(opened: Opened, tokens: Sequence[Token]) -> str:
 
 
 def note(text: str) -> str:
-    """A remark to the reader."""
+    """Write a remark to the reader."""
     return f'<p class="mws-note">{html.escape(text)}</p>'

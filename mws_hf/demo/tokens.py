@@ -1,4 +1,4 @@
-"""A tokenizer opened for looking at, and a text as its tokens: characters, ids and merge ranks. It draws nothing."""
+"""A tokenizer opened for a page, and a text as its tokens: characters, ids and merge ranks. It draws nothing."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Token:
     """A token of a text.
 
     Attributes:
-        number: its id.
-        start: its first character in the text.
+        number: the token's id.
+        start: place of the token's first character in the text.
         end: the place after its last character; `start` for a token that stands for no character.
         shown: the characters it holds, or the bytes in hexadecimal where it holds parts of characters.
         in_bytes: whether `shown` is bytes rather than characters.
-        rank: of the merge that made it, 0 first; None for one that no merge made.
+        rank: rank of the merge that made the token, 0 first; None for a token that no merge made.
     """
 
     number: int
@@ -46,9 +46,9 @@ class Opened:
     """A tokenizer and its name on the page.
 
     Attributes:
-        name: shown on the page.
+        name: name shown on the page.
         backend: the tokenizer.
-        kinds: of its last merges, and how many there are of each, as `training_record.kinds_of` tells.
+        kinds: kinds of the last merges, and the number of each, from `training_record.kinds_of`.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Opened:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Texts to ids and spans."""
+        """The encoder of texts to ids and spans."""
         return load_encoder(self.backend)
 
     @cached_property
@@ -66,7 +66,7 @@ class Opened:
 
     @cached_property
     def merges(self) -> list[tuple[str, str]]:
-        """The pairs that it merges, in order; empty for a model without merges."""
+        """The pairs that the tokenizer merges, in order; empty for a model without merges."""
         return self._spec.merges
 
     @cached_property
@@ -78,7 +78,7 @@ class Opened:
         return ranks
 
     def kind(self, rank: int) -> str:
-        """What kind of merge one is, such as "morph"; "" where that is not known.
+        """Name the kind of the merge of a rank, such as "morph"; "" where it is not known.
 
         >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> merges = [("о", "н"), (" ", "он"), ("он", "а")]
@@ -98,7 +98,7 @@ class Opened:
         return self._spec.byte_level
 
     def readable(self, token: str) -> str:
-        """A string of the vocabulary as people read it; bytes that are no text in hexadecimal.
+        """Spell a string of the vocabulary in text; bytes that are no text are told in hexadecimal.
 
         >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> opened = Opened("toy", build_backend(base_vocab(), []))
@@ -120,7 +120,7 @@ def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Op
     """Open a directory with a tokenizer.json, such a file, or a Hub name; by default it is named by its last part.
 
     Raises:
-        MwSError: no tokenizer there, a damaged one, or one without a `tokenizers` backend.
+        MwSError: the place holds no tokenizer, a damaged one, or one without a `tokenizers` backend.
     """
     backend, _ = load_backend(open_tokenizer(source, by_class=True))
     kinds = kinds_of(Path(source), backend) if Path(source).is_dir() else []
@@ -131,12 +131,12 @@ def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Op
 
 
 def open_all(sources: Sequence[str]) -> list[Opened]:
-    """Open several, each a place or NAME=place; raises MwSError where two share a name, or as `open_for_page`."""
+    """Open several tokenizers, each a place or NAME=place; raises MwSError where two share a name."""
     return [open_for_page(place, name) for name, place in named_sources(sources).items()]
 
 
 def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: int | None = None) -> list[Token]:
-    """The tokens of a text, all or so many; `encoded` is the text as `opened.encoder` gives it, if that is known.
+    """Cut a text into tokens, all or so many; `encoded` is the result of `opened.encoder`, if it is known.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> opened = Opened("toy", build_backend(base_vocab((), "он", [("о", "н")]), [("о", "н")]))
@@ -165,7 +165,7 @@ def tokens_of(opened: Opened, text: str, encoded: Encoded | None = None, limit: 
 
 
 def _shares(strings: Sequence[str], characters: str) -> list[str]:
-    """The bytes of each of the tokens that share some characters; empty where these do not add up."""
+    """Divide the bytes of some characters among the tokens that share them; empty where these do not add up."""
     sizes = [len(string) if byte_of(string) is None else 1 for string in strings]
     data = characters.encode()
     if sum(sizes) != len(data):
@@ -175,7 +175,7 @@ def _shares(strings: Sequence[str], characters: str) -> list[str]:
 
 
 def in_hexadecimal(data: bytes) -> str:
-    r"""Bytes as people write them, with spaces that do not break.
+    r"""Write bytes as people write them, with spaces that do not break.
 
     >>> in_hexadecimal(b" \xd0")
     '20\u202fD0'

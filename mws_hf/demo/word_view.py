@@ -26,7 +26,7 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class TrainingEvidence:
-    """Boundary evidence, how its training words were split from text, and where they are from."""
+    """Boundary evidence, the split of its training words from text, and their source."""
 
     evidence: WordEvidence
     pattern: str
@@ -34,14 +34,14 @@ class TrainingEvidence:
     source: str
 
     def values(self, text: str) -> list[float | None]:
-        """Probability of a boundary after each character; None in pre-tokens that are no words."""
+        """Return the probability of a boundary after each character; None in pre-tokens that are no words."""
         found: list[float | None] = []
         for part in split(text, self.pattern):
             found += self.evidence.word(part) or [None] * len(part)
         return found
 
     def has_all(self, text: str) -> bool:
-        """Whether all words of a text are among the training words."""
+        """Tell whether all words of a text are among the training words."""
         return all(self.evidence.knows(p) for p in split(text, self.pattern) if self.evidence.word(p) is not None)
 
 
@@ -49,7 +49,7 @@ class TrainingEvidence:
 class Letter:
     """A letter with its combining marks, the place after it in the word, and the probability of a boundary there.
 
-    That is None where it is not known, and after the last letter.
+    The probability is None where it is not known, and after the last letter.
     """
 
     shown: str
@@ -58,7 +58,7 @@ class Letter:
 
 
 def word_html(tokenizers: Sequence[Opened], word: str, known: TrainingEvidence | None) -> str:
-    """The panel: the picture, how each tokenizer cuts the word, and its merges in order."""
+    """Write the panel: the picture, each tokenizer's cut of the word, and its merges in order."""
     word = " ".join(word.encode("utf-16", "surrogatepass").decode("utf-16", "replace").split())
     if not word:
         return note("Type a word: how it is cut, and why, appears here.")
@@ -88,14 +88,14 @@ def _about(values: Sequence[float | None], known: TrainingEvidence | None, word:
 
 
 def word_cuts(opened: Opened, word: str) -> list[int]:
-    """Where a tokenizer cuts a word that stands after a space: places strictly inside it."""
+    """Find where a tokenizer cuts a word that stands after a space: places strictly inside it."""
     prefix = "" if opened.encoder.adds_space else " "
     spans = opened.encoder.encode([prefix + word])[0].spans or []
     return cuts_within(spans, len(prefix), len(prefix) + len(word))
 
 
 def letters_of(word: str, values: Sequence[float | None]) -> list[Letter]:
-    """Letters with their marks, and the evidence after each.
+    """List letters with their marks, and the evidence after each.
 
     >>> [(letter.shown, letter.end, letter.probability) for letter in letters_of("не\u0301т", [0.1, 0.0, 0.7, 0.0])]
     [('н', 1, 0.1), ('е́', 3, 0.7), ('т', 4, None)]
@@ -111,7 +111,7 @@ def letters_of(word: str, values: Sequence[float | None]) -> list[Letter]:
 
 
 def evidence_html(letters: Sequence[Letter], cuts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
-    """The picture: a bar after each letter as high as the evidence, and a strip of tokens for each tokenizer below."""
+    """Draw the picture: a bar after each letter as high as the evidence, and below a strip of tokens per tokenizer."""
     with_bars = any(letter.probability is not None for letter in letters)
     colour = [0] * len(cuts)
     cells = []
@@ -133,7 +133,7 @@ def evidence_html(letters: Sequence[Letter], cuts: Sequence[Sequence[int]], name
 
 
 def _names(names: Sequence[str], with_bars: bool) -> str:
-    """What stands beside the rows of the picture: over the letters the bars, below them each tokenizer's strip."""
+    """Write the names beside the rows of the picture: over the letters the bars, below them each tokenizer's strip."""
     bar = '<span class="mws-bar"><small>boundary, %</small></span>' if with_bars else ""
     strips = "".join(
         f'<span class="mws-strip" title="{html.escape(name, quote=True)}">{html.escape(name)}</span>' for name in names
@@ -162,7 +162,7 @@ def _spelled(name: str, word: str, cuts: Sequence[int]) -> str:
 
 
 def merges_html(opened: Opened, word: str) -> str:
-    """The merges that make a tokenizer's tokens of a word, in order."""
+    """List the merges that make a tokenizer's tokens of a word, in order."""
     try:
         traced = Tracer(opened.backend)(" " + word)
     except MwSError as error:
@@ -177,7 +177,7 @@ def merges_html(opened: Opened, word: str) -> str:
 
 
 def _item(number: int, step: Step, kind: str, part: Callable[[str], str]) -> str:
-    """One merge of the list: rank and kind, its two parts, the word after it."""
+    """Write one merge of the list: rank and kind, its two parts, the word after it."""
     rank = f'<span class="mws-rank">merge {step.rank}{_kind(kind)}</span>'
     tokens = "·<wbr>".join(map(part, step.tokens))
     return (
@@ -186,12 +186,12 @@ def _item(number: int, step: Step, kind: str, part: Callable[[str], str]) -> str
 
 
 def _kind(kind: str) -> str:
-    """A mark for a merge of a kind that is known."""
+    """Write a mark for a merge of a kind that is known."""
     return f' <b class="mws-{kind.split()[-1]}">{kind}</b>' if kind else ""
 
 
 def _shown(text: str) -> str:
-    """A token with the space before a word as an open box."""
+    """Write a token with the space before a word as an open box."""
     return f"<bdi>{visible(text).replace(' ', '␣')}</bdi>"
 
 

@@ -1,4 +1,4 @@
-"""Characters of any text as safe HTML: escaped, invisible ones named, each script in its own direction."""
+"""Write characters of any text as safe HTML: escaped, invisible ones named, each script in its own direction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIGNS = {"\n": "↵", "\r": "␍", "\t": "⇥"}
 
 
 def visible(text: str) -> str:
-    r"""Text as HTML: escaped, invisible characters as their code, line breaks marked and kept.
+    r"""Write text as HTML: escaped, invisible characters as their code, line breaks marked and kept.
 
     >>> visible("<b>\u202e\n")
     '&lt;b&gt;<i>U+202E</i><i>↵</i>\n'
@@ -35,7 +35,7 @@ def _character(character: str) -> str:
 
 
 def direction(text: str) -> str:
-    """The direction of the first letter, "ltr" or "rtl", else "number" if there is a digit, else "".
+    """Return the direction of the first letter, "ltr" or "rtl", else "number" if there is a digit, else "".
 
     >>> direction("(שלום"), direction(" 12"), direction("a1"), direction("?!")
     ('rtl', 'number', 'ltr', '')

@@ -1,7 +1,9 @@
-"""What Spark and Ray share: Arrow batches of one partition in; partial counts, token ids or shards out. No engine here.
+"""The work on one partition, for Spark and Ray: Arrow batches in; partial counts, token ids or shards out.
 
-A partition may be worked on twice, when a worker dies or is slow: everything here depends on its batches alone, and
-files get names of their own, of which the driver takes those that the engine reports, each partition's once.
+No engine is imported here.
+
+A partition may be worked on twice, when a worker dies or is slow: every result depends on its batches alone, and files
+get names of their own. The driver takes the files that the engine reports, each partition's once.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Counting:
-    """How partitions are counted; checked when it is made.
+    """The settings by which partitions are counted; checked when the value is made.
 
     Attributes:
         column: the text column; each row is a document.
@@ -89,12 +91,12 @@ class Counting:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of partial counts: `keys`, and count."""
+        """The schema of partial counts: `keys`, and count."""
         return pa.schema([*((key, pa.string()) for key in self.keys), ("count", pa.int64())])
 
 
 def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
-    """Count the documents of a partition; a word may come again in a later batch, so the batches are to be summed.
+    """Count the documents of a partition; a word may come again in a later batch, so batches are to be summed.
 
     The batches hold the columns `how.inputs`, in that order, by whatever names.
 
@@ -138,12 +140,12 @@ def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iter
 
 
 def names_of(source: PathLike | Sequence[PathLike]) -> list[str]:
-    """The names of one file or several."""
+    """List the names of one file or several."""
     return [os.fspath(name) for name in ([source] if isinstance(source, (str, os.PathLike)) else source)]
 
 
 def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) -> None:
-    """Raise MwSError unless all columns wanted are among those found, with True for text; `source` is what has them."""
+    """Raise MwSError unless all columns wanted are among those found, with True for text; errors name `source`."""
     for name in wanted:
         if name not in found:
             raise MwSError(f"{source}: no column {name!r}; columns here: {', '.join(found) or 'none'}")
@@ -152,9 +154,10 @@ def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) ->
 
 
 def summed(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:
-    """The counts of a table of distinct words and their sums, in any order, by group where there are groups.
+    """Return the counts of a table of distinct words and their sums, in any order, by group where there are groups.
 
-    Words rarer than `min_count` in all groups together are left out of groups here; others the engine has left out.
+    Words rarer than `min_count` in all groups together are left out of groups here; without groups the engine has left
+    them out.
     """
     if how.group_column is None:
         return _counts(table, how)
@@ -176,7 +179,7 @@ class SharedTokenizer(NamedTuple):
 
     Attributes:
         json: the whole of its tokenizer.json.
-        encode_special_tokens: the one setting that is not in it.
+        encode_special_tokens: the one setting that tokenizer.json lacks.
         separator: the token written after each document, or None.
     """
 
@@ -186,10 +189,10 @@ class SharedTokenizer(NamedTuple):
 
     @classmethod
     def of(cls, tokenizer: Any, separator: str | None) -> SharedTokenizer:
-        """Of what `encode_corpus` takes.
+        """Take any tokenizer that `encode_corpus` takes.
 
         Raises:
-            MwSError: no such tokenizer, or no such separator.
+            MwSError: there is no such tokenizer, or no such separator.
         """
         backend, eos = load_backend(tokenizer)
         shared = cls(backend.to_str(), backend.encode_special_tokens, separator_token(separator, eos))
@@ -199,7 +202,7 @@ class SharedTokenizer(NamedTuple):
 
 @lru_cache(maxsize=2)  # a worker process serves many partitions
 def encoder_of(tokenizer: SharedTokenizer) -> BlockEncoder:
-    """The encoder of a shared tokenizer."""
+    """Make the encoder of a shared tokenizer."""
     backend = Tokenizer.from_str(tokenizer.json)
     backend.encode_special_tokens = tokenizer.encode_special_tokens
     return BlockEncoder(backend, tokenizer.separator)
@@ -207,12 +210,12 @@ def encoder_of(tokenizer: SharedTokenizer) -> BlockEncoder:
 
 @dataclass(frozen=True)
 class Encoding:
-    """How partitions are encoded.
+    """The settings by which partitions are encoded.
 
     Attributes:
-        tokenizer: as it travels to the workers.
+        tokenizer: the tokenizer that travels to the workers.
         column: the text column; each row is a document.
-        place: the number of that column in batches, from 0.
+        place: the number of the text column in batches, from 0.
         ids_column: the column of token ids that is added.
         shard_size: bytes of text per shard, at least, where shards are written.
     """
@@ -227,7 +230,7 @@ class Encoding:
     def of(
         cls, columns: dict[str, bool], source: str, tokenizer: Any, column: str, separator: str | None, **more: Any
     ) -> Encoding:
-        """Check what an engine was asked for; `more`: the `ids_column` that rows are to get, or a `shard_size`.
+        """Check the arguments of an engine's call; `more` holds the `ids_column` that rows get, or a `shard_size`.
 
         Raises:
             MwSError: no such tokenizer, separator or column, or `ids_column` is there already.
@@ -241,7 +244,7 @@ class Encoding:
 
 
 def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
-    """The same rows with a column of token ids, list<int32>; null where the text is null.
+    """Yield the same rows with a column of token ids, list<int32>; null where the text is null.
 
     Raises:
         MwSError: text that is not UTF-8.
@@ -261,7 +264,7 @@ def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]
 
 
 def _pieces(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of a block of text at most, but for rows that are longer."""
+    """Yield the same rows in batches of a block of text at most, but for rows that are longer."""
     size = min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
         lengths = pc.fill_null(pc.binary_length(_strings(batch.column(how.place))), 0)
@@ -283,7 +286,7 @@ def _block(rows: pa.RecordBatch, how: Encoding) -> Block:
 
 
 def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.RecordBatch]:
-    """Write the ids of a partition as shards of an encoded corpus into `folder`; yields a row of `SHARD` for each.
+    """Write the ids of a partition as shards of an encoded corpus into `folder`; yield a row of `SHARD` for each.
 
     Raises:
         MwSError: text that is not UTF-8, a folder that cannot be written.

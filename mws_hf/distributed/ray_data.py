@@ -1,4 +1,4 @@
-"""Counting and encoding on Ray Data: our kernels in `map_batches`, sums and retries by Ray.
+"""Count and encode on Ray Data: this package's kernels in `map_batches`, sums and retries by Ray.
 
 Workers need `mws_hf` installed; rows of null text are passed over, or get null ids. See ``docs/terabyte.md``.
 """
@@ -55,13 +55,13 @@ def count(
     memory_cap: int = PARTITION_CAP,
     partitions: int = 16,
 ) -> WordCounts | GroupedCounts:
-    """`spark.count` on Ray: the same counts of the same arguments.
+    """Count the pre-tokens of a column of text on Ray: the same counts as `spark.count` gives for the same arguments.
 
     The source is a Ray Dataset, or Parquet files and folders by any name that Ray reads (``s3://...``); words are
     divided into so many `partitions` to be added up.
 
     Raises:
-        MwSError: Ray is missing, no such column or no text in it, text that is not UTF-8.
+        MwSError: Ray is missing, there is no such column or no text in it, text that is not UTF-8.
     """
     how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
     data = _dataset(source)
@@ -87,10 +87,12 @@ def encode(
     ids_column: str = "input_ids",
     separator: str | None = None,
 ) -> Dataset:
-    """`spark.encode` on Ray: the same rows with a column of token ids, list<int32>, when Ray is asked for them.
+    """Add a column of token ids, list<int32>, to rows of text on Ray; nothing is computed before Ray is asked for rows.
+
+    `spark.encode` describes the arguments.
 
     Raises:
-        MwSError: no such tokenizer, separator or column, or `ids_column` is there already.
+        MwSError: there is no such tokenizer, separator or column, or `ids_column` is there already.
     """
     how = Encoding.of(_columns(data), "Dataset", tokenizer, column, separator, ids_column=ids_column)
     return data.map_batches(partial(_tables, None, encoded_batches, how=how), **_BLOCKS)
@@ -105,7 +107,9 @@ def write_corpus(
     separator: str | None = "eos",
     shard_size: int = SHARD_BYTES,
 ) -> EncodedCorpus:
-    """Encode a column of text into the directory that `encode_corpus` writes; everything as `spark.write_corpus`.
+    """Encode a column of text into the directory that `encode_corpus` writes.
+
+    `spark.write_corpus` describes the arguments.
 
     Documents are in the order of the dataset where its ``context.execution_options.preserve_order`` is set.
     """
@@ -128,7 +132,7 @@ _BLOCKS: dict[str, Any] = {"batch_format": "pyarrow", "batch_size": None, "zero_
 def _tables(
     schema: pa.Schema | None, work: Callable[..., Iterator[pa.RecordBatch]], table: pa.Table, **options: Any
 ) -> Iterator[pa.Table]:
-    """What `work` makes of a block; a table without rows where it makes nothing, or Ray would not know the columns."""
+    """Let `work` make tables of a block; a table without rows where it makes none, so that Ray knows the columns."""
     any_rows = False
     for batch in work(table.to_batches(), **options):
         any_rows = True
@@ -149,7 +153,7 @@ def _dataset(source: Any) -> Dataset:
 
 
 def _columns(data: Dataset) -> dict[str, bool]:
-    """Whether it holds text, by name of column."""
+    """Tell, by name of column, whether it holds text."""
     with _told("the job"):
         schema = data.schema()
     kinds = [] if schema is None else zip(schema.names, schema.types, strict=True)
@@ -167,7 +171,7 @@ def _wanted(table: pa.Table, how: Counting, min_count: int) -> pa.Table:
 
 @contextmanager
 def _told(what: str) -> Iterator[None]:
-    """What a worker says to the user is the cause of what Ray raises, or a line of it."""
+    """Turn a worker's message to the user, which is the cause of Ray's error or a line of it, into an error."""
     from ray.exceptions import RayError
 
     try:

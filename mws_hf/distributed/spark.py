@@ -1,4 +1,4 @@
-"""Counting and encoding on Apache Spark 4: our kernels in `mapInArrow`, sums and retries by Spark.
+"""Count and encode on Apache Spark 4: this package's kernels in `mapInArrow`, sums and retries by Spark.
 
 Workers need `mws_hf` installed; rows of null text are passed over, or get null ids. See ``docs/terabyte.md``.
 """
@@ -61,17 +61,17 @@ def count(
         group_column: the column that names the group of each row, such as its language, or None.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
-        min_count: rarer words are left out, after everything is added up: exact, and less to collect.
+        min_count: rarer words are left out, after all counts are added up: exact, and less to collect.
         partial_min_count: rarer words are left out of each partial table, before the sum. This saves shuffling and is
             **not exact**: with P partial tables (one a partition, more where its words exceed `memory_cap`) a count is
             too low by at most ``(partial_min_count - 1) * P``, never too high, and a word that rare may be missing.
         memory_cap: bytes of counts that a task holds before it hands on a partial table.
 
     Returns:
-        The counts; with a `group_column`, those of each group.
+        The counts; with a `group_column`, the counts of each group.
 
     Raises:
-        MwSError: pyspark or Java is missing, no such column or no text in it, text that is not UTF-8.
+        MwSError: pyspark or Java is missing, there is no such column or no text in it, text that is not UTF-8.
     """
     how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
     table = _collected(_sums(_frame(source), how, min_count))
@@ -86,19 +86,19 @@ def encode(
     ids_column: str = "input_ids",
     separator: str | None = None,
 ) -> DataFrame:
-    """The same rows with a column of token ids, ``array<int>``; nothing is computed before Spark is asked for rows.
+    """Add a column of token ids, ``array<int>``, to rows of text; nothing is computed before Spark is asked for rows.
 
     The ids equal ``tokenizer.encode(text, add_special_tokens=False)`` and end with the separator, if one is named.
 
     Args:
         df: rows of text.
-        tokenizer: what `encode_corpus` takes; it is opened here and sent to the workers.
+        tokenizer: any tokenizer that `encode_corpus` takes; it is opened here and sent to the workers.
         column: the text column; null text has null ids.
         ids_column: the name of the new column.
         separator: a token after each document: "eos" for the tokenizer's own, another of its tokens, or None.
 
     Raises:
-        MwSError: pyspark is missing, no such tokenizer, separator or column, or `ids_column` is there already.
+        MwSError: pyspark is missing, there is no such tokenizer, separator or column, or `ids_column` is there already.
     """
     from pyspark.sql import types
 
@@ -121,11 +121,11 @@ def write_corpus(
     """Encode a column of text into the directory that `encode_corpus` writes, the workers writing its shards.
 
     `datasets.load_from_disk` and `EncodedCorpus.open` read it. Documents are in the order of the partitions, which for
-    files is Spark's own. What fails or is killed leaves nothing behind under the name of the output.
+    files is Spark's own. A run that fails or is killed leaves nothing behind under the name of the output.
 
     Args:
         df: rows of text; null text is passed over.
-        tokenizer: what `encode_corpus` takes.
+        tokenizer: any tokenizer that `encode_corpus` takes.
         column: the text column; each row is a document.
         output: a directory that does not exist or is empty, on a file system that the driver and all workers share. In
             an object store, write ``encode(...)`` as Parquet instead.
@@ -133,7 +133,8 @@ def write_corpus(
         shard_size: bytes of text per shard, at least; a partition has shards of its own.
 
     Raises:
-        MwSError: as `encode`; no documents, an output that holds something or that the workers do not share.
+        MwSError: pyspark is missing, there is no such tokenizer, separator or column, there are no documents, or the
+            output holds something or is not shared by the workers.
     """
     how = Encoding.of(_columns(df), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
 
@@ -145,7 +146,7 @@ def write_corpus(
 
 
 def session() -> SparkSession:
-    """The session there is, or a new one with Spark's own settings.
+    """Return the session there is, or a new one with Spark's own settings.
 
     Raises:
         MwSError: pyspark or Java is missing, or Spark does not start.
@@ -171,7 +172,7 @@ def session() -> SparkSession:
 
 
 def java() -> str | None:
-    """The `java` that pyspark would start, or None."""
+    """Find the `java` that pyspark would start, or None."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
 
@@ -189,7 +190,7 @@ def _columns(df: DataFrame) -> dict[str, bool]:
 
 
 def _plain(df: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Some columns under names that mean nothing to Spark, to which a dot in a name stands before a field."""
+    """Select some columns under names that mean nothing to Spark, to which a dot in a name stands before a field."""
     quoted = (name.replace("`", "``") for name in names)
     return df.selectExpr(*(f"`{name}` as column_{k}" for k, name in enumerate(quoted)))
 
@@ -215,7 +216,7 @@ def _collected(df: DataFrame) -> pa.Table:
 
 @contextmanager
 def _told(what: str) -> Iterator[None]:
-    """What a worker says to the user comes as the last line of a Python traceback within a Java one."""
+    """Turn a worker's message to the user, the last line of a Python traceback within a Java one, into an error."""
     from pyspark.errors import PySparkException
 
     try:

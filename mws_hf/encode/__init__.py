@@ -1,4 +1,4 @@
-"""Bulk encoding of corpora into memory-mapped token ids; ids equal the Rust backend's."""
+"""Encode corpora in bulk into memory-mapped token ids; ids equal the Rust backend's."""
 
 from __future__ import annotations
 

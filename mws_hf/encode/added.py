@@ -1,4 +1,4 @@
-"""Which documents hold the text of an added token: those are left to the Rust code, which alone cuts it out exactly."""
+"""Find documents that hold the text of an added token; the Rust code, which alone cuts it out exactly, takes them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AddedTexts:
         self._beginnings = [np.frombuffer(each, np.uint8) for each in sorted(beginnings)]
 
     def documents(self, block: Block) -> set[int]:
-        """Numbers of the documents of a padded block that hold at least one of the texts."""
+        """List the numbers of the documents of a padded block that hold at least one of the texts."""
         first = self._first_beginning(block)
         if first < 0:
             return set()
@@ -42,7 +42,7 @@ class AddedTexts:
         return set(np.flatnonzero(found).tolist())
 
     def _first_beginning(self, block: Block) -> int:
-        """A place before which no text starts, or -1 where none does."""
+        """Find a place before which no text starts; -1 where no text starts at all."""
         if len(self._beginnings) > _FEW:
             return 0
         places = [find_short(block.text, block.size, beginning) for beginning in self._beginnings]
@@ -51,7 +51,7 @@ class AddedTexts:
 
 @njit(inner=True)
 def _at_least(texts: np.ndarray, starts: np.ndarray, low: int, high: int, depth: int, byte: int) -> int:
-    """The first of the sorted texts `low` to `high` whose byte number `depth` is at least `byte`, or `high`."""
+    """Find the first of the sorted texts `low` to `high` whose byte number `depth` is at least `byte`; else `high`."""
     while low < high:
         middle = (low + high) >> 1
         if texts[starts[middle] + depth] < byte:

@@ -13,13 +13,13 @@ from mws_hf.errors import MwSError
 class BlockDataset(Dataset):
     """A torch Dataset of consecutive blocks of `block_size` ids; documents run on across blocks.
 
-    Item i holds `input_ids` and `labels`, both int64 of shape (block_size,): the ids of the corpus from
-    ``i * block_size`` on. Labels equal the inputs: models of `transformers` shift them. What is left after the last
-    whole block is dropped. Random access costs one read of the memory map; several loader workers share its pages.
+    Item i holds `input_ids` and `labels`, both int64 of shape (block_size,): the ids of the corpus from ``i *
+    block_size`` on. Labels equal the inputs: models of `transformers` shift them. Ids after the last whole block are
+    dropped. Random access costs one read of the memory map; several loader workers share its pages.
     """
 
     def __init__(self, corpus: EncodedCorpus, block_size: int) -> None:
-        """Args: the corpus and the number of ids in a block.
+        """Take the corpus and the number of ids in a block.
 
         Raises:
             MwSError: the block size is not positive, or the corpus is shorter than one block.

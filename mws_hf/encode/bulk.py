@@ -83,8 +83,8 @@ def encode_corpus(
         The corpus, opened.
 
     Raises:
-        MwSError: unreadable or empty source, text that is not UTF-8, no such separator, an output made from another
-            tokenizer, corpus or settings, or which another run is writing or nothing can be written to.
+        MwSError: unreadable or empty source, text that is not UTF-8, no such separator; an output made from another
+            tokenizer, corpus or settings, written by another run, or not writable.
     """
     threads = thread_count(workers)
     directory = Path(output)
@@ -129,10 +129,10 @@ def _progress(source: Any, show: bool) -> tqdm:
 
 
 def separator_token(separator: str | None, eos: str | None) -> str | None:
-    """The token that `separator` names, "eos" being the tokenizer's own.
+    """Return the token that `separator` names, "eos" being the tokenizer's own.
 
     Raises:
-        MwSError: the tokenizer has none.
+        MwSError: the tokenizer has no such token.
     """
     if separator != "eos":
         return separator
@@ -145,7 +145,7 @@ def separator_token(separator: str | None, eos: str | None) -> str | None:
 
 
 def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
-    """The manifest of a corpus that is not finished and has no shards yet; arguments as `encode_corpus`."""
+    """Make the manifest of a corpus that is not finished and has no shards; `encode_corpus` describes the arguments."""
     if shard_size < 1:
         raise MwSError(f"shard_size={shard_size}: must be at least one byte")
     return {
@@ -166,7 +166,7 @@ def _check_source(source: Any, document: str, how: Reading) -> None:
     """Read the first document of every file: a missing file, field or column is found before anything is written.
 
     Raises:
-        MwSError: the first thing `read_source` complains of.
+        MwSError: the first fault that `read_source` finds.
     """
     names = files_of(source) or []
     if names:
@@ -178,7 +178,7 @@ def _check_source(source: Any, document: str, how: Reading) -> None:
 
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
-    """Pass over the blocks of finished shards, making sure that they are the ones which were encoded.
+    """Pass over the blocks of finished shards after checking that the shards were encoded from them.
 
     Raises:
         MwSError: the source differs, or goes on behind the end of a finished corpus.
@@ -210,7 +210,7 @@ def _encode_in_order(encoder: BlockEncoder, blocks: Iterator[Block], workers: in
 
 
 def _gathered(pairs: Iterator[tuple[Encoded, Block]], shard_size: int) -> Iterator[tuple[list[Encoded], str]]:
-    """Blocks gathered into shards of at least `shard_size` bytes, with the checksum of their text."""
+    """Gather blocks into shards of at least `shard_size` bytes, with the checksum of their text."""
     parts, size, check = list[Encoded](), 0, 0
     for encoded, block in pairs:
         parts.append(encoded)
@@ -224,12 +224,12 @@ def _gathered(pairs: Iterator[tuple[Encoded, Block]], shard_size: int) -> Iterat
 
 
 def files_of(source: Any) -> list[str] | None:
-    """The files that `source` names, or None where it holds the texts themselves."""
+    """Return the files that `source` names, or None where it holds the texts themselves."""
     return input_files(source, "encode_corpus(tokenizer, iter(texts), ...)")
 
 
 def source_size(source: Any) -> int | None:
-    """Bytes of the files of `source` as stored, compressed ones included; None where one has no size."""
+    """Return the bytes of the files of `source` as stored, compressed ones included; None where one has no size."""
     names = files_of(source)
     if names is None:
         return None
@@ -244,13 +244,13 @@ def read_source(
     block_bytes: int = BLOCK_BYTES,
     advance: Advance | None = None,
 ) -> Iterator[Block]:
-    """Blocks of the documents of `source`, in order.
+    """Read blocks of the documents of `source`, in order.
 
-    What can be known of the source before it is read is found out by the call, not by the first block.
+    Faults that show before the source is read are found by the call, not by the first block.
 
     Args:
         source: files or documents, told apart as `corpus.inputs.input_files` says.
-        how: see `corpus.files.Reading`.
+        how: the way in which files are read.
         document: in text files, a document is a "line" (with its line end: the documents joined are the file, less a
             byte order mark) or a "file".
         block_bytes: bytes of text a block has at least, where the source is not at its end.
@@ -301,6 +301,6 @@ def _fold(words: np.ndarray, size: int, ends: np.ndarray, seed: int) -> int:
 
 
 def checksum(block: Block, seed: int = 0) -> int:
-    """A 64-bit checksum of the documents and their ends, continued from `seed`; finds accidents, not forgeries."""
+    """Compute a 64-bit checksum of the documents and their ends, continued from `seed`; it finds accidents alone."""
     words = np.frombuffer(block.buffer, np.uint64, len(block.buffer) >> 3)
     return int(_fold(words, block.size, block.offsets[1:], np.uint64(seed)))

@@ -42,7 +42,7 @@ class Cache(NamedTuple):
 
 
 def empty_cache(slots: int = 1 << 18) -> Cache:
-    """A cache of `slots` slots (a power of two), with pools in proportion."""
+    """Make a cache of `slots` slots (a power of two), with pools in proportion."""
     return Cache(empty_slots(slots), np.empty(slots, np.int32), np.empty(4 * slots, np.uint8), np.zeros(5, np.int64))
 
 
@@ -57,7 +57,7 @@ def add(
     k: int,
     ids: np.ndarray,
 ) -> None:
-    """Store the ids under key k in a free slot; does nothing when a pool or the table has no room."""
+    """Store the ids under key k in a free slot; without room in a pool or the table nothing is stored."""
     counters = cache.counters
     at, long = counters[BYTES_USED], keys[k, 2] >= LONG
     if 4 * counters[SLOTS_USED] >= 3 * cache.slots.shape[0] or long and at + size > cache.text.shape[0]:
@@ -76,7 +76,7 @@ def add(
 
 @njit
 def _pack(cache: Cache, ids: np.ndarray) -> int:
-    """``ids << 2 | n`` for n ids, at most three, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
+    """Pack n ids: ``ids << 2 | n`` for at most three, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
     n = _I(len(ids))
     if n <= _INLINE_IDS:
         packed = _I(0)
@@ -94,7 +94,7 @@ def _pack(cache: Cache, ids: np.ndarray) -> int:
 
 @njit(inline="always")
 def copy_ids(cache: Cache, slot: int, out: np.ndarray, at: int) -> int:
-    """Write the ids of a slot to ``out[at:]``, which has room for three more; returns the place behind them."""
+    """Write the ids of a slot to ``out[at:]``, which has room for three more; return the place behind them."""
     value = _I(cache.slots[slot, 3])
     n = value & 3
     value >>= 2
@@ -111,12 +111,12 @@ def copy_ids(cache: Cache, slot: int, out: np.ndarray, at: int) -> int:
 
 
 def cache_bytes(slots: int) -> int:
-    """Memory of a cache of `slots` slots with its pools."""
+    """Compute the memory of a cache of `slots` slots with its pools, in bytes."""
     return 40 * slots
 
 
 def grown(cache: Cache, limit: int) -> Cache:
-    """The same cache with four times the room, if it is nearly full and that is within `limit` bytes; else `cache`."""
+    """Return the same cache with four times the room, if it is nearly full and `limit` bytes allow it; else `cache`."""
     slots, counters = cache.slots.shape[0], cache.counters
     pools = max(counters[IDS_USED] / cache.ids.shape[0], counters[BYTES_USED] / cache.text.shape[0])
     if max(0.8 * pools, counters[SLOTS_USED] / slots) < 0.6 or cache_bytes(4 * slots) > limit:

@@ -32,11 +32,11 @@ _SETTINGS: dict[str, tuple[type, ...]] = {
 
 
 class Encoded(NamedTuple):
-    """Ids of a block.
+    """The ids of a block.
 
     Attributes:
         ids: uint16 or uint32, all documents one after another, separators included.
-        ends: int64, where the ids of each document end.
+        ends: int64, end of each document's ids.
         n_bytes: int64, bytes of each document.
     """
 
@@ -50,11 +50,11 @@ class Shard(NamedTuple):
 
     Attributes:
         file: name within the corpus directory.
-        documents: how many.
-        tokens: how many ids, separators included.
+        documents: number of documents.
+        tokens: number of ids, separators included.
         bytes: UTF-8 bytes of the documents.
-        blocks: how many blocks of the source went into it.
-        checksum: of the text and the document ends, in hexadecimal.
+        blocks: number of blocks of the source in the shard.
+        checksum: checksum of the text and the document ends, in hexadecimal.
         ids_at: byte of the file where the ids start (dtype of the manifest, little-endian, `tokens` of them).
         ends_at: byte where the int64 ``documents + 1`` offsets of documents start.
         n_bytes_at: byte where the int64 `documents` byte lengths start.
@@ -88,7 +88,7 @@ def write_shard(path: Path, parts: Sequence[Encoded], checksum: str) -> Shard:
 
 
 def _places(path: Path) -> tuple[int, int, int]:
-    """Where the buffers of ids, offsets and byte lengths lie in the file."""
+    """Find where the buffers of ids, offsets and byte lengths lie in the file."""
     with pa.memory_map(str(path)) as file:
         start = file.read_buffer().address
         file.seek(0)
@@ -100,7 +100,7 @@ def _places(path: Path) -> tuple[int, int, int]:
 
 
 def shard_name(number: int) -> str:
-    """The file of a shard.
+    """Name the file of a shard.
 
     >>> shard_name(7)
     'shard-00007.arrow'
@@ -109,7 +109,7 @@ def shard_name(number: int) -> str:
 
 
 def shard_problem(directory: Path, shard: Shard, dtype: str) -> str | None:
-    """Why the file of a shard cannot be mapped, or None: it is missing, cut off, or a link that leads elsewhere.
+    """Tell why the file of a shard cannot be mapped: it is missing, cut off, or a link that leads elsewhere; else None.
 
     Links may stand for a whole corpus, as in the Hub's cache: then all of its files lie in one other folder.
     """
@@ -128,14 +128,14 @@ def shard_problem(directory: Path, shard: Shard, dtype: str) -> str | None:
 
 
 def map_array(path: Path, dtype: np.dtype, place: int, size: int) -> np.ndarray:
-    """`size` numbers of a file from byte `place` on, memory-mapped, read-only."""
+    """Map `size` numbers of a file from byte `place` on, read-only."""
     if size == 0:
         return np.empty(0, dtype)
     return np.memmap(path, dtype, "r", place, (size,))
 
 
 def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: str, fingerprint: str) -> None:
-    """Write `dataset_info.json` and `state.json`, which make the directory one that `datasets.load_from_disk` reads."""
+    """Write `dataset_info.json` and `state.json`, so that `datasets.load_from_disk` reads the directory."""
     features: dict[str, Any] = {
         "input_ids": {"feature": {"dtype": dtype, "_type": "Value"}, "_type": "LargeList"},
         "n_bytes": {"dtype": "int64", "_type": "Value"},
@@ -155,10 +155,11 @@ def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: str, fi
 
 
 def read_manifest(directory: Path) -> dict[str, Any] | None:
-    """The manifest of a corpus directory, with its shards as `Shard` rows; None if there is none.
+    """Read the manifest of a corpus directory, with its shards as `Shard` rows; None if there is none.
 
     Raises:
-        MwSError: it is not one of ours: damaged, of a newer format, or naming anything but our own files beside it.
+        MwSError: the manifest is not one of this package: damaged, of a newer format, or naming other files than its
+            own.
     """
     path = directory / MANIFEST
     if not path.is_file():
@@ -178,7 +179,7 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
 
 
 def _problem(manifest: dict[str, Any]) -> str | None:
-    """What is wrong with a manifest that anybody may have written."""
+    """Tell the fault of a manifest that anybody may have written."""
     for key, types in _SETTINGS.items():
         if not isinstance(manifest.get(key, ...), types):
             return f"{key} is {_short(manifest.get(key))}"
@@ -210,18 +211,18 @@ class EncodedCorpus:
     ``datasets.load_from_disk(directory)["input_ids"]``.
 
     Attributes:
-        directory: where it lies.
+        directory: the corpus's directory.
         manifest: the contents of ``corpus.json``.
         ids: the ids of each shard, uint16 or uint32 memory maps; joined, they are the whole corpus.
-        offsets: for each shard, int64, where its documents start and the last one ends in `ids`.
-        dtype: of ids.
+        offsets: for each shard, int64, the places in `ids` where its documents start and the last one ends.
+        dtype: type of the ids.
         separator_id: id that ends every document, or None.
         n_tokens: ids in all, separators included.
         n_bytes: UTF-8 bytes of all documents.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """See `open`."""
+        """Take a manifest and the directory it lies in; `open` calls this."""
         self.directory = Path(directory)
         manifest = read_manifest(self.directory)
         if manifest is None:
@@ -251,7 +252,8 @@ class EncodedCorpus:
         """Open the directory that `encode_corpus` wrote.
 
         Raises:
-            MwSError: no corpus there, or one that is not finished, damaged or not made by `encode_corpus`.
+            MwSError: the directory holds no corpus, or one that is not finished, damaged or not made by
+                `encode_corpus`.
         """
         return cls(directory)
 
@@ -263,7 +265,7 @@ class EncodedCorpus:
         return self.ids[shard][self.offsets[shard][row] : self.offsets[shard][row + 1]]
 
     def document_bytes(self, index: int) -> int:
-        """UTF-8 bytes of the text of one document: the denominator of bits per byte."""
+        """Return the UTF-8 bytes of the text of one document: the denominator of bits per byte."""
         shard, row = self._locate(index)
         return int(self._n_bytes[shard][row])
 
@@ -275,7 +277,7 @@ class EncodedCorpus:
         return shard, position - int(self._documents[shard])
 
     def tokens(self, start: int, stop: int) -> np.ndarray:
-        """Ids ``[start, stop)`` of the corpus as one stream; a view where they lie in one shard, else a copy.
+        """Return ids ``[start, stop)`` of the corpus as one stream; a view where they lie in one shard, else a copy.
 
         Raises:
             IndexError: the range is not within the corpus.

@@ -1,4 +1,4 @@
-"""BPE-dropout in machine code: `mws_hf.tokenizer.dropout`, which defines it, over the UTF-8 bytes of many documents."""
+"""BPE-dropout in machine code, over the UTF-8 bytes of many documents; `mws_hf.tokenizer.dropout` defines it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHIFT = _U(64 - DRAW_BITS)
 
 
 class Failing(NamedTuple):
-    """A `Dropout` as numbers.
+    """The settings of a `Dropout` as numbers.
 
     Attributes:
         ranks: bool[n_merges], whether the merge of each rank may be left out.
@@ -36,7 +36,7 @@ class Failing(NamedTuple):
 
     @classmethod
     def of(cls, how: Dropout, may_fail: list[bool]) -> Failing:
-        """Take `Dropout.may_fail` in."""
+        """Take the merges that `Dropout.may_fail` allows to fail."""
         return cls(np.array(may_fail, np.bool_), np.uint64(how.threshold), np.uint64(how.seed))
 
 
@@ -54,7 +54,7 @@ def _fails(key: int, step: int, place: int, threshold: int) -> bool:
 
 @njit(allocates=True)
 def merge_dropped(ids: np.ndarray, size: int, merges: Merges, failing: Failing, key: int) -> int:
-    """Merge ``ids[:size]`` in place, leaving pairs out at random; returns how many stay.
+    """Merge ``ids[:size]`` in place, leaving pairs out at random; return the number of ids that stay.
 
     A heap of (rank, place), as without dropout; entries left out at a step wait aside until the next merge is done.
     """
@@ -105,7 +105,7 @@ def encode_dropped(
     out: np.ndarray,
     out_ends: np.ndarray,
 ) -> int:
-    """Encode the documents of one buffer with dropout; arguments and result are those of `kernel.encode_documents`.
+    """Encode the documents of one buffer with dropout; `kernel.encode_documents` describes arguments and result.
 
     No pre-token is looked up in a cache, for each is cut anew.
     """

@@ -27,7 +27,7 @@ from mws_hf.tokenizer.stock import Tokenizer
 
 
 def _without_limits(backend: Tokenizer) -> Tokenizer:
-    """The backend, or a copy of it, that neither pads nor truncates."""
+    """Return the backend, or a copy of it, that neither pads nor truncates."""
     if backend.padding is None and backend.truncation is None:
         return backend
     copy = without_limits(backend)
@@ -36,13 +36,13 @@ def _without_limits(backend: Tokenizer) -> Tokenizer:
 
 
 class BlockEncoder:
-    """Encodes blocks of documents with one tokenizer; `encode` may be called from several threads.
+    """An encoder of blocks of documents with one tokenizer; `encode` may be called from several threads.
 
     Attributes:
         separator: the token written after each document, or None.
-        separator_id: its id, or -1.
-        dtype: of ids: uint16 if all fit, else uint32.
-        fingerprint: SHA-256 of everything that decides ids: the tokenizer and the separator.
+        separator_id: the separator's id, or -1.
+        dtype: type of the ids: uint16 if all fit, else uint32.
+        fingerprint: SHA-256 of the tokenizer and the separator, which decide the ids.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class BlockEncoder:
         return Failing.of(dropout, dropout.may_fail(len(merges), built_first(merges)[1], kinds))
 
     def _added_texts(self) -> AddedTexts:
-        """Added tokens, raw and normalized: texts that hold none cannot be cut by any."""
+        """List added tokens, raw and normalized: texts that hold none of them cannot be cut by any."""
         contents = [token.content for token in self.backend.get_added_tokens_decoder().values()]
         normalizer = self.backend.normalizer
         return AddedTexts(contents + ([] if normalizer is None else list(map(normalizer.normalize_str, contents))))
@@ -112,7 +112,7 @@ class BlockEncoder:
         return self.tables is not None
 
     def encode(self, block: Block) -> Encoded:
-        """Ids of the documents of a padded block.
+        """Return the ids of the documents of a padded block.
 
         Raises:
             MwSError: a document is not UTF-8.
@@ -132,7 +132,7 @@ class BlockEncoder:
         return Encoded(ids, ends, n_bytes)
 
     def _encode_plain(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Ids and ends of documents that hold no added token."""
+        """Return ids and ends of documents that hold no added token."""
         assert self.tables is not None
         if self._failing is not None:
             return self._encode_dropped(block, self.separator_id)
@@ -157,7 +157,7 @@ class BlockEncoder:
         return out[: out_ends[-1] if len(block) else 0], out_ends
 
     def _dropped_around_added(self, text: str) -> list[int]:
-        """Ids of a document that holds added tokens: what is between two of them is a text of its own."""
+        """Encode a document that holds added tokens with dropout: each stretch between two is a text of its own."""
         added = self.backend.get_added_tokens_decoder()
         encoding = self.backend.encode(text, add_special_tokens=False)
         pieces, found, at = list[str](), list[int](), 0

@@ -1,4 +1,4 @@
-"""The encoding loop over UTF-8 bytes: scan a pre-token, look it up, merge it when it is new, write its ids.
+"""The encoding loop over UTF-8 bytes: cut a pre-token, look it up, merge it when it is new, write its ids.
 
 Every call is exact whatever the cache holds.
 """
@@ -37,7 +37,7 @@ CACHE_LIMIT = 256 << 20
 
 @njit
 def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
-    """3 or 4 for a well-formed UTF-8 sequence of that length (RFC 3629: no surrogates, no overlong forms), else 0."""
+    """Return 3 or 4 for a well-formed UTF-8 sequence of that length (RFC 3629: no surrogate, no overlong form), else 0."""
     lead = text[at]
     size = 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 0
     if size == 0 or at + size > stop:
@@ -55,7 +55,7 @@ def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
 
 @njit
 def symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np.ndarray) -> int:
-    """Ids of the characters of one pre-token, or of their bytes; returns how many, -1 if it is not UTF-8."""
+    """Write the ids of the characters of one pre-token, or of their bytes; return how many, -1 if it is not UTF-8."""
     n = 0
     at = start
     while at < stop:
@@ -84,7 +84,7 @@ def symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np.
 
 @njit
 def _merge(text: np.ndarray, start: int, stop: int, tables: BpeTables, scratch: np.ndarray) -> int:
-    """Encode one pre-token into ``scratch[0]``; returns how many ids, -1 if it is not UTF-8."""
+    """Encode one pre-token into ``scratch[0]``; return the number of ids, -1 if it is not UTF-8."""
     n = symbols(text, start, stop, tables, scratch[0])
     if n < 0:
         return -1
@@ -114,12 +114,12 @@ def encode_documents(
 
     Args:
         text: uint8 buffer with at least `corpus.blocks.PADDING` bytes behind the last document.
-        ends: int64, where each document ends; the first starts at 0.
+        ends: int64, end of each document; the first starts at 0.
         tables: the tokenizer.
         cache: this thread's cache; filled as room allows.
         separator: id written after each document, or -1.
         out: room for one id per byte, one per document and three more.
-        out_ends: int64 of the shape of `ends`: where the ids of each document end.
+        out_ends: int64 of the shape of `ends`: end of each document's ids.
 
     Returns:
         -1 on success, else the index of the first document that is not UTF-8.
@@ -169,18 +169,18 @@ class Worker:
     """The kernel with one thread's cache and output buffer. Not for use by two threads at once."""
 
     def __init__(self, tables: BpeTables, dtype: np.dtype, cache_limit: int = CACHE_LIMIT) -> None:
-        """Args: the tokenizer's tables, the dtype of ids, and the memory cap of the cache in bytes."""
+        """Take the tokenizer's tables, the dtype of ids, and the memory cap of the cache in bytes."""
         self.tables = tables
         self.cache = empty_cache()
         self._limit = cache_limit
         self._out = np.empty(0, dtype)
 
     def encode(self, text: np.ndarray, ends: np.ndarray, separator: int = -1) -> tuple[np.ndarray, np.ndarray, int]:
-        """Ids of all documents, where each document's ids end, and the first document that is not UTF-8 (or -1).
+        """Return the ids of all documents, where each document's ids end, and the first document not in UTF-8 (or -1).
 
         Args:
             text: uint8 buffer with `corpus.blocks.PADDING` bytes behind the text.
-            ends: int64, where each document ends in `text`.
+            ends: int64, end of each document in `text`.
             separator: id written after each document, -1 for none.
         """
         room = (int(ends[-1]) if len(ends) else 0) + len(ends) + 3

@@ -1,6 +1,6 @@
-"""A BPE as arrays, read from its `tokenizer.json`, and merging inside one pre-token: lowest rank first, then leftmost.
+"""A BPE as arrays, read from its `tokenizer.json`, and merging inside one pre-token: lowest rank, then leftmost.
 
-Whatever is not exactly the known shape of a tokenizer is left to the Rust backend.
+A tokenizer of any other than the known shape is left to the Rust backend.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _fill(merges: np.ndarray, pairs: np.ndarray, ranks: np.ndarray) -> None:
 
 
 def merge_table(merges: np.ndarray, products: np.ndarray) -> Merges:
-    """Hash table of merges given as int64[n, 2] rows (left id, right id) in rank order, and what they make.
+    """Build a hash table of merges given as int64[n, 2] rows (left id, right id) in rank order, and of their products.
 
     A pair listed twice keeps its last rank, as in `tokenizers`.
     """
@@ -90,7 +90,7 @@ def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> np.ndarray:
 
 
 def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_bytes: bool) -> np.ndarray:
-    """`BpeTables.characters`."""
+    """List the id of every code point, as `BpeTables.characters` holds them."""
     ids = np.full(_CODE_POINTS, -1, np.int32)
     if in_bytes:
         known = ((character, vocab[to_byte_level(character)]) for character in built_first(merges)[0])
@@ -102,7 +102,7 @@ def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_
 
 
 def bpe_tables(spec: Spec) -> BpeTables | None:
-    """Tables of a tokenizer.json, or None when only the Rust code can be trusted with it.
+    """Read the tables of a tokenizer.json; None when only the Rust code can be trusted with it.
 
     Served: BPE without dropout, affixes or `ignore_merges`, after an isolating Split on a pattern the scanner knows,
     with byte fallback and all 256 byte tokens, or byte-level. Normalizers and added tokens are the caller's business.
@@ -126,14 +126,14 @@ def bpe_tables(spec: Spec) -> BpeTables | None:
 
 @njit
 def merge_short(scratch: np.ndarray, size: int, merges: Merges) -> int:
-    """Merge the symbols ``scratch[0, :size]`` in place; returns the new size.
+    """Merge the symbols ``scratch[0, :size]`` in place; return the new size.
 
     Quadratic, and the fastest for words: ``rank << 6 | place`` of all pairs is kept, and searched for its minimum every
     time. Symbols keep their places, a bit set tells which are left, so that nothing moves and few branches are guessed.
 
     Args:
         scratch: int64[2 or more, >= size]: symbols; room for a number to each.
-        size: how many symbols, 1 to `SHORT`.
+        size: number of symbols, 1 to `SHORT`.
         merges: the table of merges.
     """
     ids, waiting = scratch[0], scratch[1]
@@ -170,7 +170,7 @@ def merge_short(scratch: np.ndarray, size: int, merges: Merges) -> int:
 
 @njit
 def offer(heap: np.ndarray, size: int, merges: Merges, left: int, right: int, at: int) -> int:
-    """Add a pair to a heap of (rank, place), if it is a merge; returns the heap's size."""
+    """Add a pair to a heap of (rank, place), if it is a merge; return the heap's size."""
     rank = find_pair(merges.pairs, merges.ranks, left, right)
     return size if rank == NO_RANK else push(heap, size, rank, at)
 

@@ -1,4 +1,4 @@
-"""Where a run of `encode_corpus` writes, and putting it there: a finished corpus stays whole until another replaces it.
+"""Plan where a run of `encode_corpus` writes, and put the result there: a finished corpus stays until another is whole.
 
 Planning only reads. Files are removed by the names this package gives them, never by what a manifest says.
 """
@@ -24,11 +24,11 @@ _REMOVABLE = re.compile(rf"{_NAMES}|\.({_NAMES}|{re.escape(MANIFEST)})\.\w+\.tmp
 
 
 class Plan(NamedTuple):
-    """What a run has to do.
+    """The work that a run has to do.
 
     Attributes:
         work: the folder to write; if it is not the output itself, it will replace the corpus there.
-        shards: those an earlier run finished, to be compared with the source and kept.
+        shards: the shards that an earlier run finished, to be compared with the source and kept.
         finished: the corpus is whole already; it is only compared.
     """
 
@@ -43,7 +43,7 @@ def plan_output(directory: Path, new: dict[str, Any], resume: bool, force: bool)
     Args:
         directory: the output.
         new: the manifest of this run, without shards.
-        resume: go on with what an interrupted run left, if its settings are the same.
+        resume: go on from the shards of an interrupted run, if its settings are the same.
         force: replace a finished corpus, whatever its settings.
 
     Raises:
@@ -88,7 +88,7 @@ def _rest(work: Path, old: dict[str, Any], new: dict[str, Any], resume: bool, fo
 
 
 def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
-    """The names of the settings that differ; empty if none does."""
+    """Name the settings that differ; empty if none does."""
     keys = [key for key in _FIXED if old[key] != new[key]]
     if "separator" in keys:
         keys.remove("tokenizer")  # whose fingerprint holds the separator: nothing is known of the rest
@@ -98,7 +98,7 @@ def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
 
 
 def prepare(work: Path, manifest: dict[str, Any]) -> None:
-    """Make `work` ready for shards: remove what earlier runs left but for the shards of `manifest`, which is written.
+    """Make `work` ready for shards: remove all files of earlier runs but the shards of `manifest`, which is written.
 
     Raises:
         MwSError: a file cannot be written or removed.

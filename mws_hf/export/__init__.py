@@ -1,1 +1,1 @@
-"""Tokenizers for clients that do not read tokenizer.json; each format is compared with it before it is written."""
+"""Tokenizers for clients that do not read tokenizer.json; each is compared with the original before it is written."""

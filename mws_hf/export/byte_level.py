@@ -1,4 +1,7 @@
-"""A byte-level tokenizer from one of characters, or one that splits otherwise from a byte-level one: ids are kept."""
+"""Make a byte-level tokenizer from one of characters, or one that splits otherwise from a byte-level one.
+
+All ids are kept.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     where another pattern, or its name, is given.
 
     Raises:
-        MwSError: it is byte-level already and no pattern is given, it puts a space before the text or splits by more
-            than a pattern, or an added token would not survive.
+        MwSError: the tokenizer is byte-level already and no pattern is given, it puts a space before the text or splits
+            by more than a pattern, or an added token would not survive.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
@@ -46,7 +49,7 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
 
 
 def _in_bytes(backend: Tokenizer, vocab: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
-    """The same without a pre-tokenizer."""
+    """Return the same tokenizer in bytes, without a pre-tokenizer."""
     added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
     check_added_tokens(list(added))
     characters = [token for token in vocab if len(token) == 1 and token not in added]
@@ -63,7 +66,7 @@ def _in_bytes(backend: Tokenizer, vocab: dict[str, int], merges: list[tuple[str,
 
 
 def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """The old ids under names in the byte alphabet, and new ids for what the merges make besides."""
+    """Give the old ids their names in the byte alphabet, and new ids to further products of the merges."""
     byte_ids = {token: vocab[token] for token in BYTE_TOKENS}
     recoded = dict(added)  # else new ids would be theirs
     for token, number in vocab.items():

@@ -1,4 +1,4 @@
-"""What every export needs: the tables of a byte-level tokenizer, and whether a reader gives its ids and texts."""
+"""The parts of every export: the tables of a byte-level tokenizer, and the check of a reader's ids and texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ByteTables(NamedTuple):
 
 
 def byte_tables(backend: Tokenizer) -> ByteTables:
-    """The tables of a byte-level tokenizer that another format can carry.
+    """Read the tables of a byte-level tokenizer that another format can carry.
 
     Raises:
         MwSError: the tokenizer is of characters, normalizes, puts a space first, adds tokens around a text, or its ids
@@ -55,12 +55,12 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
 
 
 class Comparison(NamedTuple):
-    """What differs.
+    """The differences between a reader and `tokenizers`.
 
     Attributes:
-        texts: how many were compared.
+        texts: number of texts compared.
         ids: the texts that the reader cuts otherwise.
-        decoded: those whose ids it does not decode to the text that `tokenizers` makes of them.
+        decoded: the texts whose ids the reader decodes to another text than `tokenizers` does.
     """
 
     texts: int
@@ -96,7 +96,7 @@ def refuse_differences(found: Comparison, what: str, remedy: str) -> None:
     """Stop an export that would not be exact.
 
     Raises:
-        MwSError: something differs; the first text is shown.
+        MwSError: ids or a decoded text differ; the first text is shown.
     """
     if found.ids or found.decoded:
         kind, first = ("ids", found.ids[0]) if found.ids else ("decoded text", found.decoded[0])

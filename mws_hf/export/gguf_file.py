@@ -1,6 +1,6 @@
-"""A vocabulary-only GGUF file for llama.cpp and what is built on it (Ollama, LM Studio), by the `gguf` package.
+"""Write a vocabulary-only GGUF file for llama.cpp and programs built on it (Ollama, LM Studio), by `gguf`.
 
-It is read back with llama.cpp's own tokenizer, from `llama-cpp-python`, before it takes its place.
+The file is read back with llama.cpp's own tokenizer, from `llama-cpp-python`, before it takes its place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def write_gguf(
     """Write the vocabulary of a byte-level tokenizer as a GGUF file that llama.cpp reads with the same ids, or nothing.
 
     `roles` are ``{"eos_token": "<|endoftext|>", ...}`` and ``chat_template``; both tokenizers must agree on the texts.
-    Returns what was compared, or None where `llama-cpp-python` is not installed.
+    Returns the comparison, or None where `llama-cpp-python` is not installed.
 
     Raises:
         MwSError: the tokenizer cannot be carried exactly, or the `gguf` package is missing.
@@ -121,7 +121,7 @@ def _encode(llama_cpp: Any, vocab: Any, text: str) -> list[int]:
 
 
 def _decode(llama_cpp: Any, vocab: Any, ids: list[int]) -> str:
-    """The pieces of the tokens, as llama.cpp streams; its `llama_detokenize` drops spaces before points and commas."""
+    """Join the pieces of the tokens as llama.cpp streams; its `llama_detokenize` drops spaces before points."""
     pieces = []
     for token in ids:
         size = -llama_cpp.llama_token_to_piece(vocab, token, None, 0, 0, True)  # minus the length
@@ -133,5 +133,5 @@ def _decode(llama_cpp: Any, vocab: Any, ids: list[int]) -> str:
 
 @cache
 def _silence(llama_cpp: Any) -> Any:
-    """A logger that says nothing; llama.cpp keeps no reference to it."""
+    """Return a logger that says nothing; llama.cpp keeps no reference to it."""
     return llama_cpp.llama_log_callback(lambda *_: None)

@@ -1,4 +1,4 @@
-"""A rank file for tiktoken, with the few lines of Python that load it."""
+"""Write a rank file for tiktoken, with the few lines of Python that load it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_tiktoken(
     """Write a folder with a rank file and its loader that gives the same ids in tiktoken, or nothing.
 
     The ids of the tokenizer, a byte-level one, grow with the ranks of its merges; both must agree on the texts. Returns
-    what was compared, or None where tiktoken is not installed.
+    the comparison, or None where tiktoken is not installed.
 
     Raises:
         MwSError: the tokenizer cannot be carried exactly.
@@ -59,7 +59,7 @@ def write_tiktoken(
 
 
 def _ranks(tables: ByteTables) -> dict[bytes, int]:
-    """Token -> id, for all but added tokens; tiktoken takes ids for ranks, so MwSError where these differ in order."""
+    """Return token -> id, without added tokens; tiktoken takes ids for ranks, so MwSError where the orders differ."""
     places = {token: number for number, token in enumerate(tables.tokens)}
     made = [places[left + right] for left, right in tables.merges]
     if made != sorted(made):

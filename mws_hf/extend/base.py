@@ -1,4 +1,4 @@
-"""A pretrained tokenizer to build on: which kind it is, how it spells text, what of it is in use. It learns nothing.
+"""A pretrained tokenizer to build on: its kind, its spelling of text, its ids in use. It learns nothing.
 
 Two kinds are known. A byte-level BPE (GPT-2, Llama 3, Qwen) writes each byte of UTF-8 as a printable character; a BPE
 with byte fallback (Llama 2, Gemma, those of this package) writes characters, and unknown ones as tokens ``<0xD0>``.
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class Rewritten:
-    """A tokenizer that was changed, given by the `spec`, its new tokenizer.json; a base class of what changes one."""
+    """A tokenizer that was changed, given by the `spec`, its new tokenizer.json; the base class of changes."""
 
     spec: dict[str, Any]
 
@@ -39,9 +39,9 @@ class Base:
     """A tokenizer as it was read; nothing here is ever changed.
 
     Attributes:
-        spec: its tokenizer.json.
+        spec: the tokenizer.json.
         byte_level: whether symbols are bytes in GPT-2's alphabet; else characters with byte fallback.
-        mark: what it writes for a space.
+        mark: the character that it writes for a space.
         vocab: token -> id, those added to the model's vocabulary included, as `tokenizers` numbers them.
         added: the added tokens, special or not.
         merges: (left, right) in rank order.
@@ -59,7 +59,7 @@ class Base:
         """Look through a loaded tokenizer, which errors call `name`; `spec`: its tokenizer.json on disk, if any.
 
         Raises:
-            MwSError: no BPE, or of neither kind, or with ids that `tokenizers` does not give.
+            MwSError: the tokenizer is no BPE, or of neither kind, or has ids that `tokenizers` does not give.
         """
         if not isinstance(tokenizer.model, models.BPE):
             kind = type(tokenizer.model).__name__
@@ -93,21 +93,21 @@ class Base:
 
     @cached_property
     def tokens(self) -> dict[str, int]:
-        """What merges can work on, token -> id: neither added tokens nor bytes fallen back to, ascending by id."""
+        """The tokens that merges can work on, token -> id, ascending by id: no added tokens, no bytes."""
         left_out = self.added if self.byte_level else self.added.union(BYTE_TOKENS)
         kept = [(number, token) for token, number in self.vocab.items() if token not in left_out]
         return {token: number for number, token in sorted(kept)}
 
     def spell(self, text: str) -> str:
-        """A text as the symbols it starts from."""
+        """Write a text as the symbols it starts from."""
         return to_byte_level(text) if self.byte_level else text.replace(" ", self.mark)
 
     def read(self, spelled: str) -> str:
-        """The text of symbols; parts of characters are replaced by U+FFFD."""
+        """Return the text of symbols; parts of characters are replaced by U+FFFD."""
         return bytes_of(spelled).decode("utf-8", "replace") if self.byte_level else spelled.replace(self.mark, " ")
 
     def pipeline(self, more: Iterable[str] = (), *, with_prefix: bool = False) -> Tokenizer:
-        """The base without added tokens and special ones around a text, with `more` symbols in its vocabulary.
+        """Build the base without added tokens and special ones around a text, with `more` symbols in its vocabulary.
 
         Nothing is put before a text unless `with_prefix` leaves the base its way.
         """
@@ -122,7 +122,7 @@ class Base:
 
 
 def _without_prefix(component: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The component without what it puts before a text; None where nothing else is left of it."""
+    """Return a component without the part that it puts before a text; None where no other part is left."""
     kept = []
     for part in parts_of(component):
         if part["type"] == "Metaspace":
@@ -138,7 +138,7 @@ def _without_prefix(component: Mapping[str, Any] | None) -> Mapping[str, Any] | 
 
 
 def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:
-    """Say how many merges are repeated, or use a part that only a later merge makes (cyclic or out of order)."""
+    """Warn of merges that are repeated, or use a part that only a later merge makes (cyclic or out of order)."""
     last = {left + right: rank for rank, (left, right) in enumerate(merges)}
     first = {left + right: rank for rank, (left, right) in reversed(list(enumerate(merges)))}
     repeated = len(merges) - len(set(merges))

@@ -1,4 +1,4 @@
-"""`extend`: a pretrained tokenizer with new merges appended; all else stays, but for unused tokens that are to go."""
+"""Append new merges to a pretrained tokenizer; all else stays, but for unused tokens that are to go."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Retirement:
-    """What goes.
+    """The tokens and merges that go.
 
     Attributes:
         tokens: token -> the id it had, ascending by id.
@@ -48,13 +48,13 @@ class Retirement:
 
 @dataclass(frozen=True)
 class Extension(Rewritten):
-    """A base and what is appended to it.
+    """A base and the tokens appended to it.
 
     Attributes:
         base: the tokenizer extended.
-        learned: the new tokens and how they came about.
+        learned: the new tokens and the steps that made them.
         ids: new token -> id.
-        retired: what had to go for them; nothing unless asked for.
+        retired: tokens that had to go for them; none unless asked for.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
 
@@ -66,12 +66,12 @@ class Extension(Rewritten):
 
     @property
     def old_ids(self) -> IdMap:
-        """What became of each id of the base: the same id, or None where its token was retired."""
+        """The new id of each id of the base: the same id, or None where its token was retired."""
         gone = set(self.retired.tokens.values())
         return {number: None if number in gone else number for number in range(self.base.next_id)}
 
     def first(self, n_tokens: int) -> Extension:
-        """The extension by only the first of the new tokens, for curves of length."""
+        """Return the extension by only the first of the new tokens, for curves of length."""
         return append_tokens(self.base, self.learned.first(n_tokens), self.retired)
 
     def save(
@@ -86,7 +86,7 @@ class Extension(Rewritten):
         Args:
             directory: where to write.
             source: where the base was read from; its other files are copied. None copies nothing.
-            trimmed: what was done to the tokenizer in `source` before it became the base; ids.json tells of both.
+            trimmed: the trimming of the tokenizer in `source` before it became the base; ids.json tells of both.
             records: more JSON files, see `files.RECORDS`.
 
         Returns:
@@ -118,18 +118,18 @@ def extend(
             tokenizer of transformers; its model a BPE, byte-level or with byte fallback. Also one open as `Base`.
         counts: words of the new language and how often each occurs, by any pattern; a dict is read as
             `corpus.word_list.count_mapping` says.
-        n_tokens: how many tokens to add; fewer where the corpus has no more to give.
+        n_tokens: number of tokens to add; fewer where the corpus has no more to give.
         replace: texts whose tokens must stay; ids of other tokens are given to new ones. None retires nothing.
         protected: texts that must be cut as before, such as the base's own language; merges that would fire in them are
-            not learnt. Of other texts that is not promised.
+            not learnt. Other texts may be cut otherwise.
         tokens: strings that must be entries, among the `n_tokens`; where they are words by themselves they are one
             token. A space before a word belongs to its entry.
         show_progress: bars on stderr when it is a terminal.
-        **settings: of `learner.ExtensionSettings`.
+        **settings: attributes of `learner.ExtensionSettings`.
 
     Raises:
-        MwSError: no such tokenizer, a damaged one, or one of another kind; no words; a setting out of range; a string
-            that cannot become an entry.
+        MwSError: there is no such tokenizer, a damaged one, or one of another kind; no words; a setting out of range; a
+            string that cannot become an entry.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]
@@ -161,7 +161,7 @@ def extend(
 
 
 def whole_words(base: Base, tokens: Iterable[str]) -> list[str]:
-    """The text of those tokens that stand for a space and two letters or more.
+    """List the text of the tokens that stand for a space and two letters or more.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> whole_words(open_base(build_backend(base_vocab([], " ab"), [])), [" ab", "ab", " a", " b1"])
@@ -172,7 +172,7 @@ def whole_words(base: Base, tokens: Iterable[str]) -> list[str]:
 
 
 def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:
-    """The base with the tokens learnt, less those retired; checked id by id."""
+    """Append the tokens learnt to a base, less the retired ones; the result is checked id by id."""
     free = list(retired.tokens.values())
     numbers = [*free, *range(base.next_id, base.next_id + max(0, len(learned.tokens) - len(free)))]
     ids = dict(zip(learned.tokens, numbers, strict=False))
@@ -193,7 +193,7 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Ex
 
 
 def _spelled(base: Base, old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> list[Any]:
-    """All merges in the form of the base's file: pairs, or strings with a space, as before tokenizers 0.20."""
+    """Write all merges in the form of the base's file: pairs, or strings with a space, as before tokenizers 0.20."""
     before = base.spec["model"]["merges"]
     as_strings = bool(before) and isinstance(before[0], str)
     if len(old) == len(before):
@@ -204,7 +204,7 @@ def _spelled(base: Base, old: Sequence[tuple[str, str]], new: Sequence[tuple[str
 
 
 def used_ids(base: Base, texts: Iterable[str]) -> set[int]:
-    """The ids that occur where the base encodes the texts."""
+    """List the ids that occur where the base encodes the texts."""
     pipeline, used, iterator = base.pipeline(), set[int](), iter(texts)
     while batch := list(islice(iterator, _BATCH)):
         for item in pipeline.encode_batch_fast(batch, add_special_tokens=False):
@@ -213,7 +213,7 @@ def used_ids(base: Base, texts: Iterable[str]) -> set[int]:
 
 
 def retire(base: Base, used: Collection[int], wanted: int) -> Retirement:
-    """Choose tokens to retire: neither used nor a part of one that is, those made by the latest merges first.
+    """Choose tokens to retire, products of the latest merges first: neither used nor a part of a token that is used.
 
     Symbols that no merge makes, byte tokens and added tokens stay. Texts that use only the ids of `used` are encoded as
     before. Fewer than `wanted` are retired where there are no more.

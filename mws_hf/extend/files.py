@@ -30,7 +30,7 @@ LEFT_BEHIND = ("vocab.json", "merges.txt", "tokenizer.model", "added_tokens.json
 
 
 def fetch(source: str | os.PathLike[str]) -> Path:
-    """The local folder of a tokenizer: `source` itself, the folder of a file, or the Hub's copy in the cache.
+    """Return the local folder of a tokenizer: `source` itself, the folder of a file, or the Hub's copy in the cache.
 
     Raises MwSError if there is no such tokenizer, or it has no tokenizer.json.
     """
@@ -42,14 +42,14 @@ def fetch(source: str | os.PathLike[str]) -> Path:
 
 
 def open_base(source: Any) -> Base:
-    """Open what can be extended and trimmed.
+    """Open a tokenizer that can be extended and trimmed.
 
     Args:
         source: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
             tokenizer of transformers; its model a BPE, byte-level or with byte fallback. Also one open already.
 
     Raises:
-        MwSError: no such tokenizer, a damaged one, or one of another kind.
+        MwSError: there is no such tokenizer, a damaged one, or one of another kind.
     """
     if isinstance(source, Base):
         return source
@@ -67,14 +67,14 @@ def open_base(source: Any) -> Base:
 def write_directory(
     directory: Path, source: Path | None, spec: dict[str, Any], ids: IdMap, records: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """Write tokenizer.json and ids.json, and copy what stands beside the old tokenizer.json in `source`.
+    """Write tokenizer.json and ids.json, and copy the other files beside the old tokenizer.json in `source`.
 
     Args:
         directory: where to write, atomically.
         source: the folder of the base; None copies nothing.
         spec: the new tokenizer.json.
-        ids: what became of each id of the base.
-        records: more JSON files by name, of `RECORDS`.
+        ids: new id of each id of the base, or None.
+        records: more JSON files, by a name in `RECORDS`.
 
     Returns:
         Names of files that are left behind, since they hold the old vocabulary in another form.
@@ -101,7 +101,7 @@ def write_directory(
 
 
 def _modules(source: Path) -> list[str]:
-    """Python modules that tokenizer_config.json names; they are copied, never run."""
+    """List the Python modules that tokenizer_config.json names; they are copied, never run."""
     config = source / "tokenizer_config.json"
     if not config.is_file():
         return []

@@ -1,4 +1,4 @@
-"""Ids of a base and of what became of it: the file ids.json, and numbers in the other files that must follow it."""
+"""Old and new ids of a base: the file ids.json, and numbers in other files that must follow it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_ids(file: Path) -> dict[int, int | None]:
     """Read an ids.json.
 
     Raises:
-        MwSError: it is no JSON object of ids, or gives one new id twice.
+        MwSError: the file is no JSON object of ids, or gives one new id twice.
     """
     content = load_json(file)
     if not isinstance(content, dict):
@@ -46,7 +46,7 @@ def read_ids(file: Path) -> dict[int, int | None]:
 
 
 def composed(first: IdMap, second: IdMap) -> dict[int, int | None]:
-    """Join the map from a base to a tokenizer with the map from that to a third.
+    """Join the map from a base to a tokenizer with the map from this tokenizer to a third.
 
     >>> composed({0: 0, 1: None, 2: 1}, {0: 0, 1: None})
     {0: 0, 1: None, 2: None}
@@ -83,7 +83,7 @@ def renumbered_config(settings: Mapping[str, Any], ids: IdMap) -> dict[str, Any]
 
 
 def _processor(part: Mapping[str, Any], ids: IdMap) -> dict[str, Any]:
-    """A post-processor, or what it is a sequence of, with new ids."""
+    """Return a post-processor, or the parts of a sequence of them, with new ids."""
     changed = dict(part)
     if "processors" in part:
         changed["processors"] = [_processor(each, ids) for each in part["processors"]]

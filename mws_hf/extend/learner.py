@@ -44,12 +44,12 @@ CHARACTER_SHARE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionSettings:
-    """Settings of an extension.
+    """The settings of an extension.
 
     Attributes:
         composition: share of the new tokens for compositions, 0 to 1; 1 alone needs no evidence: frequency BPE.
         crossing_penalty: how much a merge across a boundary costs against one within a morph; higher cuts finer.
-        hidden_boundary_price: price of a boundary that a composition hides, see `learn.settings`.
+        hidden_boundary_price: price of a boundary that a composition hides (`learn.settings`).
         min_saving: occurrences in the corpus that a new token must save when it is made.
         max_token_length: longest new token in symbols of the base (bytes or characters); None: no limit.
         evidence: constants of the boundary evidence.
@@ -91,7 +91,7 @@ class LearnedTokens:
     Attributes:
         symbols: characters that a base with byte fallback gets as symbols; no merge makes them.
         merges: (left, right) as the base spells them, in rank order.
-        found: how many merges each step found: characters, spaces, morphs, compositions.
+        found: number of merges of each step: characters, spaces, morphs, compositions.
         n_types: distinct words learnt from.
     """
 
@@ -102,7 +102,7 @@ class LearnedTokens:
 
     @property
     def tokens(self) -> list[str]:
-        """List the new tokens, in the order of their ids."""
+        """The new tokens, in the order of their ids."""
         return [*self.symbols, *(left + right for left, right in self.merges)]
 
     def first(self, n_tokens: int) -> LearnedTokens:
@@ -173,7 +173,7 @@ def missing_characters(
 
 
 class Learner:
-    """The steps of learning; each changes the words' cut and appends its merges."""
+    """The steps of learning; each one changes the words' cut and appends its merges."""
 
     def __init__(
         self,
@@ -195,13 +195,13 @@ class Learner:
         self.merges: list[tuple[str, str]] = []
 
     def characters(self, n_merges: int) -> int:
-        """Learn at most `n_merges` merges within characters, by frequency; returns how many were found."""
+        """Learn at most `n_merges` merges within characters, by frequency; return the number found."""
         nothing = np.zeros(len(self.cut.last), np.int64)
         values = self.cut.cells(nothing, self.cut.per_character(self.counts))
         return self._append(self.cut.segmentation.learn(values, max(0, n_merges), self.limits, title="characters"))
 
     def spaces(self, n_merges: int) -> int:
-        """Learn merges of the space with a whole letter behind it, by frequency; returns how many were found."""
+        """Learn merges of the space with a whole letter behind it, by frequency; return the number found."""
         text, first = self.cut.segmentation.text, self.cut.words.starts[:-1]
         values, last = np.zeros(len(text), np.int64), self.cut.last
         several = np.nonzero(np.diff(self.cut.words.starts) > 1)[0]
@@ -213,7 +213,7 @@ class Learner:
         return self._append(self.cut.segmentation.learn(values, max(0, n_merges), self.limits, title="spaces"))
 
     def morphs(self, forms: Forms, evidence: Evidence, n_merges: int) -> int:
-        """Learn merges by the evidence, every lower-cased type of the same weight; returns how many were found."""
+        """Learn merges by the evidence, every lower-cased type of the same weight; return the number found."""
         shares = form_weights(forms, evidence.find(forms.types)[forms.type_of])
         weights = self.cut.per_character(shares[self.cut.chosen])
         boundaries = evidence.boundaries(self.cut.words)
@@ -226,12 +226,12 @@ class Learner:
         return self._append(learn_morphs(self.cut.segmentation, values, schedule, max(0, n_merges), limits))
 
     def compositions(self, evidence: Evidence | None, n_types: int, n_merges: int) -> int:
-        """Learn merges by frequency, at a price for boundaries; returns how many were found.
+        """Learn merges by frequency, at a price for boundaries; return the number found.
 
         Args:
             evidence: boundary evidence; None: boundaries have no price.
             n_types: number of word forms in the corpus, over which the mean frequency is taken.
-            n_merges: how many merges are wanted.
+            n_merges: number of merges wanted.
         """
         cost = self.settings.hidden_boundary_price if evidence is not None else 0.0
         boundaries = np.zeros(len(self.cut.last)) if evidence is None else evidence.boundaries(self.cut.words)
@@ -248,7 +248,7 @@ class Learner:
         return self._append(compose(self.cut.segmentation, values, discounts, max(0, n_merges), limits))
 
     def _append(self, learnt: LearnedMerges) -> int:
-        """Append merges to those learnt before; returns how many they are."""
+        """Append merges to the merges learnt before; return their number."""
         self.merges += learnt.merges
         return len(learnt.merges)
 

@@ -15,7 +15,7 @@ def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
     """Return strings, as the base spells them, that its pattern leaves whole.
 
     Raises:
-        MwSError: one is empty, or the base cuts it before any merge.
+        MwSError: a string is empty, or the base cuts it before any merge.
     """
     pipeline, spelled = base.pipeline(), []
     for text in texts:
@@ -30,7 +30,7 @@ def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
 
 
 def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_tokens: int) -> LearnedTokens:
-    """Add what makes strings entries, in place of the last tokens learnt where there would be more than `n_tokens`.
+    """Add merges that make strings entries, in place of the last tokens learnt where more than `n_tokens` would be.
 
     Args:
         base: what is extended.

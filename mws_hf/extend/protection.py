@@ -1,9 +1,9 @@
-"""What new merges must leave alone so that a sample of old text keeps its cut, token for token.
+"""Find what new merges must leave alone so that a sample of old text keeps its cut, token for token.
 
-A merge of two tokens of the base fires in a text just where they stand side by side in its cut. One with a new part
+A merge of two tokens of the base fires in a text just where they stand side by side in its cut. A merge with a new part
 fires nowhere as long as no new token comes about there. So if no pair that stands in the sample is learnt, no character
-that it spells in bytes becomes a symbol, and (where a base takes whole words from its vocabulary) no word of it
-becomes a token, then its cut is as before. Of other texts nothing can be promised, only measured.
+that it spells in bytes becomes a symbol, and (where a base takes whole words from its vocabulary) no word of it becomes
+a token, then its cut is as before. Of other texts nothing can be promised, only measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class Protection:
-    """What is not learnt.
+    """The pairs, characters and words that are not learnt.
 
     Attributes:
         pairs: (left, right), tokens of the base that are not merged.
@@ -34,7 +34,7 @@ class Protection:
     words: frozenset[str] = field(default_factory=frozenset)
 
     def struck(self, tokens: list[str]) -> list[tuple[int, int]]:
-        """The pairs as indices into a list of tokens, as far as both are in it; ascending."""
+        """Return the pairs as indices into a list of tokens, as far as both are in it; ascending."""
         numbers = {token: number for number, token in enumerate(tokens)}
         return sorted((numbers[a], numbers[b]) for a, b in self.pairs if a in numbers and b in numbers)
 

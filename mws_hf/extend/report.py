@@ -1,4 +1,7 @@
-"""What an extension changes in running text: tokens a word, bytes a token, words cut otherwise. It learns nothing."""
+"""Measure what an extension changes in running text: tokens a word, bytes a token, words cut otherwise.
+
+Nothing is learnt here.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from mws_hf.tokenizer.stock import Tokenizer
 
 @dataclass(frozen=True)
 class TextChange:
-    """One text before and after; NaN where it has no words.
+    """Measures of one text before and after; NaN where it has no words.
 
     Attributes:
         lines: lines measured.
@@ -38,7 +41,7 @@ class TextChange:
 
 
 def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> TextChange:
-    """Measure both tokenizers on the same lines; raises MwSError where these hold no token at all."""
+    """Measure both tokenizers on the same lines; raises MwSError where the lines hold no token at all."""
     old, new = score_text(before, lines), score_text(after, lines)
     find = compiled(WORD).findall
     words = Counter(word for line in lines for word in find(line))
@@ -64,7 +67,7 @@ def _lines_changed(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
 
 
 def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None) -> dict[str, Any]:
-    """Everything a command reports, as plain values for JSON; `trimmed`: what was done to the base before."""
+    """Collect all facts that a command reports as plain values for JSON; `trimmed`: how the base was trimmed before."""
     retired = extension.retired
     gone = None if trimmed is None else {"dropped": trimmed.dropped, "uses_lost": trimmed.uses_lost}
     return {
@@ -83,7 +86,7 @@ def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming 
 
 
 def told(found: dict[str, Any]) -> str:
-    """The same for people: a line on the tokens and one a text."""
+    """Write the facts for people: a line on the tokens and a line for each text."""
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
         f"{found['characters_merges']:,} in characters, {found['spaces_merges']:,} of the space, "

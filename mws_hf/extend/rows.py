@@ -1,4 +1,4 @@
-"""Which old row each new id keeps, and how many rows there are: what a model's embeddings must follow.
+"""Find the old row that each new id keeps, and the number of rows, for a model's embeddings.
 
 Tokens are matched by the map in ids.json where there is one, else by their strings. Nothing is read or written here.
 """
@@ -17,7 +17,7 @@ def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[
 
     Args:
         old: the tokenizer of the model.
-        new: its tokenizer to be.
+        new: the model's tokenizer to be.
         ids: the map in the new tokenizer's ids.json; None matches equal strings, if both tokenizers decode alike.
 
     Returns:
@@ -58,11 +58,11 @@ def _text_form(backend: Tokenizer) -> str:
 
 
 def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | None) -> int:
-    """How many rows the new embeddings have.
+    """Compute the number of rows of the new embeddings.
 
     Args:
-        rows: of the old embeddings.
-        old_size: ids of the old tokenizer, the largest and one.
+        rows: rows of the old embeddings.
+        old_size: largest id of the old tokenizer, plus one.
         new_size: the same of the new one.
         pad_to_multiple: fill up to a multiple of this. None does as the base: no padding where it has none; else up to
             the largest power of two, at most 256, that divides its rows; never fewer rows than the base unless the

@@ -1,4 +1,4 @@
-"""The bytes that each id of a tokenizer stands for, and the ids by which a tokenizer spells given bytes.
+"""The bytes that each id of a tokenizer stands for, and the ids that spell given bytes.
 
 The bytes are read from the tokenizer's decoder: decoding a single id is not enough, for half a character decodes to a
 replacement character and a word mark to nothing.
@@ -16,8 +16,8 @@ class Spelling:
 
     Attributes:
         backend: the tokenizer without truncation and padding.
-        pieces: bytes of each id, see `raw_bytes`.
-        by_bytes: the first id of each of these.
+        pieces: bytes of each id, from `raw_bytes`.
+        by_bytes: the first id of each such string of bytes.
     """
 
     def __init__(self, original: Tokenizer) -> None:
@@ -51,13 +51,13 @@ class Spelling:
         return self._singly([character.encode() for character in text])
 
     def _singly(self, parts: list[bytes]) -> list[int]:
-        """An id for each part; none at all where one has none."""
+        """Return an id for each part; none at all where a part has no id."""
         ids = [self.by_bytes.get(part, -1) for part in parts]
         return [] if -1 in ids else ids
 
 
 def raw_bytes(backend: Tokenizer) -> list[bytes]:
-    r"""The bytes each id, from 0 to the largest, stands for in running text; empty for special tokens and holes.
+    r"""List the bytes that each id, from 0 to the largest, stands for in running text; empty for special tokens, holes.
 
     What a token stands for tells `tokenizer.spec.Spec.bytes_of`.
 

@@ -1,4 +1,4 @@
-"""How two tokenizers spell each other's tokens, for distillation from one to the other; any models, not BPE alone."""
+"""Spell the tokens of two tokenizers in each other, for distillation between any models, not of BPE alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Spellings:
     """The pieces that each token of one tokenizer falls into in the other, as sparse rows.
 
     Attributes:
-        starts: int64 (tokens + 1,), where each token's pieces start in the other two, and the end.
+        starts: int64 (tokens + 1,), start of each token's pieces in `ids` and `offsets`, and the end.
         ids: int32 (pieces,), ids in the other tokenizer.
         offsets: int32 (pieces, 2), first byte of each piece within the token, and the byte behind its last.
     """
@@ -41,17 +41,17 @@ class Spellings:
         return len(self.starts) - 1
 
     def pieces(self, token: int) -> list[int]:
-        """Ids that spell a token; empty for special tokens the other lacks, and for what it cannot spell."""
+        """List the ids that spell a token; empty for special tokens that the other lacks, and where none spell it."""
         return [int(each) for each in self.ids[self.starts[token] : self.starts[token + 1]]]
 
     @property
     def without_pieces(self) -> int:
-        """How many tokens have no pieces."""
+        """The number of tokens without pieces."""
         return int((np.diff(self.starts) == 0).sum())
 
     @cached_property
     def lengths(self) -> Longs:
-        """int64 (tokens,): bytes of each token; 0 for special tokens and for what has no pieces."""
+        """int64 (tokens,): bytes of each token; 0 for special tokens and for tokens without pieces."""
         full = np.nonzero(np.diff(self.starts))[0]
         lengths = np.zeros(len(self), np.int64)
         lengths[full] = self.offsets[self.starts[full + 1] - 1, 1]
@@ -63,7 +63,7 @@ class TokenMap:
     """Two tokenizers' tokens in terms of each other.
 
     Attributes:
-        new_in_old: each token of the new tokenizer by pieces of the old one.
+        new_in_old: each token of the new tokenizer in pieces of the old one.
         old_in_new: the reverse.
     """
 
@@ -88,7 +88,7 @@ class TokenMap:
             new_ids: the same text as the new one cuts it.
 
         Returns:
-            Indices of the tokens of each that end there, int64: the k-th of one with the k-th of the other.
+            Indices of the tokens of each cut that end there, int64: the k-th of one with the k-th of the other.
         """
         old_ends = np.cumsum(self.old_in_new.lengths[np.asarray(old_ids, np.int64)])
         new_ends = np.cumsum(self.new_in_old.lengths[np.asarray(new_ids, np.int64)])
@@ -107,10 +107,10 @@ class TokenMap:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TokenMap:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Raises:
-            MwSError: no such file, or none of a map.
+            MwSError: there is no such file, or it holds no map.
         """
         try:
             with safe_open(path, framework="numpy") as file:
@@ -150,7 +150,7 @@ def map_tokens(old: Tokenizer, new: Tokenizer) -> TokenMap:
 
 
 def _spelt(these: Spelling, others: Spelling, same: dict[int, int]) -> Spellings:
-    """Tokens of one tokenizer by pieces of another; `same`: those known to be a token there."""
+    """Spell the tokens of one tokenizer in pieces of another; tokens of `same` are known to be a token there."""
     names = {token.content: index for index, token in others.backend.get_added_tokens_decoder().items()}
     ids: list[int] = []
     ends: list[int] = []
@@ -176,6 +176,6 @@ def _spelt(these: Spelling, others: Spelling, same: dict[int, int]) -> Spellings
 
 
 def digest(tokenizer: Tokenizer) -> str:
-    """A digest of a vocabulary, to tell whether a map belongs to a tokenizer."""
+    """Hash a vocabulary, to tell whether a map belongs to a tokenizer."""
     entries = sorted(tokenizer.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
     return hashlib.sha256(repr(entries).encode(errors="surrogatepass")).hexdigest()

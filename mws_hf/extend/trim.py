@@ -1,4 +1,4 @@
-"""`trim`: a pretrained BPE without the entries that texts do not use. It learns nothing and writes no file itself.
+"""Trim a pretrained BPE: drop the entries that texts do not use. Nothing is learnt or written here.
 
 An entry stays with the parts that the base makes it of. Every instance of an entry, in whatever text, is made as from
 the entry's own symbols alone, for all merges within it are made in the order of their ranks and none crosses its ends.
@@ -39,12 +39,12 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class Trimming(Rewritten):
-    """A base and what is left of it.
+    """A base and its entries that stay or go.
 
     Attributes:
         base: the tokenizer trimmed.
         ids: old id -> new id, or None where the entry is gone; ascending.
-        uses: int64 (largest old id + 1,), how often each entry occurred in the texts.
+        uses: int64 (largest old id + 1,), occurrences of each entry in the texts.
         kept: entries that stay, by reason.
         dropped: entries that go, by reason.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
@@ -79,7 +79,7 @@ class Trimming(Rewritten):
         Args:
             directory: where to write.
             source: where the base was read from; its other files are copied. None copies nothing.
-            records: more JSON files, see `files.RECORDS`.
+            records: more JSON files, by a name in `files.RECORDS`.
 
         Returns:
             Names of files that are left behind, since they hold the old vocabulary in another form.
@@ -102,14 +102,15 @@ def trim(
     and bytes always stay. A text that the base cuts into kept entries alone is cut as before.
 
     Args:
-        tokenizer: as for `mws_hf.extend.extend`.
-        texts: what the tokenizer must be good at, or `count_uses` of it.
-        keep_size: how many entries stay, those added to the vocabulary included.
+        tokenizer: any tokenizer that `mws_hf.extend.extend` takes.
+        texts: texts that the tokenizer must be good at, or `count_uses` of them.
+        keep_size: number of entries that stay, added ones included.
         min_count: the least number of uses with which an entry stays; give this or `keep_size`.
         keep: entries that stay in any case, as people read them (``" the"``) or as they stand in the vocabulary.
 
     Raises:
-        MwSError: no such tokenizer or one of another kind, no such entry to keep, fewer entries than must stay.
+        MwSError: there is no such tokenizer or one of another kind, no such entry to keep, fewer entries than must
+            stay.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
@@ -152,7 +153,7 @@ def count_uses(base: Base, texts: Iterable[str]) -> Longs:
 
 
 def last_merges(base: Base) -> dict[str, tuple[str, str]]:
-    """The two parts that the base makes each entry of; entries that no merge ever makes are not in it."""
+    """Find the two parts that the base makes each entry of; entries that no merge ever makes are left out."""
     table = ranked(base.merges)
     makers: dict[str, list[tuple[str, str]]] = {}
     for left, right in table:
@@ -167,7 +168,7 @@ def last_merges(base: Base) -> dict[str, tuple[str, str]]:
 
 
 def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
-    """What stays in any case, and why."""
+    """List the entries that stay in any case, and the reason of each."""
     unknown = base.spec["model"].get("unk_token")
     pinned: dict[str, Reason] = dict.fromkeys(base.added, "added")
     if unknown in base.vocab:
@@ -179,7 +180,7 @@ def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
 
 
 def entry_of(base: Base, text: str) -> str:
-    """The entry of a text, as people read it or as it stands in the vocabulary; MwSError where there is none."""
+    """Return the entry of a text, as people read it or as it stands in the vocabulary; MwSError where there is none."""
     for spelled in (base.spell(text), text):
         if spelled in base.vocab:
             return spelled
@@ -189,7 +190,7 @@ def entry_of(base: Base, text: str) -> str:
 def _prune(
     base: Base, uses: Longs, pinned: Mapping[str, Reason], keep_size: int | None, min_count: int | None
 ) -> set[str]:
-    """The entries that stay: leaves of the merges go, least used first; ties: largest id first."""
+    """Choose the entries that stay: leaves of the merges go, least used first; ties: largest id first."""
     parts = {token: pair for token, pair in last_merges(base).items() if token in base.vocab}
     remaining = set(base.vocab)
     wholes = Counter(part for pair in parts.values() for part in set(pair))
@@ -222,7 +223,7 @@ def _prune(
 def _reasons(
     base: Base, uses: Longs, remaining: set[str], pinned: Mapping[str, Reason]
 ) -> tuple[dict[Reason, int], dict[Reason, int]]:
-    """How many entries stay and go, by reason."""
+    """Count the entries that stay and go, by reason."""
     parts = last_merges(base)
     needed = {part for token in remaining for part in parts.get(token, ())}
     kept: Counter[Reason] = Counter()

@@ -1,4 +1,7 @@
-"""What a trimming changes: entries by reason, and each text's length and bits before and after. It trims nothing."""
+"""Measure what a trimming changes: entries by reason, and each text's length and bits before and after.
+
+Nothing is trimmed here.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ class TextUse:
     """A text as a tokenizer cuts it.
 
     Attributes:
-        n_bytes: of UTF-8.
-        uses: int64 (largest id + 1,), how often each entry occurs.
+        n_bytes: bytes of the text in UTF-8.
+        uses: int64 (largest id + 1,), occurrences of each entry.
     """
 
     n_bytes: int
@@ -28,7 +31,7 @@ class TextUse:
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits a byte of a code by the frequency of each entry alone; NaN for no bytes."""
+        """Bits per byte of a code by the frequency of each entry alone; NaN for no bytes."""
         return unigram_bits(self.uses) / self.n_bytes if self.n_bytes else float("nan")
 
 
@@ -47,7 +50,7 @@ def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
 
 
 def unigram_bits(uses: Longs) -> float:
-    """Bits that a code by the frequency of each entry alone needs for all uses.
+    """Compute the bits that a code by the frequency of each entry alone needs for all uses.
 
     >>> unigram_bits(np.array([2, 1, 1, 0]))
     6.0
@@ -57,7 +60,7 @@ def unigram_bits(uses: Longs) -> float:
 
 
 def trim_facts(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping[str, TextUse]) -> dict[str, Any]:
-    """Everything a command reports, as plain values for JSON; `before` and `after` are by the name of the text."""
+    """Collect all facts that a command reports as plain values for JSON; `before` and `after` go by the text's name."""
     gone = [old for old, new in trimming.ids.items() if new is None]
     texts = {
         name: {
@@ -79,7 +82,7 @@ def trim_facts(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping
 
 
 def trim_told(found: Mapping[str, Any]) -> str:
-    """The same for people: a line on the entries and one a text."""
+    """Write the facts for people: a line on the entries and a line for each text."""
     kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
     rows = [

@@ -1,4 +1,4 @@
-"""Weights on disk, as far as their headers tell: which tensors, in which file, of which shape. Nothing is loaded.
+"""Read headers of weights on disk: names of tensors, their files and shapes. No weight is loaded.
 
 A .safetensors file is a length (8 bytes, little-endian), a JSON header with type, shape and place of each tensor, and
 their bytes.
@@ -22,7 +22,7 @@ _OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight")
 
 
 def shard_of_tensors(directory: Path) -> dict[str, str]:
-    """Tensor name -> file name of a model's weights; raises MwSError where there are no .safetensors weights."""
+    """Find the file of each tensor of a model's weights; raises MwSError where there are no .safetensors weights."""
     if (directory / INDEX).is_file():
         return dict(load_json(directory / INDEX)["weight_map"])
     if not (directory / SINGLE).is_file():
@@ -31,7 +31,7 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
 
 
 def read_header(file: Path) -> dict[str, Any]:
-    """Read the header of a .safetensors file; raises MwSError if that is damaged."""
+    """Read the header of a .safetensors file; raises MwSError if it is damaged."""
     try:
         with file.open("rb") as stream:
             return dict(json.loads(stream.read(int.from_bytes(stream.read(8), "little"))))
@@ -40,9 +40,9 @@ def read_header(file: Path) -> dict[str, Any]:
 
 
 def embedding_rows(directory: Path) -> dict[str, int]:
-    """Rows of the input and output embeddings by tensor name, as far as they have one of the usual names.
+    """Count the rows of the input and output embeddings by tensor name, as far as they have one of the usual names.
 
-    Empty where there are no .safetensors weights. Raises MwSError if these are damaged.
+    Empty where there are no .safetensors weights. Raises MwSError if the weights are damaged.
     """
     if not any((directory / name).is_file() for name in (INDEX, SINGLE)):
         return {}

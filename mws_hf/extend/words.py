@@ -50,7 +50,7 @@ class CutWords:
     Attributes:
         segmentation: the words in tokens; learning moves it on.
         words: the words, in characters.
-        chosen: int64, which of the words given these are; those with symbols that are no tokens are left out.
+        chosen: int64, numbers of these words among the words given; words with symbols that are no tokens are left out.
         sizes: int64, symbols of each character: bytes, or 1.
         last: int64, the cell of each character's last symbol.
     """
@@ -107,8 +107,8 @@ def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) ->
     Args:
         base: the tokenizer to extend.
         words: distinct words as its pre-tokenizer leaves them, with spaces for its mark.
-        weights: int64, shape (n_words,), how often each occurs.
-        more: symbols that join its vocabulary.
+        weights: int64, shape (n_words,), occurrences of each word.
+        more: symbols that join the base's vocabulary.
     """
     pipeline, strings = base.pipeline(more), words.strings()
     ids, ends = _encode(pipeline, strings)

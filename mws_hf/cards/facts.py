@@ -73,7 +73,7 @@ class CardFacts:
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
     def with_(self, **more: Any) -> CardFacts:
-        """These facts, and others in their place where they are not empty.
+        """Return these facts, with others in their place where they are not empty.
 
         >>> CardFacts(name="ru", data="novels").with_(name="me/ru", data="").told()
         {'name': 'me/ru', 'data': 'novels'}

@@ -69,7 +69,7 @@ def _thinned(counts: WordCounts, most: int = 20_000) -> list[str]:
 
 
 def _rare_entries(backend: Tokenizer, uses: npt.NDArray[np.int64]) -> dict[str, float]:
-    """Shares of the merges by how often the token is used that each makes; `uses` by id."""
+    """Compute shares of the merges by the use of the token that each makes; `uses` by id."""
     vocab, merges = tables_of(backend)
     made = uses[[vocab[left + right] for left, right in merges]]
     total = max(1, len(made))

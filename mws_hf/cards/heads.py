@@ -220,7 +220,7 @@ def _group_table(groups: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _pair(measure: str) -> tuple[str, str]:
-    """Titles of a measure before and after."""
+    """Write the titles of a measure before and after."""
     return f"{measure}, base", "now"
 
 

@@ -94,11 +94,11 @@ class LazyGroup(TyperGroup):
     """The commands of the table, each loaded when it is called or asked for its own help."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Their names, in the order of the table."""
+        """List the names of all commands, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """One command, loaded; None for an unknown name."""
+        """Load a command by its name; None for an unknown name."""
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             self.commands[cmd_name] = _load(cmd_name)
         return self.commands.get(cmd_name)

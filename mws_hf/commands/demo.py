@@ -80,7 +80,7 @@ def demo(
 
 
 def evidence_of(places: list[Path], tokenizers: list[Opened], sources: Sources) -> TrainingEvidence | None:
-    """Evidence of the training words given, by the settings of the first tokenizer that keeps a record of its training.
+    """Compute the evidence of the training words given, by the settings of the first tokenizer with a training record.
 
     Without training words it is the evidence that the first tokenizer keeps which has any, or None.
     """

@@ -168,7 +168,7 @@ def segment(
 
 
 def _stdin_lines() -> Iterator[str]:
-    """Lines of standard input, which is UTF-8 whatever the locale.
+    """Read lines of standard input, which is UTF-8 whatever the locale.
 
     Raises:
         MwSError: a line is not.

@@ -242,7 +242,7 @@ def _tell_of_no_evidence(known: Model, plot: Path | None) -> None:
 
 
 def _split(text: str, counts: GroupedCounts | None) -> list[str]:
-    """Pre-tokens of a text as those of the counts were made."""
+    """Cut a text into pre-tokens as the texts of the counts were cut."""
     from mws_hf.tokenizer.backend import NORMALIZERS
 
     if counts is None:
@@ -254,7 +254,7 @@ def _split(text: str, counts: GroupedCounts | None) -> list[str]:
 def _result(
     word: str, traced: list[Traced], found: list[list[float] | None], known: Model, with_evidence: bool
 ) -> dict[str, Any]:
-    """One line of `--json`; boundaries are None for pre-tokens without evidence, and as a whole where there is none."""
+    """Write one line of `--json`; boundaries are None for pre-tokens without evidence, and as a whole without any."""
     result: dict[str, Any] = {"word": word}
     if known.backend is not None:
         result["pretokens"] = [each.text for each in traced]
@@ -320,7 +320,7 @@ _LEGEND = {
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    """Rows as an aligned text table with a legend; a single one as a column, which fits any terminal."""
+    """Write rows as an aligned text table with a legend; a single one as a column, which fits any terminal."""
     if not rows:
         return "no merges"
     if len(rows) == 1:

@@ -153,7 +153,7 @@ def _to_client(directory: Path, output: Path, form: Format, sample: Path | None,
 
 
 def _roles(settings: dict[str, Any], template: Path) -> dict[str, str]:
-    """Role -> special token, and the chat template."""
+    """Return role -> special token, and the chat template."""
     roles = {}
     for role, token in settings.items():
         content = token.get("content") if isinstance(token, dict) else token

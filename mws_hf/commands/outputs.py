@@ -76,7 +76,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[object]]) -> str:
-    """Rows as an aligned text table, the first being the header; numbers to the right, with four significant digits.
+    """Write rows as an aligned text table, the header first; numbers to the right, with four significant digits.
 
     >>> print(aligned([["left", "pmi", "share"], ["чи", 2.12345, "5 %"], ["п", 13, "12 %"]]))
     left    pmi  share

@@ -153,7 +153,7 @@ class Sources:
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
     def _lists(self, pattern: str, normalization: str | None) -> list[WordCounts]:
-        """Word lists, lemmas and the lexicon."""
+        """Count word lists, lemmas and the lexicon; empty where none is given."""
         if not self.word_lists and self.lexicon is None and self.lemmas is None:
             return []
         from mws_hf.corpus.dictionary import lemma_counts, lexicon_counts
@@ -185,7 +185,7 @@ class Sources:
 
 
 def _apart(names: list[str]) -> tuple[list[str], list[str]]:
-    """Saved counts and texts."""
+    """Divide names into saved counts and texts."""
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import expand_paths
 

@@ -26,7 +26,7 @@ def file_group_batches(
     """Read documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group in each batch of rows.
 
     Raises:
-        MwSError: an absent column, a row without a group, a bad name of one.
+        MwSError: an absent column, a row without a group, a bad name of a group.
     """
     if file_kind(name) == "dataset":
         yield from group_batches(load_folder(name), how.column, group_column, where=name)

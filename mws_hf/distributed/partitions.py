@@ -233,7 +233,7 @@ class Encoding:
         """Check the arguments of an engine's call; `more` holds the `ids_column` that rows get, or a `shard_size`.
 
         Raises:
-            MwSError: no such tokenizer, separator or column, or `ids_column` is there already.
+            MwSError: there is no such tokenizer, separator or column, or `ids_column` is there already.
         """
         new = more.get("ids_column")
         check_columns(columns, [column], source)

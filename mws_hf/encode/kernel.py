@@ -37,7 +37,10 @@ CACHE_LIMIT = 256 << 20
 
 @njit
 def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
-    """Return 3 or 4 for a well-formed UTF-8 sequence of that length (RFC 3629: no surrogate, no overlong form), else 0."""
+    """Return 3 or 4 for a well-formed UTF-8 sequence of that length, else 0.
+
+    By RFC 3629 surrogates and overlong forms are not well-formed.
+    """
     lead = text[at]
     size = 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 0
     if size == 0 or at + size > stop:

@@ -1,4 +1,4 @@
-"""How well a tokenizer cuts: boundary scores against gold, and measures on running text.
+"""Measure how well a tokenizer cuts: boundary scores against gold, and measures on running text.
 
 `evaluate` does it all for any Hugging Face tokenizer directory; the parts: `encoder` and `segment` (any tokenizer),
 `boundaries`, `running_text`, `significance`, `ngram_bits` (bits per byte, by `kneser_ney`),
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class _Callable(ModuleType):
-    """So that `mws_hf.evaluate(...)` is `mws_hf.evaluate.evaluate(...)`."""
+    """The module as a function, so that `mws_hf.evaluate(...)` is `mws_hf.evaluate.evaluate(...)`."""
 
     def __call__(self, *arguments: Any, **options: Any) -> EvaluationReport:
         return evaluate(*arguments, **options)

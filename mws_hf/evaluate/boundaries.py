@@ -33,7 +33,7 @@ class WordTable:
         precision: share of predicted boundaries that are gold; 1 where nothing is predicted.
         recall: share of gold boundaries found; 1 where gold has none.
         exact: 1 where the segmentation equals one of the gold's.
-        scored: 1 for words of at least two characters; the others have no place for a boundary and are left out of
+        scored: 1 for words of at least two characters; shorter words have no place for a boundary and are left out of
             the averages over words.
     """
 
@@ -59,18 +59,18 @@ class BoundaryScores:
         f1: micro boundary F1, 2 hits / (predicted + gold).
         macro_precision: mean over words of the word's precision, best alternative (BPR of Virpioja et al. 2011, as in
             Morfessor's evaluation; words of one character are skipped).
-        macro_recall: likewise of recall.
-        macro_f1: harmonic mean of the two.
+        macro_recall: mean over words of the word's recall, in the same way.
+        macro_f1: harmonic mean of macro precision and recall.
         morph_precision: predicted pieces that are gold morphs at their place.
         morph_recall: gold morphs found as pieces.
-        morph_f1: harmonic mean of the two (micro).
+        morph_f1: harmonic mean of morph precision and recall (micro).
         exact: words cut exactly as gold.
         single_recall: recall at words with exactly one gold boundary.
         single_words: number of such words.
-        morphscore: the same over those of them that the tokenizer cuts at all (MorphScore, Arnett & Bergen 2025).
-        morphscore_words: number of these.
+        morphscore: the same recall over such words that the tokenizer cuts at all (MorphScore, Arnett & Bergen 2025).
+        morphscore_words: number of words in `morphscore`.
         over_segmented: words with more pieces than gold morphs.
-        under_segmented: words with fewer.
+        under_segmented: words with fewer pieces than gold morphs.
         spurious_per_word: predicted boundaries that are not gold, per word.
         missed_per_word: gold boundaries not predicted, per word.
         tokens_per_word: pieces per gold word.
@@ -100,12 +100,12 @@ class BoundaryScores:
     morphs_per_word: float
 
     def to_dict(self) -> dict[str, float | int]:
-        """Name -> value, in the order of the attributes."""
+        """Return name -> value, in the order of the attributes."""
         return asdict(self)
 
 
 def boundaries(morphs: Sequence[str]) -> tuple[int, ...]:
-    """Positions between morphs, ascending.
+    """List the positions between morphs, ascending.
 
     >>> boundaries(["un", "lock", "s"])
     (2, 6)
@@ -119,7 +119,7 @@ def boundaries(morphs: Sequence[str]) -> tuple[int, ...]:
 
 
 def f1(precision: float, recall: float) -> float:
-    """Harmonic mean; 0 when both are 0.
+    """Compute the harmonic mean of precision and recall; 0 when both are 0.
 
     >>> f1(0.5, 1.0), f1(0.0, 0.0)
     (0.6666666666666666, 0.0)
@@ -145,7 +145,7 @@ def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> 
 
 
 def summarize(table: WordTable) -> BoundaryScores:
-    """Turn counts into scores.
+    """Turn a table's counts into scores.
 
     >>> gold = [GoldWord("unlocks", (("un", "lock", "s"),)), GoldWord("cat", (("cat",),))]
     >>> scores = summarize(word_table(gold, [("un", "locks"), ("c", "at")]))
@@ -185,7 +185,7 @@ def summarize(table: WordTable) -> BoundaryScores:
 
 
 def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
-    """Mean precision and recall over some of a table's words, those of one character skipped; 1 if none is left."""
+    """Compute mean precision and recall over some of a table's words, words of one character skipped; 1 if all are."""
     weight = table.scored[chosen]
     scored = int(weight.sum())
     if not scored:
@@ -194,12 +194,12 @@ def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
 
 
 def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> BoundaryScores:
-    """`summarize` of `word_table`."""
+    """Score predicted pieces of gold words: `word_table` counts, `summarize` turns counts into scores."""
     return summarize(word_table(gold, predicted))
 
 
 def best_alternative(entry: GoldWord, pieces: Sequence[str]) -> Morphs:
-    """The gold segmentation with the highest boundary F1 against `pieces`; the first in the file when several tie.
+    """Choose the gold segmentation with the highest boundary F1 against `pieces`; of equals the first in the file.
 
     >>> best_alternative(GoldWord("abc", (("abc",), ("a", "bc"))), ["a", "b", "c"])
     ('a', 'bc')
@@ -217,7 +217,7 @@ def best_alternative(entry: GoldWord, pieces: Sequence[str]) -> Morphs:
 
 @dataclass(frozen=True)
 class Emma2:
-    """EMMA-2 precision (pieces that stand for one morpheme), recall (morphemes kept to one piece), harmonic mean."""
+    """Scores of EMMA-2: precision (pieces that stand for one morpheme), recall (morphemes kept to one piece), F1."""
 
     precision: float
     recall: float
@@ -225,7 +225,7 @@ class Emma2:
 
 
 def emma2(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Emma2:
-    """EMMA-2 (Virpioja et al. 2011, TAL 52(2), section on EMMA): soft many-to-one assignment by co-occurrence.
+    """Compute EMMA-2 (Virpioja et al. 2011, TAL 52(2), section on EMMA): soft many-to-one assignment by co-occurrence.
 
     For recall each gold morph is assigned the predicted piece it occurs with most often (in a word, as often as both
     are there, so that equal segmentations score 1); a word's recall is the share of its gold morphs whose piece is

@@ -19,12 +19,12 @@ from mws_hf.evaluate.boundaries import best_alternative, f1
 
 @dataclass(frozen=True)
 class Consistency:
-    """mu_c and mu_e.
+    """The measures mu_c and mu_e.
 
     Attributes:
-        precision: of the pairs of words that share a token, those that share a morph; 1 where no token is shared.
-        recall: of the pairs that share a morph, those that share a token; 1 where no morph is shared.
-        f1: their harmonic mean, mu_c.
+        precision: share of the pairs of words with a common token that share a morph; 1 where no token is shared.
+        recall: share of the pairs with a common morph that share a token; 1 where no morph is shared.
+        f1: harmonic mean of precision and recall, mu_c.
         edit_distance: mean Levenshtein distance from the morphs of a word to its tokens, each one symbol; mu_e.
     """
 
@@ -35,7 +35,7 @@ class Consistency:
 
 
 def consistency(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Consistency:
-    """Compare which words share tokens with which share morphs; of several gold segmentations the nearest counts.
+    """Compare pairs of words that share tokens with pairs that share morphs; the nearest gold segmentation counts.
 
     >>> gold = [GoldWord("cats", (("cat", "s"),)), GoldWord("dogs", (("dog", "s"),)), GoldWord("cat", (("cat",),))]
     >>> consistency(gold, [("cat", "s"), ("do", "gs"), ("cat",)])
@@ -54,7 +54,7 @@ def consistency(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) ->
 
 
 def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.bool_]]:
-    """For each row a mask of the other rows that share a piece with it."""
+    """Make for each row a mask of the other rows that share a piece with it."""
     places: dict[str, list[int]] = {}
     for k, row in enumerate(rows):
         for piece in set(row):
@@ -69,7 +69,7 @@ def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[npt.NDArray[np.bool_]]:
 
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Levenshtein distance of two sequences: a column of the table at a time, as bits of two integers (Myers 1999).
+    """Compute the Levenshtein distance of two sequences by columns of the table, as bits of two integers (Myers 1999).
 
     >>> edit_distance(["un", "lock", "s"], ["un", "locks"])
     2

@@ -1,4 +1,4 @@
-"""One view of any tokenizer: texts in, ids and character spans out. It never runs code that comes with one."""
+"""One view of any tokenizer: texts in, ids and character spans out. Code that comes with a tokenizer is never run."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Encoder:
         encode: texts -> `Encoded`, without special tokens, truncation or padding.
         vocabulary_size: entries, added tokens included.
         unknown_id: id of the unknown token, or None.
-        adds_space: True if the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
-        decode: lists of ids -> texts, special tokens kept and nothing tidied up; None if there is no way back.
+        adds_space: whether the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
+        decode: lists of ids -> texts, special tokens kept and spaces left as they are; None if there is no way back.
     """
 
     encode: Callable[[Sequence[str]], list[Encoded]]
@@ -61,7 +61,7 @@ def load_encoder(source: Any) -> Encoder:
     never run), is its tokenizer.json alone.
 
     Raises:
-        MwSError: no tokenizer there, or transformers cannot open it.
+        MwSError: the source holds no tokenizer, or transformers cannot open it.
     """
     if isinstance(source, Encoder):
         return source
@@ -93,7 +93,7 @@ def _from_backend(original: Tokenizer) -> Encoder:
         return encoded
 
     def laid(text: str, tokens: list[str]) -> list[Span] | None:
-        """The spans that `tokenizers` 1.0 does not tell."""
+        """Lay tokens on a text where `tokenizers` 1.0 tells no spans."""
         return align(text, [token_bytes(token, bytes_) for token in tokens])
 
     bytes_ = BYTE_OF if is_byte_level(backend) else None
@@ -113,7 +113,10 @@ def _unknown_id(backend: Tokenizer) -> int | None:
 
 
 def _backend_adds_space(backend: Tokenizer) -> bool:
-    """Whether "a" comes out of normalizer and pre-tokenizer with a word mark in front; the vocabulary plays no part."""
+    """Tell whether "a" comes out of normalizer and pre-tokenizer with a word mark in front.
+
+    The vocabulary plays no part.
+    """
     normalizer, splitter = backend.normalizer, backend.pre_tokenizer
     text = "a" if normalizer is None else normalizer.normalize_str("a")  # one of several is false in old versions
     pieces = [(text, (0, 1))] if splitter is None else splitter.pre_tokenize_str(text)
@@ -141,7 +144,7 @@ def _from_slow(tokenizer: Any) -> Encoder:
 
 
 def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> bytes:
-    r"""The bytes a token string stands for: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level characters.
+    r"""Return the bytes of a token string in any form: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level.
 
     >>> token_bytes("<0xD0>"), token_bytes("##ing"), token_bytes("▁word").decode()
     (b'\xd0', b'ing', ' word')
@@ -154,7 +157,7 @@ def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> 
 
 
 def align(text: str, pieces: Sequence[bytes | None]) -> list[Span] | None:
-    r"""Lay token bytes on a text, left to right; None among the pieces is the unknown token and takes what is skipped.
+    r"""Lay token bytes on a text, left to right; None among the pieces is the unknown token and takes the skipped text.
 
     White space that tokens leave out is passed over; a text that was lower-cased is recognised; in a run of unknown
     tokens the last takes all, for strings do not tell them apart. Returns character spans, (0, 0) for a token that

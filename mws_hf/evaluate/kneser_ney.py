@@ -24,7 +24,7 @@ FALLBACK: Discounts = (0.5, 1.0, 1.5)
 
 
 class Stream(NamedTuple):
-    """Documents one after another, each between a boundary, which is context only, and an end, which is predicted.
+    """A stream of documents, each between a boundary, which is context only, and an end, which is predicted.
 
     Attributes:
         ids: int64 (positions,); the vocabulary's ids, then the end's, then the boundary's.
@@ -40,7 +40,7 @@ class Scored(NamedTuple):
 
     Attributes:
         nats: float64 (predicted positions,), -log p of each id and each end, in the order of the stream.
-        discounts: those of each level, unigrams first.
+        discounts: discounts of each level, unigrams first.
     """
 
     nats: Doubles
@@ -66,7 +66,7 @@ class _Level(NamedTuple):
 
 
 def stream_of(documents: Sequence[npt.ArrayLike], vocabulary: int) -> Stream:
-    """Documents of ids below `vocabulary` as one stream.
+    """Join documents of ids below `vocabulary` in one stream.
 
     >>> stream_of([[0, 1], []], vocabulary=2)
     Stream(ids=array([3, 0, 1, 2, 3, 2]), places=array([0, 1, 2, 3, 0, 1]))
@@ -88,13 +88,13 @@ def score(train: Stream, text: Stream, vocabulary: int, orders: Sequence[int]) -
     by the different ids it occurs after. A context never seen leaves the probability as it is one level down.
 
     Args:
-        train: what n-grams are counted in; not empty.
-        text: what is scored.
-        vocabulary: ids are below it.
+        train: documents whose n-grams are counted; not empty.
+        text: documents to score.
+        vocabulary: number that all ids are below.
         orders: lengths of n-grams, 1 or more.
 
     Raises:
-        MwSError: no training document, or no order.
+        MwSError: there is no training document, or no order.
 
     >>> scored = score(stream_of([[0, 0, 0]], 1), stream_of([[0]], 1), 1, [1])[1]
     >>> np.exp(-scored.nats).round(4).tolist(), scored.discounts  # (3-1.5)/4 and (1-.5)/4, each plus half of 2/4
@@ -127,10 +127,10 @@ def score(train: Stream, text: Stream, vocabulary: int, orders: Sequence[int]) -
 
 
 def discounts_of(counts: npt.ArrayLike) -> Discounts:
-    """Discounts of counts 1, 2 and 3 or more from how many n-grams of a level have the counts 1 to 4.
+    """Compute discounts of counts 1, 2 and 3 or more from the numbers of n-grams of a level with the counts 1 to 4.
 
-    `FALLBACK` if none has the count 1, 2 or 3, or if a discount comes out as 0 or less: nothing would be kept back then
-    for ids unseen after some context. (None can exceed the count it is taken from.)
+    `FALLBACK` if none has the count 1, 2 or 3, or if a discount comes out as 0 or less: such a discount would keep no
+    probability back for ids unseen after some context. (No discount can exceed the count it is taken from.)
 
     >>> discounts_of([1, 1, 1, 1, 2, 2, 3, 4])  # Y = 4/8: 1-2Y(2/4), 2-3Y(1/2), 3-4Y(1/1)
     (0.5, 1.25, 1.0)
@@ -145,7 +145,7 @@ def discounts_of(counts: npt.ArrayLike) -> Discounts:
 
 
 def _levels(train: Stream, highest: int, radix: int) -> Iterator[_Level]:
-    """Levels 1 to `highest`."""
+    """Build levels 1 to `highest`."""
     numbers = np.zeros(len(train.ids), np.int64)
     for order in range(1, highest + 1):
         contexts = _contexts(numbers, train.places, order)
@@ -165,7 +165,7 @@ def _levels(train: Stream, highest: int, radix: int) -> Iterator[_Level]:
 
 
 def _contexts(numbers: Longs, places: Longs, order: int) -> Longs:
-    """Number of the n-gram one shorter that ends before each position; -1 where the document does not reach back."""
+    """Number the n-gram one shorter that ends before each position; -1 where the document does not reach back."""
     if order == 1:
         return np.zeros(len(numbers), np.int64)
     contexts = np.roll(numbers, 1)
@@ -174,7 +174,7 @@ def _contexts(numbers: Longs, places: Longs, order: int) -> Longs:
 
 
 def _look_up(keys: Longs, wanted: Longs) -> Longs:
-    """Number of each wanted key; -1 for those that are not there."""
+    """Return the number of each wanted key; -1 for absent keys."""
     if not len(keys):
         return np.full(len(wanted), -1, np.int64)
     at = np.searchsorted(keys, wanted)
@@ -183,16 +183,16 @@ def _look_up(keys: Longs, wanted: Longs) -> Longs:
 
 
 def _continuations(level: _Level, following: _Level) -> Longs:
-    """Different ids that an n-gram occurs after; its occurrences where it begins with the boundary."""
+    """Count the different ids that an n-gram occurs after; its occurrences where it begins with the boundary."""
     return np.where(level.at_start, level.counts, np.bincount(following.shorter, minlength=len(level.keys)))
 
 
 def _interpolated(
     contexts: Longs, counts: Longs, discounts: Discounts, context: Longs, found: Longs, lower: Doubles
 ) -> Doubles:
-    """Probabilities one level up: discounted counts, and what the discounts keep back shared out as `lower` says.
+    """Compute probabilities one level up: discounted counts, and the share kept back, spread as `lower` says.
 
-    `contexts` and `counts` are those of each n-gram of the level; `context` and `found` name the context and the n-gram
+    `contexts` and `counts` belong to each n-gram of the level; `context` and `found` name the context and the n-gram
     of each probability that is wanted, -1 where it was never seen.
     """
     if not len(contexts):  # no document is long enough

@@ -1,8 +1,8 @@
-"""Minimal pairs: sentences that differ in one form, one of them wrong; which one does a model find more probable?
+"""Minimal pairs: sentences that differ in one form, one of them wrong. Count where a model prefers the right one.
 
 Files are those of RuBLiMP and TurBLiMP, or hand-made ones: a header, then a pair a line, separated by commas,
-semicolons or tabs. What scores the sentences is the caller's: `mws_hf.lm.judge` for language models, `ngram_judge` for
-an n-gram model over any tokenizer, which needs no training of a neural one.
+semicolons or tabs. The caller chooses the judge of sentences: `mws_hf.lm.judge` for language models, or `ngram_judge`
+for an n-gram model over any tokenizer, which needs no neural training.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TOGETHER = "all"
 
 
 class Pair(NamedTuple):
-    """A sentence, the same with a wrong form, and the paradigm it tests."""
+    """A sentence, the same sentence with a wrong form, and the paradigm it tests."""
 
     good: str
     bad: str
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
     @property
     def change(self) -> tuple[str, str]:
-        """The words in which the two differ, without the punctuation around them.
+        """The words in which the two sentences differ, without the punctuation around them.
 
         >>> Pair("Но мент уходит.", "Но мент уходет.", "verb").change
         ('уходит', 'уходет')
@@ -53,15 +53,15 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often the right sentence of a pair had the higher probability.
+    """The share of pairs whose right sentence had the higher probability.
 
     Attributes:
         pairs: pairs judged.
-        changes: how many different changes they show. Pairs of one change are not independent: in TurBLiMP a thousand
-            pairs show 12 to 81, in RuBLiMP 316 to 806.
+        changes: number of different changes in the pairs. Pairs of one change are not independent: in TurBLiMP a
+            thousand pairs show 12 to 81, in RuBLiMP 316 to 806.
         value: share of the pairs that were right; equal probabilities count half.
-        low: lower end of the 95 % interval (Wilson's) of that share, as if of `changes` pairs.
-        high: its upper end.
+        low: lower end of the 95 % interval (Wilson's) of the share, as if of `changes` pairs.
+        high: upper end of the interval.
     """
 
     pairs: int
@@ -88,7 +88,9 @@ def read_pairs(paths: Iterable[str | os.PathLike[str]]) -> list[Pair]:
 
 
 def accuracies(pairs: Sequence[Pair], margins: Doubles) -> dict[str, Accuracy]:
-    """Accuracy of each paradigm, sorted by name, and of all pairs together; `margins` as `margins_of` gives them.
+    """Compute the accuracy of each paradigm, sorted by name, and of all pairs together.
+
+    `margins` are from `margins_of`.
 
     >>> pairs = [Pair("a", "b", "x"), Pair("a", "c", "x"), Pair("a", "d", "y")]
     >>> {name: found.value for name, found in accuracies(pairs, np.array([2.0, -1.0, 0.0])).items()}
@@ -105,7 +107,7 @@ def accuracies(pairs: Sequence[Pair], margins: Doubles) -> dict[str, Accuracy]:
 
 
 def won(margins: Doubles) -> Doubles:
-    """1 where the good sentence is more probable, .5 where both are equal, 0 elsewhere.
+    """Return 1 where the good sentence is more probable, 0.5 where both are equal, 0 elsewhere.
 
     >>> won(np.array([0.1, 0.0, -3.0])).tolist()
     [1.0, 0.5, 0.0]
@@ -114,18 +116,18 @@ def won(margins: Doubles) -> Doubles:
 
 
 def margins_of(pairs: Sequence[Pair], nats: Callable[[list[str]], Doubles]) -> Doubles:
-    """Log-probability of the good sentence minus that of the bad one, float64 (pairs,).
+    """Compute the log-probability of the good sentence minus that of the bad sentence, float64 (pairs,).
 
-    `nats`: sentences to -log p of each, summed over its tokens.
+    `nats` turns sentences into -log p of each, summed over its tokens.
     """
     costs = nats([pair.good for pair in pairs] + [pair.bad for pair in pairs])
     return np.asarray(costs[len(pairs) :] - costs[: len(pairs)], np.float64)
 
 
 def difference(pairs: Sequence[Pair], first: Doubles, second: Doubles) -> tuple[float, float, float]:
-    """Accuracy of a first system minus that of a second on the same pairs (`won` of each), and its 95 % interval.
+    """Compute the accuracy of a first system minus a second's on the same pairs (`won` of each), and its 95 % interval.
 
-    The interval is that of a mean over clusters (normal approximation): pairs of the same change go together.
+    The interval is for a mean over clusters (normal approximation): pairs of the same change go together.
 
     >>> pairs = [Pair("a", "b", ""), Pair("c a", "c b", ""), Pair("a", "d", ""), Pair("a", "e", "")]
     >>> [round(x, 3) for x in difference(pairs, np.array([1.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0]))]
@@ -140,7 +142,7 @@ def difference(pairs: Sequence[Pair], first: Doubles, second: Doubles) -> tuple[
 
 
 def ngram_judge(source: Any, train: Sequence[str], pairs: Sequence[Pair], *, orders: Sequence[int] = ORDERS) -> Doubles:
-    """`margins_of` under an n-gram model over a tokenizer's tokens, the end of the sentence included; see `ngram_bits`.
+    """Judge pairs by an n-gram model over a tokenizer's tokens, the end of the sentence included; return `margins_of`.
 
     Training documents that equal a sentence of a pair are left out.
     """
@@ -148,7 +150,7 @@ def ngram_judge(source: Any, train: Sequence[str], pairs: Sequence[Pair], *, ord
 
 
 def to_dict(found: dict[str, Accuracy]) -> dict[str, dict[str, float]]:
-    """Plain values, ready for JSON."""
+    """Turn accuracies into plain values, ready for JSON."""
     return {name: asdict(accuracy) for name, accuracy in found.items()}
 
 
@@ -184,12 +186,12 @@ def _column(names: list[str], known: tuple[str, ...], file: Path) -> int:
 
 
 def _alike(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many words two sequences begin with in common."""
+    """Count the words that two sequences begin with in common."""
     return sum(1 for _ in takewhile(lambda words: words[0] == words[1], zip(first, second, strict=False)))
 
 
 def wilson(right: float, number: int) -> tuple[float, float]:
-    """The 95 % score interval of a share (Wilson 1927).
+    """Compute the 95 % score interval of a share (Wilson 1927).
 
     >>> [round(end, 4) for end in wilson(8, 10)]
     [0.4902, 0.9433]

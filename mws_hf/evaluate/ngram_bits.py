@@ -1,4 +1,4 @@
-"""Bits per byte of held-out text under an n-gram model over a tokenizer's tokens; the model itself is `kneser_ney`.
+"""Bits per byte of held-out text under an n-gram model over a tokenizer's tokens; `kneser_ney` is the model.
 
 A screening measure: it needs no seeds and takes seconds. It prefers MwS to BPE where small neural models do, but it
 does not reproduce their ranking of Unigram: in Russian and Hungarian it finds less of Unigram's gain than they do. Its
@@ -31,18 +31,18 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class NgramBits:
-    """A tokenizer's n-gram model on held-out documents.
+    """The figures of a tokenizer's n-gram model on held-out documents.
 
     Attributes:
         nats: float64 (documents,), -log p of each document's tokens and of its end.
         n_bytes: int64 (documents,), UTF-8 bytes of the raw text.
-        restored: bool (documents,), whether the tokenizer gives the document back; what it loses costs it nothing, so
+        restored: bool (documents,), whether the tokenizer gives the document back. Text that it loses costs no bits, so
             bits per byte are comparable on restored documents only.
         tokens: tokens of the held-out documents, ends not counted.
         order: length of the n-grams, chosen on training documents kept aside.
-        aside: bits per byte of those by order, under models of the other training documents.
-        discounts: of counts 1, 2 and 3 or more at each level, unigrams first; (.5, 1, 1.5) is the fallback.
-        train_bytes: UTF-8 bytes trained on, those kept aside included.
+        aside: bits per byte of the documents kept aside, by order, under models of the other training documents.
+        discounts: discounts of counts 1, 2 and 3 or more at each level, unigrams first; (0.5, 1, 1.5) is the fallback.
+        train_bytes: UTF-8 bytes trained on, documents kept aside included.
         train_tokens: tokens trained on.
         repeated: training documents left out because they are held out as well.
     """
@@ -64,7 +64,7 @@ class NgramBits:
         return _bits_per_byte(self.nats, self.n_bytes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; documents are summed up."""
+        """Return plain values, ready for JSON; documents are summed up."""
         return {
             "bits_per_byte": self.value,
             "documents": len(self.nats),
@@ -94,7 +94,7 @@ def ngram_bits(
 
     Args:
         source: anything `mws_hf.evaluate.encoder.load_encoder` opens.
-        train: documents to train on, at least two besides those held out.
+        train: documents to train on, at least two besides the held-out ones.
         held_out: documents to measure, none empty.
         orders: lengths of n-grams to choose from.
 
@@ -141,12 +141,13 @@ def ngram_bits(
 
 
 def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) -> dict[str, PairedDifference | None]:
-    """Each tokenizer's bits per byte minus those of the first, with a bootstrap over documents that both restore.
+    """Compare each tokenizer's bits per byte with the first one's by a bootstrap over documents that both restore.
 
-    None for the first itself, and where the two restore no document in common.
+    A value is the tokenizer's bits minus the first one's; None for the first itself, and where the two restore no
+    document in common.
 
     Raises:
-        MwSError: measured on other documents.
+        MwSError: the tokenizers were measured on different documents.
     """
     base = next(iter(bits.values()), None)
     result: dict[str, PairedDifference | None] = {}
@@ -163,7 +164,7 @@ def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) ->
 
 
 def _encoded(encoder: Encoder, documents: Sequence[str]) -> Iterator[Longs]:
-    """Ids of each document; a batch at a time, since token strings and spans take far more room than ids."""
+    """Return the ids of each document, a batch at a time: token strings and spans take far more room than ids."""
     iterator = iter(documents)
     while batch := list(islice(iterator, _BATCH)):
         for item in encoder.encode(batch):

@@ -31,15 +31,16 @@ BASELINES: dict[str, Callable[[str], tuple[str, ...]]] = {"(every character)": t
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """Everything `evaluate` measured.
+    """All results of `evaluate`.
 
     Attributes:
-        isolated: how gold words were given to the tokenizers.
+        isolated: the way in which gold words were given to the tokenizers.
         golds: the gold files read, with the lines left out of each.
         rows: gold by gold, tokenizers in the order given, then the baselines.
         text: running-text measures by tokenizer; empty without text.
         bits: n-gram bits per byte by tokenizer; empty unless asked for.
-        bits_differences: of `bits` to the first tokenizer; None for the first itself, and where nothing is comparable.
+        bits_differences: differences of `bits` to the first tokenizer; None for the first itself, and where no document
+            is comparable.
     """
 
     isolated: str
@@ -50,7 +51,7 @@ class EvaluationReport:
     bits_differences: dict[str, PairedDifference | None] = field(default_factory=dict)
 
     def of(self, tokenizer: str) -> EvaluationReport:
-        """The part of one tokenizer."""
+        """Return the part of one tokenizer."""
         return replace(
             self,
             rows=tuple(row for row in self.rows if row.tokenizer == tokenizer),
@@ -68,7 +69,7 @@ class EvaluationReport:
         return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Return plain values, ready for JSON."""
         golds = {
             gold.name: {
                 "format": gold.format,
@@ -102,11 +103,11 @@ class EvaluationReport:
         return {"isolated": self.isolated, "golds": golds, "rows": rows, "text": text, "bits": bits}
 
     def to_markdown(self) -> str:
-        """Tables for people: one a gold file, one for the text."""
+        """Write tables for people: one for each gold file, one for the text."""
         return "\n\n".join(table.to_markdown() for table in self.tables()) + "\n"
 
     def tables(self) -> list[Table]:
-        """The same tables as titles and cells."""
+        """Return the same tables as titles and cells."""
         found = [gold_table(gold, [row for row in self.rows if row.gold == gold.name]) for gold in self.golds]
         return found + ([text_table(self.text, self.bits, self.bits_differences)] if self.text else [])
 
@@ -127,7 +128,7 @@ def evaluate(
     Args:
         tokenizers: name -> anything `segment_words` takes (directory, Hub name, tokenizer object, function
             ``word -> pieces``), or a list of directories and Hub names, named by their last part.
-        gold_files: files `read_gold` understands.
+        gold_files: files in a format that `read_gold` understands.
         text: a file of any kind that is counted, or lines; plain functions are left out of it.
         bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
         column: the field or column of those files that holds the text; None: ``text`` where there is one.
@@ -136,8 +137,8 @@ def evaluate(
         resamples: bootstrap resamples for the 95 % intervals.
 
     Raises:
-        MwSError: nothing to score, `bits` without `text` or too few lines for it, unreadable files, two tokenizers
-            or two gold files of one name.
+        MwSError: there is nothing to score, `bits` without `text` or too few lines for it, unreadable files, two
+            tokenizers or two gold files of one name.
     """
     named = tokenizers if isinstance(tokenizers, Mapping) else named_sources(tokenizers)
     how = Reading(column)
@@ -168,7 +169,7 @@ def evaluate(
 
 
 def _labelled(sources: Iterable[Any]) -> frozenset[str]:
-    """Words that the tokenizers among the directories were labelled with."""
+    """Collect the words that the tokenizers among the directories were labelled with."""
     folders = [Path(source) for source in sources if isinstance(source, str | os.PathLike)]
     return frozenset().union(*(labelled_words(folder) for folder in folders))
 
@@ -205,7 +206,7 @@ def _gold_rows(
 
 
 def json_text(value: Any, indent: int = 1) -> str:
-    r"""JSON with null for NaN, which JSON does not have, and a line break at the end.
+    r"""Write JSON with null for NaN, which JSON does not have, and a line break at the end.
 
     >>> json_text({"a": [float("nan"), 1]}, indent=0)
     '{\n"a": [\nnull,\n1\n]\n}\n'

@@ -1,4 +1,4 @@
-"""What a tokenizer does to running text: length, use of the vocabulary, whole words, fallbacks. No gold is involved."""
+"""Measure a tokenizer on running text: length, use of the vocabulary, whole words, fallbacks. No gold is involved."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class TextScores:
-    """Measures on running text; those of words are NaN when no line has words or none can be laid out.
+    """Measures on running text; measures of words are NaN when no line has words or none can be laid out.
 
     Attributes:
         bytes: UTF-8 bytes read.
-        words: running words (`WORD`), but for those of unaligned lines.
+        words: running words (`WORD`), unaligned lines apart.
         tokens: tokens of the whole text, no special tokens added.
         fertility: tokens that touch a word or stand for the space before it, per word.
         bytes_per_token: bytes / tokens.
         characters_per_token: code points / tokens.
         vocabulary_size: entries of the vocabulary.
-        vocabulary_used: share of them that occur.
+        vocabulary_used: share of the entries that occur.
         renyi_efficiency: Rényi entropy of the token distribution, alpha 2.5, over log of the vocabulary size
-            (Zouhar et al. 2023; what their package reports divides by the log of the types seen instead).
+            (Zouhar et al. 2023; their package divides by the log of the types seen instead).
         whole_words: share of running words that no token boundary cuts.
         byte_tokens: share of tokens that hold less than a character (``<0xD0>`` and parts of characters).
         unknown_tokens: share of tokens that are the unknown token.
@@ -66,7 +66,7 @@ class TextScores:
     unaligned_lines: int
 
     def to_dict(self) -> dict[str, float | int]:
-        """Name -> value, in the order of the attributes."""
+        """Return name -> value, in the order of the attributes."""
         return asdict(self)
 
 
@@ -121,12 +121,12 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
 
 
 def lines_of(text: str | os.PathLike[str] | Iterable[str], how: Reading = PLAIN) -> list[str]:
-    """`read_lines` of a file, or lines given as they are."""
+    """Read the lines of a file by `read_lines`, or return lines given as they are."""
     return list(read_lines(text, how) if isinstance(text, str | os.PathLike) else text)
 
 
 def read_lines(path: str | os.PathLike[str], how: Reading = PLAIN) -> Iterator[str]:
-    """Lines of a file of any kind that is counted, without their line breaks, empty ones left out.
+    """Read lines of a file of any kind that is counted, without their line breaks, empty ones left out.
 
     Raises:
         MwSError: the file is missing, unreadable, of a kind that is not read, or not UTF-8 (file:line).
@@ -138,7 +138,9 @@ def read_lines(path: str | os.PathLike[str], how: Reading = PLAIN) -> Iterator[s
 
 
 def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, alpha: float = 2.5) -> float:
-    """Rényi entropy of order alpha of a token distribution, over the log of the vocabulary size (Zouhar et al. 2023).
+    """Compute the Rényi entropy of order alpha of a token distribution, over the log of the vocabulary size.
+
+    The measure is that of Zouhar et al. (2023).
 
     Args:
         counts: occurrences of each token type.
@@ -181,7 +183,7 @@ def _add_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> None:
 
 
 def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[Longs, Longs, list[str]]:
-    """Starts and ends of the non-empty tokens as places in the joined lines, and the token strings."""
+    """Return starts and ends of the non-empty tokens as places in the joined lines, and the token strings."""
     starts: list[int] = []
     ends: list[int] = []
     strings: list[str] = []
@@ -197,7 +199,7 @@ def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[Longs, Longs, list[
 
 
 def _cuts(length: int, starts: Longs, ends: Longs) -> Mask:
-    """Where a token starts and none runs across: `mws_hf.evaluate.segment.cuts_within` for a whole text at once."""
+    """Find where a token starts and none runs across, in a whole text; `segment.cuts_within` does so in a word."""
     started = np.zeros(length + 1, dtype=np.bool_)
     started[starts] = True
     crossing = np.bincount(starts + 1, minlength=length + 2) - np.bincount(ends, minlength=length + 2)
@@ -205,7 +207,7 @@ def _cuts(length: int, starts: Longs, ends: Longs) -> Mask:
 
 
 def _tokens_of_words(text: str, words: list[Span], starts: Longs, ends: Longs) -> int:
-    """Tokens that touch a letter of a word, or are nothing but the white space before one."""
+    """Count tokens that touch a letter of a word, or are nothing but the white space before a word."""
     edges = np.array(words, dtype=np.int64).reshape(-1, 2)
     inside = np.bincount(edges[:, 0], minlength=len(text) + 2) - np.bincount(edges[:, 1], minlength=len(text) + 2)
     until = np.concatenate(([0], np.cumsum(np.cumsum(inside))))
@@ -216,7 +218,10 @@ def _tokens_of_words(text: str, words: list[Span], starts: Longs, ends: Longs) -
 
 
 def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) -> int:
-    """Tokens that overlap a neighbour: they hold less than a character. Byte fallbacks and bare word marks apart."""
+    """Count tokens that overlap a neighbour: they hold less than a character.
+
+    Byte fallbacks and bare word marks apart.
+    """
     apart = {string for string in set(strings) if byte_of(string) is not None or not string.strip("▁Ġ")}
     real = np.array([string not in apart for string in strings], dtype=np.bool_)
     overlap = (ends[:-1] > starts[1:]) & real[:-1] & real[1:]
@@ -224,7 +229,7 @@ def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) 
 
 
 def _agreement(encoder: Encoder, cut_words: Counter[tuple[str, bytes]]) -> int:
-    """Running words whose cuts in the text are those of the isolated word."""
+    """Count running words whose cuts in the text are those of the isolated word."""
     words = list(dict.fromkeys(word for word, _ in cut_words))
     alone: dict[str, bytes] = {}
     for word, pieces in zip(words, segment_words(encoder, words), strict=True):

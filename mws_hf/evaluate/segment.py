@@ -1,4 +1,4 @@
-"""How a tokenizer cuts words, by character spans, whatever its family; it scores nothing."""
+"""Cut words as a tokenizer does, by character spans, whatever its family; nothing is scored here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
 
     Returns:
         The pieces of each word, in order; they spell the word. A cut inside a character's bytes is no cut, nor is the
-        one between a leading space and the word. A word whose tokens cannot be laid on it stays whole, with a warning.
+            cut between a leading space and the word. A word whose tokens cannot be laid on it stays whole, with a
+            warning.
 
     Raises:
         MwSError: unknown `isolated`, or a plain function whose pieces do not spell the word.
@@ -49,12 +50,12 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
 
 
 def is_plain_function(source: Any) -> bool:
-    """Whether `source` is a function ``word -> pieces`` rather than a tokenizer object (those are callable too)."""
+    """Tell whether `source` is a function ``word -> pieces`` rather than a tokenizer object, which is callable too."""
     return callable(source) and not isinstance(source, Encoder) and not hasattr(source, "convert_tokens_to_ids")
 
 
 def cuts_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
-    """Token boundaries strictly inside the characters start..end, counted from `start`, ascending.
+    """List token boundaries strictly inside the characters start..end, counted from `start`, ascending.
 
     A position is a boundary when a token starts there and none runs across it, so several tokens inside one
     character, or a token that holds the end of one character and the beginning of the next, make no boundary.

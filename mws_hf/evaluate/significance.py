@@ -1,4 +1,4 @@
-"""Is a difference real? Paired bootstrap over gold words and over documents, and tests on stable samples of words."""
+"""Tests of whether a difference is real: paired bootstrap over gold words and documents, tests on stable samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mws_hf.kernels.arrays import Doubles, Longs
 
 @dataclass(frozen=True)
 class Difference:
-    """How much a first segmentation beats a second on the same gold words.
+    """The lead of a first segmentation over a second on the same gold words.
 
     Attributes:
         f1: difference of micro F1, first minus second.
@@ -40,14 +40,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Bits per byte of a first system minus those of a second: negative when the first is better.
+    """Bits per byte of a first system minus the second's: negative when the first is better.
 
     Attributes:
         value: the difference in bits per byte.
         low: 2.5 % quantile over resampled documents.
         high: 97.5 % quantile.
         relative: `value` over the second's bits per byte.
-        documents: how many documents both represent.
+        documents: number of documents that both represent.
     """
 
     value: float
@@ -58,7 +58,7 @@ class PairedDifference:
 
 
 def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int = 0) -> Doubles:
-    """Micro F1 of each table under the same resamples of words, drawn with replacement; float64 (tables, resamples).
+    """Compute micro F1 of each table under the same resamples of words, with replacement; float64 (tables, resamples).
 
     Rows are paired, so differences of rows are the paired bootstrap.
 
@@ -79,7 +79,7 @@ def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int =
 
 
 def interval(values: npt.ArrayLike) -> tuple[float, float]:
-    """2.5 % and 97.5 % quantiles.
+    """Return the 2.5 % and 97.5 % quantiles of values.
 
     >>> interval(range(1001))
     (25.0, 975.0)
@@ -89,7 +89,7 @@ def interval(values: npt.ArrayLike) -> tuple[float, float]:
 
 
 def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) -> list[Longs]:
-    """Index arrays of random subsets that depend on the set of words alone, so that any two runs are paired.
+    """Draw index arrays of random subsets that depend on the set of words alone, so that any two runs are paired.
 
     The subsets are those of Morfessor's evaluation: `random.Random(i).sample(sorted(words), size)`. A list shorter
     than twice the size is sampled by halves, since whole-list samples would all be the same.
@@ -104,7 +104,7 @@ def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) ->
 
 
 def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1: Doubles) -> Difference:
-    """How much a first segmentation beats a second of the same gold words, from their rows of `bootstrap_f1`."""
+    """Compare a first segmentation with a second of the same gold words, from their rows of `bootstrap_f1`."""
     low, high = interval(first_f1 - second_f1)
     subsets = stable_samples(first.words)
     gains = [f1(*macro_scores(first, subset)) - f1(*macro_scores(second, subset)) for subset in subsets]
@@ -119,7 +119,7 @@ def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1
 
 
 def wilcoxon(differences: Sequence[float]) -> float:
-    """Two-sided p of the Wilcoxon signed-rank test, exact over all sign patterns; zeros are ranked, then dropped.
+    """Compute two-sided p of the Wilcoxon signed-rank test over all sign patterns; zeros are ranked, then dropped.
 
     >>> wilcoxon([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
     0.001953125
@@ -153,14 +153,14 @@ def paired_bootstrap(
 
     Args:
         first: nats of each run of the first system, float64 (documents,).
-        second: the same for the second.
+        second: nats of each run of the second system.
         n_bytes: int64 (documents,), raw bytes.
         represented: bool (documents,), the documents to compare on; None: all.
         resamples: bootstrap samples.
-        seed: of the resampling.
+        seed: seed of the resampling.
 
     Raises:
-        MwSError: no run, no document, or arrays of unequal length.
+        MwSError: there is no run or no document, or arrays have unequal lengths.
 
     >>> sizes = np.array([10, 20])
     >>> paired_bootstrap([np.log(2) * sizes], [np.log(2) * 2.0 * sizes], sizes)
@@ -183,7 +183,7 @@ def paired_bootstrap(
 
 
 def _drawn(size: int, resamples: int, seed: int) -> Iterator[Doubles]:
-    """How often each of `size` items is drawn, with replacement, in each resample; float64 (size,)."""
+    """Count how often each of `size` items is drawn, with replacement, in each resample; float64 (size,)."""
     generator = np.random.Generator(np.random.PCG64(seed))
     for _ in range(resamples):
         yield np.bincount((generator.random(size) * size).astype(np.int64), minlength=size).astype(np.float64)
@@ -191,7 +191,7 @@ def _drawn(size: int, resamples: int, seed: int) -> Iterator[Doubles]:
 
 @lru_cache(maxsize=64)
 def _rank_sums(ranks: tuple[int, ...]) -> tuple[int, ...]:
-    """How many subsets of the ranks have each sum."""
+    """Count the subsets of the ranks that have each sum."""
     ways = [1] + [0] * sum(ranks)
     for rank in ranks:
         for total in range(len(ways) - 1, rank - 1, -1):

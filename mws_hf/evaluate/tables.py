@@ -1,4 +1,4 @@
-"""The tables of an evaluation: which columns there are, which five a terminal shows, and their form in Markdown."""
+"""The tables of an evaluation: their columns, the five that a terminal shows, and their form in Markdown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GoldRow:
-    """One tokenizer on one gold file.
+    """The scores of one tokenizer on one gold file.
 
     Attributes:
         tokenizer: name.
@@ -27,7 +27,7 @@ class GoldRow:
         scores: boundary, morph and word scores.
         interval: bootstrap 95 % interval of micro F1.
         emma2: consistency of pieces across words.
-        consistency: that of words which share a morph or a token, and edit distance (MorphBPE's measures).
+        consistency: consistency of words that share a morph or a token, and edit distance (MorphBPE's measures).
         behind_best: the best tokenizer of this gold (by micro F1, baselines apart) against this one; None for the
             best itself and for the baselines.
     """
@@ -46,7 +46,7 @@ class Table(NamedTuple):
 
     Attributes:
         title: name of the gold file, or "running text".
-        about: what was read, and what must be known of the figures.
+        about: the sources read, and remarks that the figures need.
         header: titles of the columns, the tokenizer's name first.
         rows: the cells of each tokenizer.
     """
@@ -57,11 +57,11 @@ class Table(NamedTuple):
     rows: list[list[str]]
 
     def to_markdown(self) -> str:
-        """The title, what is said about the table, and the table."""
+        """Write the title, the remarks on the table, and the table."""
         return f"### {self.title}\n{self.about}\n\n{markdown_table(self.header, self.rows)}"
 
     def short(self) -> Table:
-        """The table with its name and at most five columns, the ones that are read first (`FIRST`)."""
+        """Return the table with its name and at most five columns, the ones that are read first (`FIRST`)."""
         kept = [at for at, title in enumerate(self.header) if at == 0 or title in FIRST or title.startswith("minus ")]
         if len(kept) > 6:  # bits per byte say more than the share of whole words
             kept = [at for at in kept if self.header[at] not in ("words whole", "used")]
@@ -122,7 +122,7 @@ FIRST = (
 
 
 def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
-    """One gold file: what was read of it, and a row for each tokenizer."""
+    """Make the table of one gold file: remarks on its lines, and a row for each tokenizer."""
     morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
     about = f"{len(gold.words)} words, {morphs:.2f} morphs a word, format {gold.format}"
     if gold.problems:
@@ -139,7 +139,7 @@ def text_table(
     bits: Mapping[str, NgramBits],
     differences: Mapping[str, PairedDifference | None],
 ) -> Table:
-    """Running text: a row for each tokenizer; with `bits`, two more columns and what to know about them."""
+    """Make the table of running text: a row for each tokenizer; with `bits`, two more columns and remarks on them."""
     first = next(iter(text.values()))
     about = f"{first.words} words, {first.bytes} bytes"
     for name, scores in text.items():

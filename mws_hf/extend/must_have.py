@@ -33,10 +33,10 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
     """Add merges that make strings entries, in place of the last tokens learnt where more than `n_tokens` would be.
 
     Args:
-        base: what is extended.
-        learned: what was learnt for it.
-        strings: as `check_strings` gave them.
-        n_tokens: how many new tokens there are to be.
+        base: the tokenizer extended.
+        learned: tokens learnt for it.
+        strings: the strings, checked by `check_strings`.
+        n_tokens: number of new tokens wanted.
 
     Raises:
         MwSError: the strings alone need more.

@@ -59,7 +59,7 @@ class Spelling:
 def raw_bytes(backend: Tokenizer) -> list[bytes]:
     r"""List the bytes that each id, from 0 to the largest, stands for in running text; empty for special tokens, holes.
 
-    What a token stands for tells `tokenizer.spec.Spec.bytes_of`.
+    `tokenizer.spec.Spec.bytes_of` tells the bytes of one token.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("#", "#")]

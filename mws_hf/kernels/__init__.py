@@ -1,4 +1,4 @@
-"""What all compiled loops share: compilation itself, the scanner of text, and the only hash tables and heap there are.
+"""The parts that compiled loops share: compilation itself, the scanner of text, the only hash tables and heap.
 
 `jit` compiles; `instructions` are processor instructions; `arrays` names the types of arrays; `utf8`, `scanner` and
 `windows` read text; `int_table` and `byte_table` are the hash tables, `heap` the priority queue. Nothing here knows of

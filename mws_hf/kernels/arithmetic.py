@@ -1,4 +1,4 @@
-"""Logarithm and exponential that are the same bit for bit on every machine, and sums in one order. Nothing is decided.
+"""Logarithm and exponential that are the same bit for bit on every machine, and sums in one order.
 
 IEEE 754 fixes the result of + - * / and of the square root, and a compiler told nothing else keeps their order. It does
 not fix log and exp: numpy and the C library choose among several by the processor (AVX2, AVX-512, FMA), which differ in
@@ -23,7 +23,7 @@ _LEAST_NORMAL, _TWO_54 = 2.2250738585072014e-308, 18014398509481984.0
 
 @njit(nogil=True)
 def log(x: float) -> float:
-    """Natural logarithm of a finite x; -inf for 0 and for what is below."""
+    """Compute the natural logarithm of a finite x; -inf for 0 and below."""
     if x <= 0.0:
         return -math.inf
     scaled = 0
@@ -46,7 +46,7 @@ def log(x: float) -> float:
 
 @njit(nogil=True)
 def exp(x: float) -> float:
-    """E to the power x; 0 below -700, where no number here depends on what is left, and inf above 709."""
+    """Compute e to the power x; 0 below -700, where no number here depends on the remainder, and inf above 709."""
     if x < -700.0:
         return 0.0
     if x > 709.0:
@@ -72,7 +72,7 @@ _LOG, _LOG2, _EXP, _SIGMOID = map(np.int64, range(4))
 
 @njit(nogil=True)
 def _fill(function: int, values: Doubles, out: Doubles) -> None:
-    """Write one of the functions above of all values; one kernel, as each takes a tenth of a second to compile."""
+    """Write one of the functions above of all values; one kernel, for each takes a tenth of a second to compile."""
     for k in range(len(values)):
         x = values[k]
         if function == _LOG:
@@ -125,7 +125,7 @@ def _fill_moments(rows: Doubles, mean: Doubles, deviation: Doubles) -> None:
 
 
 def logs(values: Array) -> Doubles:
-    """Natural logarithms of a flat array.
+    """Compute the natural logarithms of a flat array.
 
     >>> logs(np.array([1, 0])).tolist()
     [0.0, -inf]
@@ -134,7 +134,7 @@ def logs(values: Array) -> Doubles:
 
 
 def log2s(values: Array) -> Doubles:
-    """Logarithms to base 2 of a flat array of counts.
+    """Compute the logarithms to base 2 of a flat array of counts.
 
     >>> log2s(np.array([1, 2, 8])).tolist()
     [0.0, 1.0, 3.0]
@@ -143,7 +143,7 @@ def log2s(values: Array) -> Doubles:
 
 
 def exps(values: Array) -> Doubles:
-    """Exponentials of a flat array.
+    """Compute the exponentials of a flat array.
 
     >>> exps(np.array([0.0])).tolist()
     [1.0]
@@ -152,7 +152,7 @@ def exps(values: Array) -> Doubles:
 
 
 def log_odds(p: Floats, least: float = 1e-3) -> Floats:
-    """log(p / (1 - p)) of a flat array, with p kept `least` away from 0 and 1.
+    """Compute log(p / (1 - p)) of a flat array, with p kept `least` away from 0 and 1.
 
     >>> log_odds(np.array([0.5], np.float32)).tolist()
     [0.0]
@@ -163,7 +163,7 @@ def log_odds(p: Floats, least: float = 1e-3) -> Floats:
 
 
 def sigmoid(x: Doubles) -> Doubles:
-    """1 / (1 + exp(-x)) of a flat array, safe for any finite x.
+    """Compute 1 / (1 + exp(-x)) of a flat array, safe for any finite x.
 
     >>> sigmoid(np.array([0.0])).tolist()
     [0.5]
@@ -183,7 +183,7 @@ def column_sums(rows: Doubles) -> Doubles:
 
 
 def moments(rows: Doubles, columns: int | None = None) -> tuple[Doubles, Doubles]:
-    """Mean and standard deviation of each column, or of the first so many, row after row.
+    """Compute mean and standard deviation of each column, or of the first so many, row after row.
 
     >>> mean, deviation = moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> mean.tolist(), deviation.tolist()

@@ -1,6 +1,7 @@
 """The hash table of byte strings, of counting and of encoding: one array of slots that kernels read and write.
 
-    slots  uint64, shape (a power of two, 4): three words of key, and one that is the user's; free where the third is 0
+    slots  uint64, shape (a power of two, 4): three words of key, and a fourth word for the user; free where the third
+        is 0
     pool   uint8, where the user keeps the bytes of long strings
 
 Strings of up to 23 bytes are their own key, zero-padded, with their length in the top byte, so that a look-up costs one
@@ -44,7 +45,7 @@ _MULTIPLIERS = (_U(0x9E3779B97F4A7C15), _U(0xC2B2AE3D27D4EB4F), _U(0x165667B19E3
 
 
 def empty_slots(n: int) -> np.ndarray:
-    """Zeros: uint64, shape (n, 4), none of whose rows lies across two cache lines of 64 bytes."""
+    """Make zeros: uint64, shape (n, 4), none of whose rows lies across two cache lines of 64 bytes."""
     memory = np.zeros(4 * n + 8, np.uint64)
     first = -(memory.ctypes.data >> 3) % 8
     return memory[first : first + 4 * n].reshape(-1, 4)
@@ -52,7 +53,7 @@ def empty_slots(n: int) -> np.ndarray:
 
 @njit(inline="always")
 def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
-    """The three key words of the string of `size` bytes at byte `start`; 24 bytes from there on are read."""
+    """Compute the three key words of the string of `size` bytes at byte `start`; 24 bytes from there on are read."""
     if size <= INLINE_KEY:
         length = _U(size)
         first = load_word(text, start) & _KEY_MASKS[length, _U(0)]
@@ -64,7 +65,7 @@ def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
 
 @njit(inner=True)
 def long_key(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
-    """`key_of` a string of more than `INLINE_KEY` bytes."""
+    """Compute the three key words of a string of more than `INLINE_KEY` bytes."""
     mixed = _U(size)
     for at in range(start, start + size - 7, 8):
         mixed = (mixed ^ load_word(text, at)) * _MULTIPLIERS[0]
@@ -75,7 +76,7 @@ def long_key(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
 
 @njit(inline="always")
 def key_at_end(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
-    """`key_of` where fewer than 24 bytes may follow `start` in `text`; slower."""
+    """Compute the three key words where fewer than 24 bytes may follow `start` in `text`; slower than `key_of`."""
     if size > INLINE_KEY:
         return long_key(text, start, size)
     first, second, third = _U(0), _U(0), _U(size) << _U(56)
@@ -92,7 +93,7 @@ def key_at_end(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
 
 @njit(inline="always")
 def home_of(first: int, second: int, third: int) -> int:
-    """Hash of a key; the second word of a long one must be 0."""
+    """Hash a key; the second word of a long key must be 0."""
     mixed = first * _MULTIPLIERS[0] + second * _MULTIPLIERS[1] + third * _MULTIPLIERS[2]
     mixed = (mixed ^ (mixed >> _U(32))) * _MULTIPLIERS[3]
     return mixed ^ (mixed >> _U(29))
@@ -100,13 +101,13 @@ def home_of(first: int, second: int, third: int) -> int:
 
 @njit(inline="always")
 def size_of(third: int) -> np.int64:
-    """The length in bytes of the string whose key has this third word."""
+    """Return the length in bytes of the string whose key has this third word."""
     return np.int64(third & _SIZE) if third >= LONG else np.int64(third >> _U(56))
 
 
 @njit(inner=True)
 def same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
-    """Whether `size` bytes, 8 or more, are the same."""
+    """Tell whether `size` bytes, 8 or more, are the same in both places."""
     for k in range(0, size - 7, 8):
         if load_word(pool, at + k) != load_word(text, start + k):
             return False
@@ -124,7 +125,7 @@ def file_key(keys: np.ndarray, q: int, first: int, second: int, third: int, slot
 
 @njit
 def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, slots: np.ndarray) -> None:
-    """Keys and hashes of the strings ``text[bounds[q]:bounds[q + 1]]``, q < n, into uint64 ``keys[:n, :4]``."""
+    """Put keys and hashes of the strings ``text[bounds[q]:bounds[q + 1]]``, q < n, into uint64 ``keys[:n, :4]``."""
     safe = len(text) - KEY_BYTES
     for q in range(_U(n)):  # unsigned, as numba tests signed indices for being negative: a quarter of the time
         start, size = bounds[q], bounds[q + _U(1)] - bounds[q]
@@ -134,9 +135,10 @@ def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, s
 
 @njit(inline="always")
 def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool:
-    """Whether `find` would stop at this slot, the one that the hash of string q points to, and that string is short.
+    """Tell whether `find` would stop at this slot, which the hash of string q points to, and the string is short.
 
-    For nine strings in ten it does; a call of `find` takes longer than this, for its arrays' references are counted.
+    For nine strings in ten it would. A call of `find` takes longer than this test, for its arrays' references are
+    counted.
     """
     same = slots[slot, 0] == keys[q, 0] and slots[slot, 1] == keys[q, 1] and slots[slot, 2] == keys[q, 2]
     return slots[slot, 2] == _U(0) or same and keys[q, 2] < LONG
@@ -144,7 +146,7 @@ def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool
 
 @njit
 def find(slots: np.ndarray, pool: np.ndarray, keys: np.ndarray, q: int, text: np.ndarray, start: int) -> int:
-    """The slot of the string with key q, ``text[start:]``, or the free slot where it belongs: uint64."""
+    """Find the slot of the string with key q, ``text[start:]``, or the free slot where it belongs: uint64."""
     first, second, third = keys[q, 0], keys[q, 1], keys[q, 2]
     mask = _U(len(slots) - 1)
     slot = keys[q, 3] & mask

@@ -1,9 +1,9 @@
-"""Machine code on disk for numba's dispatchers: files damaged, unreadable or unwritable are passed over, and said once.
+"""Machine code on disk for numba's dispatchers; damaged, unreadable or unwritable files are passed over, with one note.
 
-One file a kernel and signature: a digest of what follows, then the pickled key and code. Damage is noticed before
-anything is unpickled or handed to LLVM, which would end the process. Unpickling runs what a file says, so it is read
-only where nobody but this user or root can have written it: the digest guards against accidents, not against forgery.
-All that is taken from inside numba is named in `attach`.
+There is one file for each kernel and signature: a digest of the rest, then the pickled key and code. Damage is noticed
+before anything is unpickled or handed to LLVM, which would end the process. Unpickling runs code of the file, so it is
+read only where nobody but this user or root can have written it: the digest guards against accidents, not against
+forgery. `attach` names every inner part of numba that is used.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _said: set[str] = set()
 
 
 def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
-    """Let a numba dispatcher keep its machine code in `folder`; False where this numba lacks what it takes.
+    """Let a numba dispatcher keep its machine code in `folder`; False where this numba lacks the parts it takes.
 
     numba's cache does two things at loading that this one leaves out: it makes everything known that a kernel may be
     compiled with, importing SciPy where there is one (0.4 s in every process; a loaded kernel needs the runtime alone),
@@ -67,11 +67,11 @@ def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
 
 
 class _KernelCache:
-    """What a dispatcher asks of its cache. No error of reading or writing leaves it.
+    """The cache that a dispatcher asks. No error of reading or writing leaves it.
 
     Args:
         function: the kernel.
-        folder: where files are, made when first written to.
+        folder: folder of the files, made when first written to.
         initialize: readies numba's runtime for code that was loaded.
         rebuild: makes code ready to run from what was stored.
         dumps: numba's pickling.
@@ -93,16 +93,16 @@ class _KernelCache:
         return str(self._folder)
 
     def enable(self) -> None:
-        """Nothing to do: the cache is always on."""
+        """Do nothing: the cache is always on."""
 
     def disable(self) -> None:
-        """Nothing to do: numba calls it never for our kernels."""
+        """Do nothing: numba never calls it for this package's kernels."""
 
     def flush(self) -> None:
-        """Nothing to do: numba calls it when a kernel is compiled anew by hand."""
+        """Do nothing: numba calls it when a kernel is compiled anew by hand."""
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The machine code of a signature, or None when it has to be compiled."""
+        """Return the machine code of a signature, or None when it has to be compiled."""
         self._initialize(target_context)
         key = self._key(signature, target_context.codegen())
         content = self._read(self._path(key))
@@ -114,7 +114,7 @@ class _KernelCache:
         return None
 
     def _read(self, path: Path) -> bytes | None:
-        """What was kept in a file, if it is there, whole, and nobody else can have written it."""
+        """Return the content of a file, if it is there, whole, and nobody else can have written it."""
         try:
             if self._is_foreign(os.lstat(self._folder), self._folder):
                 return None
@@ -133,14 +133,14 @@ class _KernelCache:
         return sealed[_SEAL:]
 
     def _is_foreign(self, status: os.stat_result, path: Path) -> bool:
-        """Whether others can have written the folder or file of that status; if so, it is said."""
+        """Tell whether others can have written the folder or file of that status; if so, warn of it."""
         reason = _foreign(status)
         if reason is not None:
             _warn_once(_FOREIGN, self._folder, reason if path == self._folder else f"{path.name}: {reason}")
         return reason is not None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep what was compiled, where it can be kept."""
+        """Keep compiled code, where it can be kept."""
         if compiled.library.has_dynamic_globals or not all(lifted.can_cache for lifted in compiled.lifted):
             return
         key = self._key(signature, compiled.library.codegen)
@@ -153,12 +153,12 @@ class _KernelCache:
             _warn_once(_UNWRITABLE, self._folder, error.strerror or str(error))
 
     def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
-        """What machine code is for: types, processor, and the kernel itself, so that no file serves as another's."""
+        """Return the key of machine code: types, processor, the kernel itself; no file serves as another's."""
         return signature, codegen.magic_tuple(), self._folder.name, self._where
 
     @cached_property
     def _where(self) -> tuple[str, str, int, str]:
-        """The kernel, by where it stands and by what it and those it calls do."""
+        """The kernel's identity: its place in the source, and the code of it and of the kernels it calls."""
         function = self._function
         return function.__module__, function.__qualname__, function.__code__.co_firstlineno, described(function)
 
@@ -168,7 +168,7 @@ class _KernelCache:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether nobody but this user or root can write in a folder; one that is absent is nobody's yet."""
+    """Tell whether nobody but this user or root can write in a folder; an absent folder is nobody's yet."""
     try:
         return _foreign(os.lstat(folder)) is None
     except OSError:
@@ -176,7 +176,9 @@ def is_ours(folder: Path) -> bool:
 
 
 def _foreign(status: os.stat_result) -> str | None:
-    """Why others can have written a folder or file of that status, or None. Where systems have no owners, they cannot.
+    """Tell why others can have written a folder or file of that status, or None.
+
+    Where systems have no owners, they cannot.
 
     Windows keeps users' folders apart by other means, which its status does not show.
     """
@@ -192,7 +194,7 @@ def _foreign(status: os.stat_result) -> str | None:
 
 
 def _open_no_link(path: str, flags: int) -> int:
-    """Open a file, and never what a link points to."""
+    """Open a file, and never the target of a link."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
@@ -210,7 +212,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _holds_kernels(folder: Path) -> bool:
-    """Whether anything was compiled on this machine before; what cannot be read counts as nothing."""
+    """Tell whether any kernel was compiled on this machine before; a folder that cannot be read counts as empty."""
     try:
         return any(name.endswith(".kernel") for name in os.listdir(folder))
     except OSError:
@@ -218,7 +220,7 @@ def _holds_kernels(folder: Path) -> bool:
 
 
 def say_compiling(*, first: bool) -> None:
-    """Write a line, once a process: on a terminal that something is compiled, elsewhere only where all is (`first`)."""
+    """Tell once a process that kernels are being compiled: on a terminal any of them, elsewhere only all (`first`)."""
     if _COMPILING in _said or sys.stderr is None:
         return
     _said.add(_COMPILING)

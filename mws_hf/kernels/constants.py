@@ -1,4 +1,4 @@
-"""What a compiled kernel depends on besides its arguments' types: its code, its constants, and those it takes in.
+"""The inputs of a compiled kernel besides its arguments' types: its code, its constants, the kernels it calls.
 
 numba freezes constants and global values into machine code, so a kernel whose constant changed is another kernel.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 
 def described(function: Callable[..., Any]) -> str:
-    """A digest of a function's code, of all constants in it, and of the functions and global values that it names.
+    """Digest a function's code, all constants in it, and the functions and global values that it names.
 
     >>> one, two = (eval(f"lambda x: x - {k}", {}) for k in (1, 2))
     >>> one.__code__.co_code == two.__code__.co_code, described(one) == described(two)
@@ -26,7 +26,7 @@ def described(function: Callable[..., Any]) -> str:
 
 
 def _add_function(function: Any, parts: list[str], seen: set[int]) -> None:
-    """A function or kernel, each once: kernels may call themselves."""
+    """Add a function or kernel, each once: kernels may call themselves."""
     function = getattr(function, "py_func", function)
     if id(function) in seen:
         return
@@ -42,7 +42,7 @@ def _add_function(function: Any, parts: list[str], seen: set[int]) -> None:
 
 
 def _add_code(code: CodeType, parts: list[str], names: set[str]) -> None:
-    """Byte code and constants, those of inner functions too."""
+    """Add byte code and constants, those of inner functions too."""
     parts.append(f"{code.co_code!r} {code.co_names} {code.co_varnames}")
     names.update(code.co_names)
     for constant in code.co_consts:
@@ -55,7 +55,7 @@ def _add_code(code: CodeType, parts: list[str], names: set[str]) -> None:
 
 
 def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
-    """A global value: a function by what it does, an array by its content, what is no constant by its name alone."""
+    """Add a global value: a function by its code, an array by its content, other objects by their name."""
     kind = type(value).__name__
     if hasattr(getattr(value, "py_func", value), "__code__"):
         _add_function(value, parts, seen)

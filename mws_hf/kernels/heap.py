@@ -1,8 +1,8 @@
-"""The priority queue: a binary heap in one array. What its entries stand for is the business of its users.
+"""The priority queue: a binary heap in one array. Its users decide the meaning of its entries.
 
     heap  int64, shape (room, 2): entries of two numbers; the smallest (by the first, then by the second) is ``heap[0]``
 
-How many entries there are is handed over and returned; the caller sees to it that there is room.
+The number of entries is handed over and returned; the caller makes sure that there is room.
 
 >>> heap, size = np.empty((4, 2), np.int64), np.int64(0)
 >>> for first, second in ((3, 0), (1, 9), (1, 2)):
@@ -21,7 +21,7 @@ from mws_hf.kernels.jit import njit
 
 @njit
 def push(heap: Longs, size: int, first: int, second: int) -> int:
-    """Add an entry; returns the new size."""
+    """Add an entry; return the new size."""
     at = size
     while at > 0:
         parent = (at - 1) >> 1
@@ -35,7 +35,7 @@ def push(heap: Longs, size: int, first: int, second: int) -> int:
 
 @njit
 def pop(heap: Longs, size: int) -> int:
-    """Remove the smallest entry; returns the new size."""
+    """Remove the smallest entry; return the new size."""
     heap[0, 0], heap[0, 1] = heap[size - 1, 0], heap[size - 1, 1]
     sift_down(heap, size - 1)
     return size - 1

@@ -1,4 +1,4 @@
-"""Processor instructions that numba has no word for, for kernels. None checks an index."""
+"""Processor instructions that numba has no word for, for kernels. No index is checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LANES = ir.VectorType(_I8, WINDOW)
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
-    """Pointer to row `index` of an array."""
+    """Return the pointer to row `index` of an array."""
     view = context.make_array(kind)(context, builder, array)
     row = builder.extract_value(view.strides, 0)
     start = builder.ptrtoint(view.data, row.type)
@@ -43,7 +43,7 @@ def prefetch(_typing: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def load_word(_typing: Any, text: Any, at: Any) -> Any:
-    """The 8 bytes of a uint8 array from byte `at` on, at any address, as uint64 (little-endian)."""
+    """Read the 8 bytes of a uint8 array from byte `at` on, at any address, as uint64 (little-endian)."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _address(context, builder, signature.args[0], *arguments)
@@ -66,7 +66,9 @@ def store_word(_typing: Any, text: Any, at: Any, word: Any) -> Any:
 
 @intrinsic
 def range_mask(_typing: Any, text: Any, at: Any, first: Any, count: Any) -> Any:
-    """Which of the `WINDOW` bytes from byte `at` on are `first` or up to ``count - 1`` more: uint64, first byte lowest.
+    """Mark the bytes of a `WINDOW` from byte `at` on that are `first` or up to ``count - 1`` more, as a uint64.
+
+    The first byte is the lowest bit.
 
     `count` is 1 to 255. A handful of vector instructions: the comparison, and one to gather its results.
     """
@@ -88,7 +90,7 @@ def _repeated(builder: Any, byte: Any) -> Any:
 
 @intrinsic
 def swapped(_typing: Any, word: Any) -> Any:
-    """A uint64 with its bytes in reverse order."""
+    """Reverse the order of the bytes of a uint64."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.bswap(arguments[0])
@@ -98,7 +100,7 @@ def swapped(_typing: Any, word: Any) -> Any:
 
 @intrinsic
 def trailing_zeros(_typing: Any, word: Any) -> Any:
-    """How many zero bits lie below the lowest one of a uint64; 64 if it is 0."""
+    """Count the zero bits below the lowest one of a uint64; 64 if it is 0."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -108,7 +110,7 @@ def trailing_zeros(_typing: Any, word: Any) -> Any:
 
 @intrinsic
 def leading_zeros(_typing: Any, word: Any) -> Any:
-    """How many zero bits lie above the highest one of a uint64; 64 if it is 0."""
+    """Count the zero bits above the highest one of a uint64; 64 if it is 0."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))

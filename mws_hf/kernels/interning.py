@@ -18,7 +18,7 @@ class Interned(NamedTuple):
     """Distinct pairs, numbered in order of first appearance.
 
     Attributes:
-        ids: int32, one a row: the pair's number, -1 where `left` was negative.
+        ids: int32, number of each row's pair, -1 where `left` was negative.
         first: int32, row of each pair's first appearance.
         counts: int32, appearances of each pair.
     """
@@ -47,7 +47,7 @@ class Trie(NamedTuple):
 
 @njit(nogil=True, allocates=True)
 def _twice(values: Ints) -> Ints:
-    """Twice as long, zeros at the end; `np.append` would import SciPy where there is one (0.2 s in every process)."""
+    """Return an array twice as long, zeros at the end; `np.append` would import SciPy (0.2 s in every process)."""
     longer = np.zeros(2 * len(values), np.int32)
     for k in range(len(values)):
         longer[k] = values[k]
@@ -56,7 +56,7 @@ def _twice(values: Ints) -> Ints:
 
 @njit(nogil=True, allocates=True)
 def intern_hashed(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
-    """`intern_pairs` for any keys: first appearances and counts; `ids` is written."""
+    """Number distinct pairs of any keys by a hash table: return first appearances and counts; `ids` is written."""
     keys, numbers = np.full(1 << 12, FREE, np.int64), np.full(1 << 12, -1, np.int32)
     first = np.zeros(1 << 11, np.int32)
     counts = np.zeros(1 << 11, np.int32)
@@ -84,7 +84,7 @@ def intern_hashed(left: Ints, right: Ints, ids: Ints) -> tuple[Ints, Ints]:
 
 @njit(inner=True)
 def _ones(x: np.uint64) -> int:
-    """How many bits of `x` are set."""
+    """Count the bits of `x` that are set."""
     x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -93,7 +93,7 @@ def _ones(x: np.uint64) -> int:
 
 @njit(nogil=True)
 def _mark_pairs(left: Ints, right: Ints, rights: int, bits: Bits, before: Ints) -> int:
-    """Set the bit of every pair; writes how many there are `before` each word of bits, and tells how many in all."""
+    """Set the bit of every pair; write how many there are `before` each word of bits, and return their number."""
     one = np.uint64(1)
     for i in range(len(left)):
         if left[i] >= 0:
@@ -110,7 +110,7 @@ def _mark_pairs(left: Ints, right: Ints, rights: int, bits: Bits, before: Ints) 
 def _number_pairs(
     left: Ints, right: Ints, rights: int, bits: Bits, before: Ints, number: Ints, found: Interned
 ) -> None:
-    """Write what is `found`; `number` gets the pairs' numbers by rank."""
+    """Write the pairs into `found`; `number` gets the pairs' numbers by rank."""
     ids, first, counts = found
     one = np.uint64(1)
     size = 0
@@ -129,7 +129,9 @@ def _number_pairs(
 
 
 def intern_dense(left: Ints, right: Ints, lefts: int, rights: int) -> Interned:
-    """`intern_hashed` for keys below `lefts` and `rights`: a bit for every possible pair, ranked by the bits before it.
+    """Number distinct pairs below `lefts` and `rights`: a bit for every possible pair, ranked by the bits before it.
+
+    The results are those of `intern_hashed`.
 
     Its tables are a hundredth of a hash table's where pairs are few values' products, so they stay in the processor's
     cache; three to ten times faster.
@@ -160,7 +162,7 @@ def intern_pairs(left: Ints, right: Ints) -> Interned:
 
 
 def build_trie(symbols: Ints, starts: Longs, backwards: bool) -> Trie:
-    """The trie of words read forwards (nodes are prefixes) or `backwards` (nodes are suffixes), level by level.
+    """Build the trie of words read forwards (nodes are prefixes) or `backwards` (nodes are suffixes), level by level.
 
     Nodes are numbered by depth, within a depth in order of first appearance.
 

@@ -1,9 +1,9 @@
 """numba's `njit` with a disk cache that notices every change of the package and every damage to itself.
 
 numba's own cache looks at the file a kernel stands in, not at the files of the kernels it calls, so after an upgrade it
-could run yesterday's machine code; a file of it that was cut short ends every run; and whoever may write there has his
-code run. Here the cache folder is named by a digest of all files that hold a kernel, a file's name by one of the kernel
-and its constants, and each file carries a digest of its content (`mws_hf.kernels.cache`).
+could run yesterday's machine code. A file cut short ends every run, and anybody who may write there has his code run.
+Here the cache folder is named by a digest of all files that hold a kernel, a file's name is a digest of the kernel and
+its constants, and each file carries a digest of its content (`mws_hf.kernels.cache`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SIGNS = (b"njit", b"numba")
 
 @lru_cache(maxsize=1)
 def cache_directory() -> Path:
-    """Where machine code is kept: ``NUMBA_CACHE_DIR`` or ``~/.cache/mws_hf/numba``, then a digest of the sources.
+    """Return the folder of machine code: ``NUMBA_CACHE_DIR`` or ``~/.cache/mws_hf/numba``, then a digest of sources.
 
     >>> len(cache_directory().name)
     16
@@ -44,16 +44,17 @@ def cache_directory() -> Path:
 def njit(
     function: Callable[..., Any] | None = None, *, allocates: bool = False, inner: bool = False, **options: Any
 ) -> Any:
-    """`numba.njit(cache=True)` into `cache_directory`, by numba's own means where its inner parts are not as known.
+    """Compile as ``numba.njit(cache=True)`` into `cache_directory`; numba's own cache serves if its parts are unknown.
 
     Args:
         function: the kernel.
-        allocates: it makes arrays, or returns one. All others are compiled without reference counts, in less time, and
-            are called in less. numba refuses to compile one that allocates unannounced ("NRT required").
-        inner: kernels alone call it. It is compiled without the part that Python calls, in two thirds of the time;
-            called from Python it would crash.
-        **options: those of `numba.njit`. ``inline="always"`` is for what has one caller or a few lines: a kernel of its
-            own costs 50 ms of compilation, and where kernels nest, each compiles those below it again.
+        allocates: whether the kernel makes arrays, or returns one. Other kernels are compiled without reference counts,
+            in less time, and are called in less. numba refuses to compile a kernel that allocates unannounced ("NRT
+            required").
+        inner: whether kernels alone call it. Then it is compiled without the part that Python calls, in two thirds of
+            the time; called from Python it would crash.
+        **options: options of `numba.njit`. ``inline="always"`` is for a kernel with one caller or a few lines: a kernel
+            of its own costs 50 ms of compilation, and where kernels nest, each compiles those below it again.
 
     >>> @njit
     ... def add(a: int, b: int) -> int:

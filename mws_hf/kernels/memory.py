@@ -1,4 +1,4 @@
-"""Memory that was freed, given back to the system at once; it frees nothing itself and changes no setting."""
+"""Give freed memory back to the system at once; nothing is freed here itself and no setting changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 @lru_cache(maxsize=1)
 def _libc() -> ctypes.CDLL | None:
-    """The C library where it is glibc; None elsewhere."""
+    """Load the C library where it is glibc; None elsewhere."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -22,7 +22,7 @@ def _libc() -> ctypes.CDLL | None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system: Arrow's, and the C library's where it is known to keep some.
+    """Return freed memory to the system: Arrow's, and the C library's where glibc keeps some.
 
     glibc keeps freed arrays of up to 32 MB, for each thread; its `malloc_trim` lets go of all their whole pages. Called
     where a step has ended whose arrays are gone, it takes about a millisecond and saves a third of the peak.

@@ -45,7 +45,7 @@ _CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
 
 
 def scanner_kind(pattern: str) -> int | None:
-    """The scanner's number for a split pattern, or None when only `regex` can do it.
+    """Return the scanner's number for a split pattern, or None when only `regex` can do it.
 
     >>> scanner_kind("gpt4"), scanner_kind("words"), scanner_kind("[a-z]+|.")
     (0, 1, None)
@@ -60,13 +60,13 @@ def scanner_kind(pattern: str) -> int | None:
 
 
 def classes_of(kind: int) -> npt.NDArray[np.uint8]:
-    """The `character_classes` that the scanner wants for a kind of pattern."""
+    """Return the `character_classes` that the scanner wants for a kind of pattern."""
     return character_classes(cased=kind % N_KINDS == O200K_KIND)
 
 
 @lru_cache(maxsize=2)
 def character_classes(cased: bool = False) -> npt.NDArray[np.uint8]:
-    """The class of every code point: uint8, shape (0x110000,), read-only; with UPPER and LOWER if `cased`.
+    """List the class of every code point: uint8, shape (0x110000,), read-only; with UPPER and LOWER if `cased`.
 
     Made in 0.4 s once for a version of `tokenizers` and `regex`, then kept beside the machine code of the kernels.
     """
@@ -82,7 +82,7 @@ def character_classes(cased: bool = False) -> npt.NDArray[np.uint8]:
 
 
 def _stored(path: Path) -> npt.NDArray[np.uint8] | None:
-    """The table that an earlier process kept, or None when there is none or it is damaged."""
+    """Read the table that an earlier process kept, or return None when there is none or it is damaged."""
     try:
         with np.load(path, allow_pickle=False) as stored:  # reading verifies a checksum
             classes = stored["classes"]
@@ -92,7 +92,7 @@ def _stored(path: Path) -> npt.NDArray[np.uint8] | None:
 
 
 def probe_classes() -> npt.NDArray[np.uint8]:
-    """`character_classes` made anew, by asking `regex` and `tokenizers` about every code point.
+    """Make `character_classes` anew, by asking `regex` and `tokenizers` about every code point.
 
     Code points that `regex` counts among letters, numbers, marks or spaces are put to `tokenizers`; all others
     (symbols, unassigned ones) are OTHER. The tables of onig hold nothing beyond those of `regex`; a test checks it.
@@ -113,7 +113,7 @@ def probe_classes() -> npt.NDArray[np.uint8]:
 
 
 def probe_cases() -> npt.NDArray[np.uint8]:
-    """`character_classes` with the case of letters, as `tokenizers` knows it."""
+    """Make `character_classes` anew with the case of letters, as `tokenizers` knows it."""
     classes = character_classes().copy()
     letters = np.flatnonzero(classes == LETTER).astype(np.uint32).tobytes().decode("utf-32-le")
     for code, name in _CASES.items():
@@ -126,7 +126,7 @@ def _points(text: str) -> npt.NDArray[np.uint32]:
 
 
 def _matches(name: str, text: str) -> str:
-    """The characters of `text` that `tokenizers` finds to match a one-character expression."""
+    """Find the characters of `text` that `tokenizers` finds to match a one-character expression."""
     if IS_ONE:
         return known_classes(name, text)
     from tokenizers import Regex, pre_tokenizers
@@ -137,7 +137,7 @@ def _matches(name: str, text: str) -> str:
 
 @njit(inline="always")
 def _lead_length(byte: int) -> int:
-    """How many bytes the UTF-8 sequence that starts with `byte` has."""
+    """Return the length in bytes of the UTF-8 sequence that starts with `byte`."""
     if byte < 0x80:
         return 1
     if byte < 0xE0:
@@ -147,7 +147,7 @@ def _lead_length(byte: int) -> int:
 
 @njit
 def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8]) -> np.int64:
-    """The class of the character that starts at byte `i` of valid UTF-8."""
+    """Return the class of the character that starts at byte `i` of valid UTF-8."""
     lead = np.int64(data[i])
     if lead < 0x80:
         return np.int64(classes[lead])
@@ -279,7 +279,7 @@ def _number_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArra
 
 @njit
 def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
-    """The end of the pre-token that starts at byte `i`; stable signature, for use inside other kernels.
+    """Find the end of the pre-token that starts at byte `i`; the signature is stable, for use inside other kernels.
 
     Args:
         data: uint8, valid UTF-8; bytes from `n` on are not looked at, so ``[i, n)`` is read as one whole text.
@@ -320,7 +320,7 @@ def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDAr
 def pretoken_ends(
     data: npt.NDArray[np.uint8], start: int, n: int, classes: npt.NDArray[np.uint8], kind: int
 ) -> npt.NDArray[np.int64]:
-    """All pre-token ends of the text ``data[start:n]``, ascending: int64, shape (n_pretokens,)."""
+    """List all pre-token ends of the text ``data[start:n]``, ascending: int64, shape (n_pretokens,)."""
     ends, found, i = np.empty(n - start, np.int64), 0, start
     while i < n:
         i = next_pretoken(data, i, n, classes, kind)
@@ -330,10 +330,10 @@ def pretoken_ends(
 
 
 def scan(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
-    """Cut `text` into pre-tokens with the scanner: the same as `mws_hf.text.pattern.split` for the patterns it knows.
+    """Cut `text` into pre-tokens with the scanner: the result of `mws_hf.text.pattern.split` for the patterns it knows.
 
     Raises:
-        MwSError: another pattern.
+        MwSError: the scanner does not know the pattern.
 
     >>> scan("Don't stop: п'ять слов.")
     ["Don't", ' stop', ':', ' п', "'ять", ' слов', '.']

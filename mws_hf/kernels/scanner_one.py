@@ -1,8 +1,8 @@
-r"""What `tokenizers` 1.0 takes a character for, asked of its split patterns: it has no regular expressions to ask with.
+r"""Classes of characters in `tokenizers` 1.0, asked of its split patterns: it has no regular expressions to ask with.
 
 A tokenizer that knows no token gives one unknown token for each pre-token, so that their number tells where its own
 patterns cut: Llama 3's keeps letters behind a letter, digits behind a digit and symbols behind a symbol; GPT-4o's keeps
-a small letter or a mark behind a small letter, and what has no case before a capital.
+a small letter or a mark behind a small letter, and a letter without case before a capital.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from mws_hf.tokenizer.stock_one import engine_of
 
 
 def known_classes(name: str, text: str) -> str:
-    r"""The characters of `text` that 1.0 counts among the class of a name such as ``\p{L}``.
+    r"""Find the characters of `text` that 1.0 counts among the class of a name such as ``\p{L}``.
 
     Raises:
-        MwSError: a class that is not known here.
+        MwSError: the class is not known here.
     """
     if name not in _TESTS:
         raise MwSError(f"character class {name!r} is not known; use one of {', '.join(_TESTS)}")
@@ -43,7 +43,7 @@ def _counter(pattern: str) -> Any:
 
 
 def _whole(pattern: str, text: str, before: str, behind: str = "") -> list[bool]:
-    """Whether each character stays with its neighbours under a pattern."""
+    """Tell whether each character stays with its neighbours under a pattern."""
     found = _counter(pattern).encode_batch([before + character + behind for character in text])
     return [len(each) == 1 for each in found]
 
@@ -57,7 +57,7 @@ def _numbers(text: str) -> list[bool]:
 
 
 def _small(text: str) -> list[bool]:
-    """Small letters, letters without case, marks."""
+    """Find small letters, letters without case, marks."""
     return _whole(O200K_PATTERN, text, "a")
 
 
@@ -70,14 +70,14 @@ def _capitals(text: str) -> list[bool]:
 
 
 def _lower(text: str) -> list[bool]:
-    """Small letters alone: what has no case stays before a capital and a small letter."""
+    """Find small letters alone: a letter without case stays before a capital and a small letter."""
     ahead = _whole(O200K_PATTERN, text, "", "Ab")
     every = zip(_small(text), _letters(text), ahead, strict=True)
     return [small and letter and not caseless for small, letter, caseless in every]
 
 
 def _spaces(text: str) -> list[bool]:
-    """What a symbol neither takes along nor stands before; line ends it takes along."""
+    """Find characters that a symbol neither takes along nor stands before; it takes line ends along."""
     kept = _whole(LLAMA3_PATTERN, text, "!")
     return [
         character in "\r\n" or not (whole or number)

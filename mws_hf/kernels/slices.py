@@ -20,7 +20,7 @@ _AHEAD = 16
 
 @njit(nogil=True)
 def hash_of(points: Ints, begin: int, end: int) -> np.int64:
-    """A well-mixed hash of ``points[begin:end]``, the same everywhere."""
+    """Compute a well-mixed hash of ``points[begin:end]``, the same everywhere."""
     h = np.int64(1)
     for i in range(begin, end):
         h = (h ^ points[i]) * -7046029254386353131
@@ -42,7 +42,7 @@ def _fetch(points: Ints, starts: Longs, w: int, keys: Longs, values: Ints) -> No
 def _find(
     points: Ints, begin: int, end: int, known: Ints, starts: Longs, keys: Longs, values: Ints
 ) -> tuple[np.int64, np.int64]:
-    """Key and slot of a slice equal to ``points[begin:end]``, or the free ones where it belongs."""
+    """Find key and slot of a slice equal to ``points[begin:end]``, or the free ones where it belongs."""
     key = hash_of(points, begin, end)
     while True:
         key += key == FREE
@@ -61,7 +61,7 @@ def _find(
 
 @njit(nogil=True)
 def _intern(points: Ints, starts: Longs, keys: Longs, values: Ints, ids: Ints, first: Ints) -> int:
-    """Number distinct slices by first appearance; fills table, `ids` and `first`, and tells how many there are."""
+    """Number distinct slices by first appearance; fill table, `ids` and `first`, and return their number."""
     n = 0
     for w in range(len(ids)):
         _fetch(points, starts, w, keys, values)
@@ -100,7 +100,7 @@ def intern_slices(points: Ints, starts: Longs) -> tuple[Ints, Ints]:
 
 
 def find_slices(points: Ints, starts: Longs, known: Ints, known_starts: Longs) -> Ints:
-    """For each slice the first equal one of `known`, -1 where there is none: int32.
+    """Find for each slice the first equal slice of `known`, -1 where there is none: int32.
 
     >>> find_slices(np.array([8, 9], np.int32), np.arange(3), np.array([7, 8], np.int32), np.arange(3)).tolist()
     [1, -1]
@@ -119,7 +119,7 @@ def _fill_hashes(points: Ints, starts: Longs, which: Ints, hashes: Longs) -> Non
 
 
 def hash_slices(points: Ints, starts: Longs, which: Ints) -> Longs:
-    """`hash_of` the given slices: int64."""
+    """Hash the given slices with `hash_of`: int64."""
     hashes = np.empty(len(which), np.int64)
     _fill_hashes(points, starts, which, hashes)
     return hashes

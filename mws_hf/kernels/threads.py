@@ -1,4 +1,4 @@
-"""How many threads to use: the one answer for counting, learning and encoding; and loops shared out among them."""
+"""The number of threads to use, one answer for counting, learning and encoding; and loops shared out among threads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 
 
 def thread_count(asked: int | None = None) -> int:
-    """The number of threads to use; nothing that is computed depends on it, only time and memory.
+    """Return the number of threads to use; no result depends on it, only time and memory.
 
     Args:
         asked: an argument of the caller's, which goes before all else. None: ``MWS_NUM_THREADS``, else
@@ -54,7 +54,7 @@ def thread_count(asked: int | None = None) -> int:
 def in_parts(work: Callable[[int, int], object], n: int) -> None:
     """Call ``work(begin, end)`` for even parts of ``range(n)`` side by side, or once where there is little to do.
 
-    For kernels without the interpreter's lock whose parts write to different places.
+    It is for kernels without the interpreter's lock whose parts write to different places.
 
     >>> found = [0] * 70_000
     >>> def fill(begin, end):
@@ -74,7 +74,7 @@ class ThreadPool(ThreadPoolExecutor):
     """A pool of threads that tells how many it has, so that work can be cut into as many parts.
 
     Args:
-        asked: how many threads; None: as `thread_count` says.
+        asked: number of threads; None: as `thread_count` says.
 
     >>> with ThreadPool(2) as pool:
     ...     pool.size, list(pool.map(abs, [-1, -2, -3]))
@@ -105,7 +105,7 @@ def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int |
 
 
 def part_edges(n: int, most: int | None = None) -> list[int]:
-    """Where the even parts of ``range(n)`` for one thread each begin, and `n`; one part where there is little to do.
+    """List where the even parts of ``range(n)`` for one thread each begin, and `n`; one part where work is little.
 
     There are `most` parts at the most.
 
@@ -117,14 +117,16 @@ def part_edges(n: int, most: int | None = None) -> list[int]:
 
 
 def available_processors() -> int:
-    """Processors this process may use: those of the machine, less by its affinity and by its cgroup's quota (up)."""
+    """Count the processors this process may use: the machine's, less by its affinity and by its cgroup's quota (up)."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cgroup_quota(_CGROUPS, _read(Path("/proc/self/cgroup")) or "")
     return own if quota is None else max(1, min(own, math.ceil(quota)))
 
 
 def cgroup_quota(root: Path, memberships: str) -> float | None:
-    """Processors that the control groups of a process grant it, as containers and job schedulers do; None: no limit.
+    """Return the processors that the control groups of a process grant it, as containers and job schedulers do.
+
+    None means no limit.
 
     Args:
         root: where cgroups are mounted; version 2 (``cpu.max``) and 1 (``cpu/cpu.cfs_quota_us``) are known. Every
@@ -151,7 +153,7 @@ def _version_1(folder: Path) -> list[str]:
 
 
 def _quotas(root: Path, path: str, limits: Callable[[Path], list[str]]) -> list[float]:
-    """The limits (quota, period) of a group and of all above it; within a container its own may be at the root."""
+    """List the limits (quota, period) of a group and of all above it; within a container its own may be at the root."""
     group = Path(os.path.normpath("/" + path))
     folders = {root / str(level).lstrip("/") for level in (group, *group.parents)}
     rows = [limits(folder) for folder in folders]  # "max" and "-1" are no limits

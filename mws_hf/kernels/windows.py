@@ -1,4 +1,4 @@
-r"""Cuts plain running text into pre-tokens 64 bytes at a time; whatever is not plain it leaves to `next_pretoken`.
+r"""Cut plain running text into pre-tokens 64 bytes at a time; other text is left to `next_pretoken`.
 
 Plain are line ends, single spaces, ASCII letters, those letters of two bytes whose first byte leads nothing but letters
 (Cyrillic, Latin with marks), and the symbols of ASCII, « and », and those of U+2010 to U+2027 (dashes, quotes,
@@ -29,7 +29,7 @@ _ONE = _U(1)
 
 @njit(inline="always")
 def _letters(text: np.ndarray, at: int, ascii_letters: int) -> int:
-    """The bytes of plain letters; a letter cut by the end of the window is none.
+    """Mark the bytes of plain letters; a letter cut by the end of the window is none.
 
     0xC4 to 0xCA, 0xD0, 0xD1 and 0xD3 make a letter with every continuation byte, 0xC3 with all but those of × and ÷.
     """
@@ -42,7 +42,7 @@ def _letters(text: np.ndarray, at: int, ascii_letters: int) -> int:
 
 @njit(inline="always")
 def _wide_symbols(text: np.ndarray, at: int) -> tuple[int, int]:
-    """The first bytes of symbols of two and of three bytes: « », and U+2010 to U+2027 without ’."""
+    """Mark the first bytes of symbols of two and of three bytes: « », and U+2010 to U+2027 without ’."""
     quotes = range_mask(text, at, 0xC2, 1) & (range_mask(text, at, 0xAB, 1) | range_mask(text, at, 0xBB, 1)) >> _ONE
     third = range_mask(text, at, 0x90, 0x18) & ~range_mask(text, at, 0x99, 1)
     return quotes, range_mask(text, at, 0xE2, 1) & range_mask(text, at, 0x80, 1) >> _ONE & third >> _U(2)
@@ -50,10 +50,10 @@ def _wide_symbols(text: np.ndarray, at: int) -> tuple[int, int]:
 
 @njit(inline="always")
 def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
-    """Where pre-tokens end that begin with one at byte `at`: uint64, bit k stands for byte ``at + k``; 0 is possible.
+    """Find where pre-tokens end that begin with one at byte `at`: uint64, bit k stands for byte ``at + k``; may be 0.
 
     Args:
-        text: uint8, with `WINDOW` bytes behind every `at` that is asked for.
+        text: uint8, with `WINDOW` bytes behind every `at` asked for.
         at: start of a pre-token.
         end: end of the document, greater than `at`; an end there is never told.
     """
@@ -87,8 +87,8 @@ def cut(
 ) -> int:
     """Cut pre-tokens of ``text[start:end]`` until there are `wanted` or a few more, or the text is at its end.
 
-    Their ends are written to ``bounds[n + 1:]``, which has room for `wanted` and a `WINDOW`; `classes` and `kind` are
-    those of `next_pretoken`. Only where the text is not UTF-8, the last one may end beyond `end`.
+    Their ends are written to ``bounds[n + 1:]``, which has room for `wanted` and a `WINDOW`; `next_pretoken` describes
+    `classes` and `kind`. Only where the text is not UTF-8, the last one may end beyond `end`.
 
     Returns:
         `n` and the number of pre-tokens cut.
@@ -109,7 +109,7 @@ def cut(
 
 @njit(nogil=True)
 def find_short(text: np.ndarray, size: int, wanted: np.ndarray) -> int:
-    """First place of one to eight bytes in ``text[:size]``, or -1: `bytes.find`, ten times as fast where it is rare.
+    """Find the first place of one to eight bytes in ``text[:size]``, or -1; ten times as fast as `bytes.find` if rare.
 
     >>> text = np.frombuffer(b"a<|b<|c" + bytes(WINDOW + 8), np.uint8)
     >>> find_short(text, 7, np.frombuffer(b"<|c", np.uint8)), find_short(text, 6, np.frombuffer(b"<|c", np.uint8))

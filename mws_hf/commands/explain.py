@@ -168,7 +168,7 @@ class Model:
         return counts.at_least(self.settings[1].min_count)
 
     def evidence(self, counts: GroupedCounts) -> Evidence:
-        """Boundary evidence of training words by the model's own settings; weights of groups not there do not count."""
+        """Compute boundary evidence of training words by the model's settings; absent groups' weights do not count."""
         from mws_hf.learn.multilingual import find_evidence
         from mws_hf.learn.settings import ContextualSettings
 

@@ -1,4 +1,4 @@
-"""`transplant` for a model on disk: shards are streamed, so that only its embeddings are ever in memory.
+"""Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are ever in memory.
 
 Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.extend.weights`.
 """
@@ -50,12 +50,12 @@ def transplant_directory(
         model: a directory with config.json, tokenizer and .safetensors weights, or a Hub name.
         tokenizer: a directory with tokenizer.json, or a Hub name.
         output: the directory to write, atomically.
-        method: see `embeddings.transplant`.
+        method: "mean" or "focus", see `embeddings.transplant`.
         pad_to_multiple: rows are filled up to a multiple of this; None does as the model's embeddings have it.
 
     Raises:
-        MwSError: no such model or tokenizer, no .safetensors weights, quantized embeddings, a slow tokenizer, an
-            ids.json of another base, fewer rows than ids.
+        MwSError: there is no such model or tokenizer, no .safetensors weights, quantized embeddings, a slow tokenizer,
+            an ids.json of another base, fewer rows than ids.
     """
     source, target = _local(model), _local(tokenizer)
     old_tokenizer, new_tokenizer = _open_tokenizer(source), _open_tokenizer(target)
@@ -84,7 +84,7 @@ def transplant_directory(
 
 
 def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
-    """Names, among a checkpoint's tensors, of the input embeddings, then of output embeddings and bias if stored.
+    """Name, among a checkpoint's tensors, the input embeddings, then output embeddings and bias if stored.
 
     Raises MwSError if the model is unknown to transformers, or its checkpoint lacks them.
     """
@@ -107,7 +107,7 @@ def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
 
 
 def _stored(name: str, tensors: Mapping[str, str]) -> list[str]:
-    """The tensor of that name, or the one that lacks or has a prefix such as ``model.``."""
+    """Find the tensor of a name, or the one that lacks or has a prefix such as ``model.``."""
     if name in tensors:
         return [name]
     alike = [each for each in tensors if name.endswith(f".{each}") or each.endswith(f".{name}")]
@@ -164,7 +164,7 @@ def _read_tensor(file: Path, name: str) -> torch.Tensor:
 
 
 def _fitted(matrix: torch.Tensor, mixtures: list[Any]) -> torch.Tensor:
-    """New rows of a matrix, or of a bias."""
+    """Make the new rows of a matrix, or of a bias."""
     return mixed_rows(matrix, mixtures) if matrix.dim() > 1 else mixed_rows(matrix[:, None], mixtures)[:, 0]
 
 
@@ -190,7 +190,7 @@ def _fit_config(settings: dict[str, Any], rows: int, old_tokenizer: Any, new_tok
 
 
 def _copy_others(source: Path, target: Path, stage: Path) -> None:
-    """What stands beside the weights, and the files of the new tokenizer in place of the old one's."""
+    """Copy the files beside the weights, and the files of the new tokenizer in place of the old one's."""
     taken = {path.name for path in stage.iterdir()}
     for path in sorted(source.iterdir()):
         known = path.name in _TOKENIZER_FILES or path.name in _NOT_KEPT or path.name.startswith(".")
@@ -207,7 +207,7 @@ def _write_json(file: Path, content: dict[str, Any]) -> None:
 
 
 def _local(name: str | os.PathLike[str]) -> Path:
-    """A directory itself, or the Hub's copy of it in the cache."""
+    """Return a directory itself, or the Hub's copy of it in the cache."""
     ignored = [f"*{suffix}" for suffix in _WEIGHTS if suffix != ".safetensors"]
     return Path(name) if Path(name).is_dir() else snapshot(name, ignore_patterns=ignored)
 

@@ -1,4 +1,4 @@
-"""`transplant`: another tokenizer for a pretrained model, by new embeddings mixed from old ones; nothing is trained.
+"""Give a pretrained model another tokenizer, by new embeddings mixed from old ones; nothing is trained.
 
 Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended or
 trimmed tokenizer (`mws_hf.extend`) every old token keeps its row bit for bit. Every new row is a weighted mean of old
@@ -33,7 +33,7 @@ _CHUNK = 1024
 
 @dataclass(frozen=True)
 class TransplantReport:
-    """Where the new rows came from.
+    """The origin of the new rows.
 
     Attributes:
         special: special tokens, by role or by name.
@@ -60,8 +60,8 @@ def transplant(
         old_tokenizer: the fast tokenizer it was trained with.
         new_tokenizer: a fast tokenizer.
         method: "mean": a new token is the mean of the old tokenizer's pieces of its string (FVT, Gee et al. 2022).
-            "focus": a similarity-weighted mean of tokens in both vocabularies (FOCUS, Dobler & de Melo 2023); similar
-            to the mean of the old pieces in the old embedding space, that is (the paper trains fastText vectors).
+            "focus": a similarity-weighted mean of tokens in both vocabularies (FOCUS, Dobler & de Melo 2023); "similar"
+            means near the mean of the old pieces in the old embedding space (the paper trains fastText vectors).
         pad_to_multiple: rows are filled up to a multiple of this, by old rows behind the vocabulary or the mean of all;
             None does as the old embeddings have it, see `mws_hf.extend.rows.row_count`.
 
@@ -92,15 +92,15 @@ def mix_rows(
     """Find which old rows make each new one.
 
     Args:
-        old_tokenizer: as for `transplant`, and so the others.
-        new_tokenizer: see there.
-        method: see there.
+        old_tokenizer: tokenizer that the model was trained with.
+        new_tokenizer: a fast tokenizer.
+        method: "mean" or "focus", see `transplant`.
         matrix: the input embeddings; None stands for as many rows as the old tokenizer has ids.
-        pad_to_multiple: see there.
-        ids: what became of each old id; None matches tokens by their strings.
+        pad_to_multiple: rows are filled up to a multiple of this, see `transplant`.
+        ids: new id of each old id; None matches tokens by their strings.
 
     Raises:
-        MwSError: as `transplant`, or the map belongs to another base.
+        MwSError: unknown method, a slow tokenizer, more ids than rows, or a map of another base.
     """
     if method not in METHODS:
         raise MwSError(f"method={method!r}; choose one of {', '.join(METHODS)}")
@@ -129,10 +129,10 @@ def holds_ids(name: str) -> bool:
 
 
 def special_id(name: str, value: Any, old_tokenizer: Any, new_tokenizer: Any) -> Any:
-    """Tell what an entry of a config such as ``eos_token_id`` becomes.
+    """Return the new value of an entry of a config such as ``eos_token_id``.
 
-    That is the ids of the same tokens in the new tokenizer, where it has them all; else what it has for that role, if
-    it is one of `SPECIAL_IDS`, or the same as before.
+    It is the ids of the same tokens in the new tokenizer, where it has them all. Else it is the new tokenizer's id for
+    that role, if the role is one of `SPECIAL_IDS`, or the old value.
     """
     old, new = _backend(old_tokenizer), _backend(new_tokenizer)
     role = getattr(new_tokenizer, name, None) if name in SPECIAL_IDS else value
@@ -147,7 +147,7 @@ def special_id(name: str, value: Any, old_tokenizer: Any, new_tokenizer: Any) ->
 
 
 def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
-    """New id -> old id of special tokens: by role, then by name; the old end token serves for roles it lacks."""
+    """Match special tokens, new id -> old id: by role, then by name; the old end token serves for roles it lacks."""
     matches: dict[int, int] = {}
     end = getattr(old_tokenizer, "eos_token_id", None)
     for role in _ROLES:
@@ -165,7 +165,7 @@ def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
 def _mean_mixtures(
     old: Spelling, new_pieces: list[bytes], special: dict[int, int], kept: dict[int, int]
 ) -> tuple[list[Mixture], TransplantReport]:
-    """FVT for every new id; an empty mixture stands for the mean of all old rows."""
+    """Mix rows by FVT for every new id; an empty mixture stands for the mean of all old rows."""
     mixtures: list[Mixture] = []
     copied = mixed = 0
     for index, piece in enumerate(new_pieces):
@@ -204,7 +204,7 @@ def _focus_mixtures(mixtures: list[Mixture], embedding: torch.Tensor) -> list[Mi
 
 
 def sparsemax(scores: torch.Tensor) -> torch.Tensor:
-    """Projection of each row onto the simplex (Martins & Astudillo 2016); rows are in descending order.
+    """Project each row onto the simplex (Martins & Astudillo 2016); rows are in descending order.
 
     >>> sparsemax(torch.tensor([[1.0, 0.5, -2.0]])).tolist()
     [[0.75, 0.25, 0.0]]
@@ -217,7 +217,7 @@ def sparsemax(scores: torch.Tensor) -> torch.Tensor:
 
 
 def mixed_rows(matrix: torch.Tensor, mixtures: Sequence[Mixture]) -> torch.Tensor:
-    """Weighted means of rows, (mixtures, width), in the type of `matrix`; single rows are copied bit for bit."""
+    """Compute weighted means of rows, (mixtures, width), in the type of `matrix`; single rows stay bit for bit."""
     rows = matrix.new_empty((len(mixtures), matrix.shape[1]))
     single = [index for index, (ids, _) in enumerate(mixtures) if len(ids) == 1]
     rows[single] = matrix[[mixtures[index][0][0] for index in single]]
@@ -232,7 +232,7 @@ def mixed_rows(matrix: torch.Tensor, mixtures: Sequence[Mixture]) -> torch.Tenso
 
 
 def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
-    """Weighted means of rows in float32, (mixtures, width); only the rows that occur are made float32."""
+    """Compute weighted means of rows in float32, (mixtures, width); only the rows that occur are made float32."""
     flat = torch.tensor([index for ids, _ in mixtures for index in ids], device=matrix.device, dtype=torch.long)
     weights = torch.tensor([weight for _, shares in mixtures for weight in shares], device=matrix.device)
     starts = torch.tensor([0, *(len(ids) for ids, _ in mixtures)], device=matrix.device).cumsum(0)[:-1]
@@ -243,7 +243,7 @@ def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
 
 
 def _replace_rows(model: Any, changed: Any, mixtures: list[Mixture]) -> None:
-    """Resize the embeddings of `changed` and fill them from those of `model`, tied or not, and the output bias."""
+    """Resize the embeddings of `changed`, tied or not, and fill them and the output bias from those of `model`."""
     changed.resize_token_embeddings(len(mixtures), mean_resizing=False)
     pairs = [(model.get_input_embeddings(), changed.get_input_embeddings())]
     if (output := model.get_output_embeddings()) is not None and output.weight is not pairs[0][0].weight:

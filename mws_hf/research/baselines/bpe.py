@@ -31,13 +31,13 @@ _TRAILING = r"\p{P}+(?=\s|$)"
 
 
 def build_characters(task: Task) -> Tokenizer:
-    """Every character a token, unseen ones as bytes; the size asked for does not matter."""
+    """Build a tokenizer with every character a token, unseen ones as bytes; the size asked for does not matter."""
     vocab = base_vocab(task.special_tokens, set().union(*task.counts.words))
     return build_backend(vocab, [], task.counts.pattern, task.counts.normalization, task.special_tokens)
 
 
 def build_words(task: Task) -> Tokenizer:
-    """The first pre-tokens, in canonical order the most frequent, as tokens and ``[UNK]`` for all others."""
+    """Build a tokenizer of the first pre-tokens, the most frequent in canonical order, and ``[UNK]`` for all others."""
     first = dict.fromkeys((*task.special_tokens, UNKNOWN))
     vocab = numbered((*first, *task.counts.words[: max(0, task.vocab_size - len(first))]))
     model = models.WordLevel(vocab, unk_token=UNKNOWN)
@@ -45,7 +45,7 @@ def build_words(task: Task) -> Tokenizer:
 
 
 def build_byte_bpe(task: Task) -> Tokenizer:
-    """BPE over the 256 bytes (Radford et al. 2019, GPT-2) within the pre-tokens of the counts."""
+    """Build BPE over the 256 bytes (Radford et al. 2019, GPT-2) within the pre-tokens of the counts."""
     learner = Tokenizer(models.BPE())
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     trainer = trainers.BpeTrainer(
@@ -59,7 +59,7 @@ def build_byte_bpe(task: Task) -> Tokenizer:
 
 
 def build_character_bpe(task: Task) -> Tokenizer:
-    """BPE over characters with byte fallback: MwS in everything but the choice of merges."""
+    """Build BPE over characters with byte fallback: MwS in every point but the choice of merges."""
     learner = Tokenizer(models.BPE())
     counts, special = task.counts, task.special_tokens
     room = task.vocab_size - len(special) - len(BYTE_TOKENS)
@@ -87,12 +87,12 @@ def learn_end_of_word(
 
 
 def build_end_of_word(task: Task) -> Tokenizer:
-    """BPE with ``</w>``; entries: special tokens, ``[UNK]``, characters, the mark, merges. Spaces are dropped."""
+    """Build BPE with ``</w>``; entries: special tokens, ``[UNK]``, characters, the mark, merges. Spaces are dropped."""
     return _marked(rewritten(task.counts, _WORD.findall), [], SUFFIX, task)
 
 
 def build_final_low_line(task: Task) -> Tokenizer:
-    """`build_end_of_word` with ``▁``, of text lower-cased, its white space collapsed, trailing punctuation gone."""
+    """Build BPE with ``▁`` behind words, on text lower-cased, its white space collapsed, trailing punctuation gone."""
 
     def plain_words(pre_token: str) -> Iterable[str]:
         return _WORD.findall(regex.sub(_TRAILING, "", pre_token.lower()))

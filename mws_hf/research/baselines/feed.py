@@ -1,4 +1,4 @@
-"""What the rivals share: counted words as input of trainers that only take text, and tokenizers cut as the counts are.
+"""Feed the rivals: counted words as input of trainers that only take text, and tokenizers cut as the counts are.
 
 The trainers of `tokenizers` count pre-tokens themselves and have no weighted input. A sequence of words joined by a
 character that no word holds, split at it again, gives them exactly the counts wanted. It costs less than training on
@@ -21,12 +21,12 @@ _CHUNK = 20_000
 
 @dataclass(frozen=True)
 class Task:
-    """What a rival is trained on, and to.
+    """The training words of a rival and the size to train it to.
 
     Attributes:
-        counts: pre-tokens and how often each counts.
+        counts: pre-tokens and the weight of each.
         vocab_size: entries of the vocabulary, special tokens included.
-        special_tokens: get the first ids.
+        special_tokens: tokens that get the first ids.
         show_progress: progress on stderr.
     """
 
@@ -37,7 +37,7 @@ class Task:
 
 
 def separator(words: Iterable[str]) -> str:
-    """A private-use character that occurs in no word.
+    """Choose a private-use character that occurs in no word.
 
     >>> separator(["a", chr(0xE000)]) == chr(0xE001)
     True
@@ -47,7 +47,7 @@ def separator(words: Iterable[str]) -> str:
 
 
 def repeated(words: Mapping[str, int], mark: str) -> Iterator[str]:
-    """Texts of about 20,000 characters in which each word stands as often as its count, with `mark` after it.
+    """Yield texts of about 20,000 characters in which each word stands as often as its count, with `mark` after it.
 
     >>> list(repeated({"a": 3, "bc": 1}, "|"))
     ['a|a|a|bc|']
@@ -85,7 +85,7 @@ def train_on_counts(
 
 
 def rewritten(counts: WordCounts, rewrite: Callable[[str], Iterable[str]]) -> dict[str, int]:
-    """Counts of the words that each pre-token is rewritten to, in canonical order of the pre-tokens.
+    """Count the words that each pre-token is rewritten to, in canonical order of the pre-tokens.
 
     Counts of words that coincide add up; where every pre-token counts once (types), every word counts once.
 
@@ -109,7 +109,7 @@ def tokenizer_like(
     special_tokens: Sequence[str] = (),
     then: pre_tokenizers.PreTokenizer | None = None,
 ) -> Tokenizer:
-    """A tokenizer of a trained model that normalizes and splits text as the counts were made, then as `then` does.
+    """Make a tokenizer of a trained model that normalizes and splits text as the counts were made, then as `then` does.
 
     Special tokens are recognized in text and left out by decoding; `UNKNOWN` stays an ordinary entry, so that decoding
     keeps it and text cannot ask for it.
@@ -125,7 +125,7 @@ def tokenizer_like(
 
 
 def numbered(tokens: Iterable[str]) -> dict[str, int]:
-    """Ids in the order given; a token given twice keeps its first place.
+    """Number tokens in the order given; a token given twice keeps its first place.
 
     >>> numbered(["b", "a", "b"])
     {'b': 0, 'a': 1}

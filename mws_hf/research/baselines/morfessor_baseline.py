@@ -36,7 +36,7 @@ MAX_LENGTH = 100
 
 
 class MorfessorModel:
-    """A trained Morfessor model, from count and pieces of each training word."""
+    """A trained Morfessor model, made of count and pieces of each training word."""
 
     def __init__(self, segmentations: Sequence[tuple[int, Sequence[str]]]) -> None:
         self._segmentations = [(count, list(pieces)) for count, pieces in segmentations]
@@ -44,7 +44,7 @@ class MorfessorModel:
         self._model.load_segmentations([(count, "".join(pieces), pieces) for count, pieces in self._segmentations])
 
     def segment(self, word: str) -> list[str]:
-        """The cheapest way to cut a word (Viterbi); a word with unseen characters is cut as well as it can be."""
+        """Cut a word in the cheapest way (Viterbi); a word with unseen characters is cut as well as it can be."""
         return [str(piece) for piece in self._model.viterbi_segment(word)[0]]
 
     def save(self, directory: Path) -> None:
@@ -54,7 +54,7 @@ class MorfessorModel:
 
     @classmethod
     def load(cls, directory: Path) -> MorfessorModel:
-        """Read what `save` wrote; raises MwSError, with file and line, if it is missing or damaged."""
+        """Read a table that `save` wrote; raises MwSError, with file and line, if it is missing or damaged."""
         file = directory / FILE
         try:
             lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
@@ -73,9 +73,9 @@ class MorfessorModel:
 
 
 def build_morfessor(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
-    """Morfessor Baseline with its default settings; it finds its own lexicon size, whatever is asked for.
+    """Train Morfessor Baseline with its default settings; it finds its own lexicon size, whatever is asked for.
 
-    Pre-tokens are cut into words as for WordPiece; those of more than `MAX_LENGTH` characters are left out, and of
+    Pre-tokens are cut into words as for WordPiece; words of more than `MAX_LENGTH` characters are left out, and of
     longer lists than `max_types` a `sample` is learnt from.
 
     Raises:
@@ -86,14 +86,14 @@ def build_morfessor(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
 
 
 def build_frequent(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
-    """The same on the `max_types` most frequent words, each once; where counts are equal, a `sample`."""
+    """Train Morfessor Baseline on the `max_types` most frequent words, each once; of equal counts on a `sample`."""
     words = _words(task.counts)
     chosen = nsmallest(max_types, words, key=lambda word: (-words[word], _hash(word), word))
     return _learnt(dict.fromkeys(chosen, 1))
 
 
 def sample(words: Iterable[str], size: int) -> list[str]:
-    """The `size` words with the smallest BLAKE2b hashes, in their old order; all of them when there are no more.
+    """Choose the `size` words with the smallest BLAKE2b hashes, in their old order; all when there are no more.
 
     The choice depends on the words alone; the first of a list without counts all begin with "a".
 
@@ -143,7 +143,7 @@ def _library() -> Any:
 
 
 def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:
-    """Character-level BPE inside the segments of Morfessor, which learns from the `max_types` most frequent words.
+    """Build character-level BPE inside the segments of Morfessor, learnt from the `max_types` most frequent words.
 
     Raises:
         MwSError: Morfessor is absent, or there are no words.
@@ -158,7 +158,7 @@ def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:
 
 
 def _segments(pre_token: str, model: MorfessorModel) -> list[str]:
-    """The pieces of a pre-token of letters, its leading space with the first; any other in one piece."""
+    """Cut a pre-token of letters into pieces, its leading space with the first; any other stays in one piece."""
     word = pre_token.removeprefix(" ")
     if not word.isalpha() or len(word) > MAX_LENGTH:
         return [pre_token]

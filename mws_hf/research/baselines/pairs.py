@@ -1,7 +1,7 @@
-"""Merging the best pair again and again when ties are decided by the order of the text, as in the textbook recounts.
+"""Merge the best pair again and again when ties are decided by the order of the text, as in the textbook recounts.
 
-Those recount all adjacent pairs after each merge and take the best; among equals the one that occurs earliest in the
-words as they are cut now. `mws_hf.learn.engine` adds up values and breaks ties by token ids: other
+Textbook programs recount all adjacent pairs after each merge and take the best; among equals the one that occurs
+earliest in the words as they are cut now. `mws_hf.learn.engine` adds up values and breaks ties by token ids: other
 merges. Here only the words that hold the merged pair are counted again.
 """
 
@@ -19,12 +19,12 @@ Key = tuple[float, int, int]
 
 
 def frequency(pair: int, left: int, right: int) -> float:
-    """The score of plain BPE: how often the pair occurs."""
+    """Score a pair as plain BPE does: by its number of occurrences."""
     return pair
 
 
 def likelihood(pair: int, left: int, right: int) -> float:
-    """The score of likelihood WordPiece, b / (u_l * u_r): the gain of a unigram model's likelihood by the merge.
+    """Score a pair as likelihood WordPiece does, b / (u_l * u_r): the merge's gain of a unigram model's likelihood.
 
     The product is an exact integer below 2^53 and division rounds correctly, so equal ratios are equal floats.
     """
@@ -72,7 +72,7 @@ class PairLearner:
         self._queue(self._pairs)
 
     def token_counts(self) -> dict[str, int]:
-        """How often each token occurs in the corpus as it is cut now."""
+        """Count how often each token occurs in the corpus as it is cut now."""
         return {token: self._used[symbol] for token, symbol in self._ids.items()}
 
     def merge_best(self) -> tuple[str, str] | None:
@@ -92,7 +92,7 @@ class PairLearner:
         return None
 
     def merges(self, limit: int, *, show_progress: bool = False) -> Iterator[tuple[str, str]]:
-        """At most `limit` merges, best first."""
+        """Merge at most `limit` times and list the merges, best first."""
         for _ in tqdm(range(limit), desc="merges", disable=None if show_progress else True):
             merge = self.merge_best()
             if merge is None:
@@ -100,7 +100,7 @@ class PairLearner:
             yield merge
 
     def _key(self, pair: str) -> Key:
-        """What orders pairs: the score, then the word and the place in it (in initial symbols) of the first."""
+        """Return the key that orders pairs: score, then word and place (in initial symbols) of the first occurrence."""
         holders, words = self._holders[pair], self._words
         while pair not in words[holders[0]]:
             holders.popleft()
@@ -114,7 +114,7 @@ class PairLearner:
             heapq.heappush(self._heap, (self._queued[pair], pair))
 
     def _count_pairs(self, number: int, weight: int, word: str, part: str = "") -> None:
-        """Count the pairs of a word; those with `part`, by default all, are new to it."""
+        """Count the pairs of a word; pairs with `part`, by default all, are new to it."""
         for pair in map(add, word, word[1:]):
             self._pairs[pair] += weight
             if part in pair:

@@ -53,9 +53,9 @@ class System:
     """A rival system.
 
     Attributes:
-        description: one line.
+        description: a line for people.
         build: (task, **options) -> a trained model.
-        reserved: special tokens it adds to those asked for.
+        reserved: special tokens it adds to the ones asked for.
         sized: False when the vocabulary size has no effect.
     """
 
@@ -89,9 +89,9 @@ BASELINES: dict[str, System] = {
 
 @dataclass(frozen=True)
 class Baseline:
-    """A trained rival: its name in `BASELINES`, entries of its vocabulary, and where it was saved, if it was.
+    """A trained rival: its name in `BASELINES`, entries of its vocabulary, and the folder it was saved in, if it was.
 
-    `source` is what `mws_hf.evaluate.segment_words` takes: an encoder, or a function where there is no tokenizer.json.
+    `source` goes into `mws_hf.evaluate.segment_words`: an encoder, or a function where there is no tokenizer.json.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Baseline:
         return self.segment_all([word])[0]
 
     def segment_all(self, words: Sequence[str]) -> list[list[str]]:
-        """`segment` for many words in one call, which is much faster."""
+        """Cut many words in one call, which is much faster than a call of `segment` for each."""
         return [list(pieces) for pieces in segment_words(self.source, words)]
 
 
@@ -122,21 +122,22 @@ def train(
 
     Args:
         name: a key of `BASELINES`.
-        counts: running-text counts, or `counts.as_types()` for each form once, or what else
+        counts: running-text counts, or `counts.as_types()` for each form once, or any form that
             `corpus.word_list.as_word_counts` takes.
         vocab_size: entries of the vocabulary, special tokens, bytes and characters included; never exceeded unless the
             fixed part alone does.
-        output_dir: where to save; None: not saved.
-        special_tokens: get the first ids.
+        output_dir: folder to save in; None: not saved.
+        special_tokens: tokens that get the first ids.
         show_progress: progress on stderr.
-        **options: those of the system's builder, such as `iterations`, `max_types`, `character_coverage`.
+        **options: options of the system's builder, such as `iterations`, `max_types`, `character_coverage`.
 
     Returns:
         A segmenter; with `output_dir` also a directory that `load` reads, and `AutoTokenizer` where tokenizer.json can
         hold the system (all but Morfessor).
 
     Raises:
-        MwSError: unknown name, no words, a library that is not installed, or a directory that cannot be written.
+        MwSError: the name is unknown, there are no words, a library is not installed, or the directory cannot be
+            written.
 
     >>> counts = WordCounts.from_mapping({" walks": 4, " walked": 3, " talks": 2}, pattern=" ?[a-z]+")
     >>> train("bpe", counts, 275).segment("walks")
@@ -159,7 +160,7 @@ def train(
 
 
 def load(directory: str | os.PathLike[str]) -> Baseline:
-    """Read a directory that `train` wrote; raises MwSError if it was not, or if a file is damaged."""
+    """Read a directory that `train` wrote; raises MwSError for any other, or a damaged file."""
     path = Path(directory)
     file = path / DESCRIPTION_FILE
     if not file.is_file():

@@ -43,7 +43,7 @@ def train_model(
     byte_fallback: bool = True,
     normalization: Literal["nfkc", "identity"] = "nfkc",
 ) -> bytes:
-    """Train on word<TAB>count lines with the word mark ``▁``; returns the library's model file.
+    """Train on word<TAB>count lines with the word mark ``▁``; return the library's model file.
 
     A pre-token that starts with a space or a letter opens a word and gets the mark; punctuation after a word does not.
 
@@ -51,8 +51,8 @@ def train_model(
         kind: "bpe" or "unigram".
         task: special tokens become control symbols; Unigram gives fewer entries when there are not enough substrings.
         character_coverage: share of character occurrences that get a token; the rest falls back to bytes.
-        user_defined_symbols: always one token.
-        byte_fallback: unseen characters become bytes instead of ``<unk>``.
+        user_defined_symbols: strings that are always one token.
+        byte_fallback: whether unseen characters become bytes instead of ``<unk>``.
         normalization: "nfkc", or "identity", which also keeps every space: decoding then gives the text back.
 
     Raises:
@@ -88,7 +88,7 @@ def train_model(
 
 
 def marked(pre_token: str) -> list[str]:
-    """A pre-token with its word mark; white space alone is no word.
+    """Put the word mark before a pre-token; white space alone is no word.
 
     >>> marked(" дом"), marked("дом"), marked("-то"), marked(" ")
     (['▁дом'], ['▁дом'], ['-то'], [])
@@ -141,7 +141,7 @@ def tokenizer_of(model: bytes) -> Tokenizer:
 
 
 def merges_of(pieces: dict[str, int]) -> list[tuple[str, str]]:
-    """The merges a BPE vocabulary implies: all ways to make each piece of two others, the better piece first.
+    """List the merges a BPE vocabulary implies: all ways to make each piece of two others, the better piece first.
 
     SentencePiece joins the two neighbours whose product is the best piece, whatever they are.
 
@@ -162,7 +162,7 @@ def _piece(message: bytes) -> _Piece:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Fields of a protocol-buffer message as (number, integer or bytes), so that no protobuf library is needed."""
+    """Read fields of a protocol-buffer message as (number, integer or bytes), so that no protobuf library is needed."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)

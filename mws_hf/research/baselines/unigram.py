@@ -18,7 +18,7 @@ Pieces: TypeAlias = list[tuple[str, float]]
 
 
 def build_unigram(task: Task) -> Tokenizer:
-    """Unigram (Kudo 2018) on the pre-tokens of the counts; the leading space belongs to pieces as a literal space.
+    """Build Unigram (Kudo 2018) on the pre-tokens of the counts; a leading space belongs to its piece as a space.
 
     The library adds floats in an order that changes from run to run: pieces agree between runs but for near ties, and
     scores to about 1e-10. `settled` removes what of this can be removed.
@@ -44,7 +44,7 @@ def build_unigram(task: Task) -> Tokenizer:
 
 
 def settled(pieces: Pieces) -> Pieces:
-    """Pieces in one order: score descending, then code point, scores rounded to 1e-9.
+    """Put pieces in one order: score descending, then code point, scores rounded to 1e-9.
 
     Characters the trainer would have pruned get the lowest score plus a multiple of 1e-4 each, in an order that differs
     from run to run; here they get these scores in code-point order.
@@ -66,7 +66,7 @@ def settled(pieces: Pieces) -> Pieces:
 
 
 def _byte_fallback_model(reserved: Sequence[str], pieces: Pieces) -> models.Unigram:
-    """A model whose ids are: reserved tokens, byte tokens, pieces in the order given.
+    """Make a model whose ids are: reserved tokens, byte tokens, pieces in the order given.
 
     Reserved and byte tokens score far below all pieces, so that Viterbi never prefers one that stands in text.
     """

@@ -39,7 +39,7 @@ def build_likelihood(task: Task) -> Tokenizer:
 
 
 def build_library(task: Task) -> Tokenizer:
-    """WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``."""
+    """Build WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``."""
     reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN)))
     words = bert_words(task.counts)
     learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
@@ -57,7 +57,7 @@ def build_library(task: Task) -> Tokenizer:
 
 
 def learn_likelihood(words: Mapping[str, int], n_tokens: int, *, show_progress: bool = False) -> list[str]:
-    """The new tokens of likelihood WordPiece in the order they are merged; ties: the earliest in the order of `words`.
+    """List new tokens of likelihood WordPiece in the order they are merged; ties: the earliest in the order of `words`.
 
     >>> learn_likelihood({"hug": 10, "pug": 5, "hugs": 5}, 3)
     ['hu', 'pu', 'hug']
@@ -67,7 +67,7 @@ def learn_likelihood(words: Mapping[str, int], n_tokens: int, *, show_progress: 
 
 
 def characters(word: str) -> list[str]:
-    """The initial pieces of a word.
+    """Cut a word into its initial pieces.
 
     >>> characters("hug")
     ['h', '##u', '##g']
@@ -76,7 +76,7 @@ def characters(word: str) -> list[str]:
 
 
 def join(left: str, right: str) -> str:
-    """The piece that two adjacent pieces make.
+    """Make the piece of two adjacent pieces.
 
     >>> join("##u", "##gs"), join("h", "##u")
     ('##ugs', 'hu')
@@ -85,21 +85,21 @@ def join(left: str, right: str) -> str:
 
 
 def bert_words(counts: WordCounts) -> dict[str, int]:
-    """Counts of the words that BERT's pre-tokenizer (white space, punctuation) makes of the pre-tokens."""
+    """Count the words that BERT's pre-tokenizer (white space, punctuation) makes of the pre-tokens."""
     return rewritten(counts, lambda pre_token: [word for word, _ in _BERT.pre_tokenize_str(pre_token)])
 
 
 def word_piece_tokenizer(tokens: Sequence[str], counts: WordCounts, special_tokens: Sequence[str]) -> Tokenizer:
-    """The tokenizer of a piece list; ids are the places in it."""
+    """Make the tokenizer of a piece list; ids are the places in it."""
     model = models.WordPiece(vocab=numbered(tokens), unk_token=UNKNOWN)
     return tokenizer_like(counts, model, decoders.WordPiece(prefix=PREFIX, cleanup=False), special_tokens, _BERT)
 
 
 class _Level(NamedTuple):
-    """Substrings of one length: the distinct ones are nodes, numbered from 0.
+    """The substrings of one length: the distinct ones are nodes, numbered from 0.
 
     Attributes:
-        places: flat character index where each occurrence starts.
+        places: flat character index of each occurrence's start.
         nodes: the node of each occurrence.
         parent: the node of each node's longest proper prefix, in the level above.
         example: one place of each node.
@@ -153,7 +153,7 @@ class Substrings:
         return np.bincount(level.nodes, weight, len(level.parent)).astype(np.int64)
 
     def counts(self, threshold: int | None = None) -> dict[str, int]:
-        """Count of every substring; with a threshold, less the counts of the kept pieces that begin with it.
+        """Count every substring; with a threshold, less the counts of the kept pieces that begin with it.
 
         >>> Substrings({"human": 113, "humas": 3}).counts(threshold=100)["huma"]
         3
@@ -185,7 +185,7 @@ class Substrings:
         ]
 
     def spell(self, learnt: Sequence[tuple[int, Longs, Longs]]) -> list[str]:
-        """The strings of chosen pieces: effective count descending, then by code point."""
+        """List the strings of chosen pieces: effective count descending, then by code point."""
         counted = [
             (-int(count), self._spell(self.levels[length - 1], length, node))
             for length, nodes, counts in learnt
@@ -194,7 +194,7 @@ class Substrings:
         return [token for _, token in sorted(counted)]
 
     def _effective(self, counts: list[Longs], threshold: int) -> list[Longs]:
-        """Counts less those of kept longer pieces with this prefix, longest first."""
+        """Compute counts less those of kept longer pieces with this prefix, longest first."""
         effective = [np.empty(0, np.int64)] * len(counts)
         taken = np.zeros(len(counts[-1]), np.int64)
         for index in range(len(counts) - 1, -1, -1):
@@ -206,7 +206,7 @@ class Substrings:
         return effective
 
     def _split_points(self, kept: list[Mask]) -> Mask:
-        """Where pieces start when every word is cut by greedy longest match with the kept ones."""
+        """Find where pieces start when every word is cut by greedy longest match with the kept ones."""
         longest = np.ones(len(self.end), np.int64)
         for length, (level, keep) in enumerate(zip(self.levels, kept, strict=True), 1):
             longest[level.places[keep[level.nodes]]] = length
@@ -227,7 +227,7 @@ class Substrings:
 def learn_top_down(
     words: Mapping[str, int], n_tokens: int, *, iterations: int = 4, show_progress: bool = False
 ) -> list[str]:
-    """The pieces at the smallest threshold that gives at most `n_tokens`; only characters when even they are more.
+    """Choose pieces at the smallest threshold that gives at most `n_tokens`; only characters when even they are more.
 
     The number of pieces falls in steps as the threshold rises, so fewer than `n_tokens` may come out: with counts of 1
     (types) thresholds are small integers and the steps are wide.
@@ -266,9 +266,9 @@ def learn_top_down(
 
 
 def build_top_down(task: Task, iterations: int = 4) -> Tokenizer:
-    """WordPiece top-down; ``[START]`` and ``[END]`` stand around an encoded text when special tokens are asked for.
+    """Build WordPiece top-down; ``[START]`` and ``[END]`` stand around an encoded text where special tokens are wanted.
 
-    Entries: at most as many as asked for, the special tokens and `RESERVED` first. A threshold is tried
+    Entries are at most as many as asked for, the special tokens and `RESERVED` first. A threshold is tried
     in `iterations` passes.
     """
     reserved = list(dict.fromkeys((*task.special_tokens, *RESERVED)))
@@ -284,7 +284,10 @@ def build_top_down(task: Task, iterations: int = 4) -> Tokenizer:
 
 
 def _missing_characters(substrings: Substrings, words: Mapping[str, int]) -> list[str]:
-    """The forms of each character, first or inner, that no word shows: any word of known characters can be spelled."""
+    """List the forms of each character, first or inner, that no word shows.
+
+    Any word of known characters can then be spelled.
+    """
     level = substrings.levels[0]
     present = {substrings._spell(level, 1, node) for node in range(len(level.parent))}
     characters = sorted(set().union(*words))

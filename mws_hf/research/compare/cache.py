@@ -1,7 +1,7 @@
-"""Trained tokenizers and their text scores, kept under a hash of all they depend on; it decides nothing about them.
+"""Keep trained tokenizers and their text scores under a hash of all they depend on; nothing is decided here.
 
-Each record holds a checksum of itself, and that of a training one of the tokenizer's files too. What does not agree
-with its checksum is taken for absent, with a warning, and made again.
+Each record holds a checksum of itself; the record of a training holds one of the tokenizer's files too. A record or
+file that does not agree with its checksum is taken for absent, with a warning, and made again.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _OPENER = "mws_hf.research.baselines.registry"
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of results by content: of a corpus (`counts_digest`) and special tokens; made when something is kept."""
+    """A folder of results, of one corpus (`counts_digest`) and its special tokens; made when a first result is kept."""
 
     folder: Path
     corpus: str
     special_tokens: tuple[str, ...]
 
     def directory(self, job: Job) -> Path:
-        """Where the tokenizer of a job is or will be."""
+        """Return the place where the tokenizer of a job is or will be."""
         state = {
             "corpus": self.corpus,
             "special_tokens": self.special_tokens,
@@ -63,7 +63,9 @@ class Cache:
         return self.folder / f"{job.title}-{_digest(json.dumps(state, sort_keys=True))}"
 
     def read(self, job: Job, what: str) -> dict[str, Any] | None:
-        """A record about a job, or None when there is none or it is damaged: then it is removed and must be made again.
+        """Read a record about a job, or return None when there is none or it is damaged.
+
+        A damaged record is removed and must be made again.
 
         A damaged `TRAINING` takes all of the job's records and its tokenizer with it.
         """
@@ -105,7 +107,7 @@ class Cache:
 
 
 def counts_digest(counts: WordCounts) -> str:
-    """Hash of words, counts, pattern and normalization.
+    """Hash words, counts, pattern and normalization.
 
     >>> counts = WordCounts.from_mapping({"a": 1}, pattern="x")
     >>> counts_digest(counts) == counts_digest(counts.merge(counts))
@@ -120,7 +122,7 @@ def counts_digest(counts: WordCounts) -> str:
 
 
 def text_record(lines: Iterable[str], train: Iterable[str] = ()) -> str:
-    """Name the record of a text's scores: a hash of its lines, of those trained on, and of the code that scores."""
+    """Name the record of a text's scores: a hash of its lines, of the lines trained on, and of the code that scores."""
     digest = hashlib.sha256(program_digest("evaluation").encode())
     for part in (lines, train):
         for line in part:
@@ -131,9 +133,9 @@ def text_record(lines: Iterable[str], train: Iterable[str] = ()) -> str:
 
 @lru_cache
 def program_digest(work: Work) -> str:
-    """Hash of the code and the library versions that a result depends on, so that none of other code is reused.
+    """Hash the code and the library versions that a result depends on, so that no result of other code is reused.
 
-    The code is that of the modules where it begins and of all they import, wherever those lie.
+    The code is that of the modules where it begins and of all modules they import, wherever these lie.
     """
     digest = hashlib.sha256(mws_hf.__version__.encode())
     sources = _sources(_ROOTS[work])
@@ -150,7 +152,7 @@ def program_digest(work: Work) -> str:
 
 
 def _sources(roots: Iterable[str]) -> dict[str, bytes]:
-    """The sources of modules of the package, by name, and of those that they import, also inside functions."""
+    """Read the sources of modules of the package, by name, and of modules that they import, also inside functions."""
     found: dict[str, bytes] = {}
     waiting = list(roots)
     while waiting:
@@ -165,14 +167,14 @@ def _sources(roots: Iterable[str]) -> dict[str, bytes]:
 
 
 def _file_of(name: str) -> Path | None:
-    """The file of a module of the package; None of what is none: a room, a name inside a module, another library."""
+    """Find the file of a module of the package; None for a room, a name inside a module, another library."""
     first, *rest = name.split(".")
     file = Path(mws_hf.__file__).parent.joinpath(*rest).with_suffix(".py")
     return file if first == mws_hf.__name__ and file.is_file() else None
 
 
 def _imported(source: bytes) -> list[str]:
-    r"""List the modules that a module imports when it runs; those imported for types alone decide no result.
+    r"""List the modules that a module imports when it runs; modules imported for types alone decide no result.
 
     ``from a.b import c`` may mean the module a.b or the module a.b.c, so both are listed.
 

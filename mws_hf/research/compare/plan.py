@@ -1,4 +1,4 @@
-"""Which systems are trained at which sizes; nothing is trained here."""
+"""Plan which systems are trained at which sizes; nothing is trained here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LIBRARIES = {"sentencepiece": "sentencepiece", "morfessor": "morfessor"}
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A system and what it is trained on.
+    """A system and the words it is trained on.
 
     Attributes:
         name: a key of `MWS_SYSTEMS` or of `mws_hf.baselines.BASELINES`.
@@ -58,7 +58,7 @@ class SystemSpec:
 
     @property
     def label(self) -> str:
-        """The name in tables: without the weighting where it goes without saying.
+        """The name in tables: without the weighting where a system has only one.
 
         >>> SystemSpec("bpe", "text").label, SystemSpec("mws").label, SystemSpec("characters").label
         ('bpe:text', 'mws', 'characters')
@@ -69,7 +69,7 @@ class SystemSpec:
 
     @property
     def is_mws(self) -> bool:
-        """Whether it is one of ours."""
+        """Whether the system is MwS."""
         return self.name in MWS_SYSTEMS
 
     @property
@@ -93,7 +93,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """For progress and file names.
+        """The name for progress and files.
 
         >>> Job(SystemSpec("bpe", "text"), 8000).title
         'bpe.text-8000'
@@ -124,7 +124,7 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
 
 
 def default_systems() -> list[SystemSpec]:
-    """`DEFAULT_SYSTEMS` less those whose library is absent, with a warning."""
+    """List `DEFAULT_SYSTEMS` without the systems whose library is absent, with a warning."""
     specs = parse_systems(DEFAULT_SYSTEMS)
     absent = [spec.label for spec in specs if not spec.installed]
     if absent:
@@ -133,7 +133,7 @@ def default_systems() -> list[SystemSpec]:
 
 
 def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[Job]:
-    """All jobs, system by system; a system without a size is trained once.
+    """List all jobs, system by system; a system without a size is trained once.
 
     >>> [job.title for job in plan(parse_systems(["bpe", "characters"]), [300, 400])]
     ['bpe.types-300', 'bpe.types-400', 'characters']

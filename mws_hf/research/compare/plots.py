@@ -44,9 +44,9 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
 
 
 def size_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
-    """F1 over the vocabulary sizes, a line a system; a dotted line for one on which the size has no effect.
+    """Draw F1 over the vocabulary sizes, a line for each system; dotted where the size has no effect.
 
-    The rows are those of one gold, as `Row.to_dict` gives them; `about` says what it is.
+    The rows belong to one gold, in the form of `Row.to_dict`; `about` describes the gold.
     """
     axes = _axes(f"Morpheme boundaries found at each vocabulary size\n{about}", "vocabulary entries (log scale)")
     sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]}) or [1]
@@ -69,9 +69,9 @@ def size_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
 
 
 def fertility_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
-    """F1 over tokens per word of held-out text, one line a system through its vocabulary sizes, ever larger marks.
+    """Draw F1 over tokens per word of held-out text, a line for each system through its sizes, in ever larger marks.
 
-    Arguments as `size_figure`; rows without text, and the trivial systems, are left out.
+    Rows and `about` have the form that `size_figure` takes. Rows without text, and the trivial systems, are left out.
     """
     drawn = [row for row in rows if row.get("text_fertility") and not is_trivial(row["system"])]
     sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})
@@ -106,7 +106,7 @@ def _axes(title: str, x_title: str) -> Any:
 
 
 def _styles(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """How each system is drawn: ours thick, in warm colours and on top."""
+    """Choose how each system is drawn: MwS thick, in warm colours and on top."""
     styles: dict[str, dict[str, Any]] = {}
     systems = sorted({str(row["system"]) for row in rows})
     for ours in (True, False):
@@ -177,7 +177,7 @@ def _free_place(
 
 
 def _along(points: Sequence[Point]) -> list[Point]:
-    """The points of a line and others between them, ten pixels apart."""
+    """List the points of a line and others between them, ten pixels apart."""
     found = list(points)
     for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
         steps = int(math.dist((x0, y0), (x1, y1)) / 10)
@@ -190,14 +190,14 @@ def _box(x: float, y: float, width: float, height: float) -> Box:
 
 
 def _covered(box: Box, taken: Sequence[Box]) -> float:
-    """How much of the boxes taken lies under a box."""
+    """Measure how much of the boxes taken lies under a box."""
     widths = (max(0.0, min(box[2], other[2]) - max(box[0], other[0])) for other in taken)
     heights = (max(0.0, min(box[3], other[3]) - max(box[1], other[1])) for other in taken)
     return sum(map(mul, widths, heights))
 
 
 def _examples(example: Example) -> Any:
-    """Systems down, words across; the pieces of a word are set apart by alternating colour."""
+    """Draw systems down, words across; the pieces of a word are set apart by alternating colour."""
     from matplotlib.figure import Figure
 
     lines = [("gold", example.morphs), *example.cuts.items()]

@@ -21,11 +21,11 @@ class Tokenizer:
     """A trained system.
 
     Attributes:
-        system: its label, such as ``bpe:text``.
+        system: label of the system, such as ``bpe:text``.
         vocab_size: the size asked for; None where it has no effect.
-        n_tokens: entries of the vocabulary it got.
+        n_tokens: entries of the vocabulary.
         seconds: training time, as measured when it was trained.
-        directory: where it is, relative to the output folder.
+        directory: folder of the tokenizer, relative to the output folder.
         text: measures on held-out text by name (`mws_hf.evaluate.TextScores`); None without text, and for systems
             that have no token ids.
     """
@@ -43,7 +43,7 @@ class Tokenizer:
         return None if self.text is None else self.text["fertility"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Flat name -> value, for CSV and JSON."""
+        """Return flat name -> value, for CSV and JSON."""
         flat = asdict(self)
         text = flat.pop("text") or {}
         return {**flat, **{f"text_{name}": value for name, value in text.items()}}
@@ -70,7 +70,7 @@ class Row:
     mws_ahead: Difference | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Flat name -> value, for CSV and JSON."""
+        """Return flat name -> value, for CSV and JSON."""
         tokenizer = self.tokenizer.to_dict()
         text = {name: tokenizer.pop(name) for name in list(tokenizer) if name.startswith("text_")}
         ahead = asdict(self.mws_ahead) if self.mws_ahead else {}
@@ -100,12 +100,12 @@ class Comparison:
     """All figures.
 
     Attributes:
-        corpus: what was trained on: types, running words, pattern.
+        corpus: figures of the training words: types, running words, pattern.
         sizes: vocabulary sizes, ascending.
         golds: gold files: name, words, lines left out.
         tokenizers: all trained systems, in the order of the plan.
         rows: gold by gold, in the order of the plan.
-        examples: one a gold file.
+        examples: one for each gold file.
     """
 
     corpus: dict[str, Any]
@@ -126,16 +126,16 @@ class Comparison:
         return any("bits_per_byte" in (tokenizer.text or {}) for tokenizer in self.tokenizers)
 
     def rows_of(self, gold: str) -> list[Row]:
-        """The rows of one gold file."""
+        """Return the rows of one gold file."""
         return [row for row in self.rows if row.gold == gold]
 
     def at(self, system: str, size: int) -> Tokenizer | None:
-        """A system at a size; one without a size is the same at all."""
+        """Return a system at a size; a system without a size is the same at all."""
         found = (t for t in self.tokenizers if t.system == system and t.vocab_size in (size, None))
         return next(found, None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Return plain values, ready for JSON."""
         return {
             "corpus": self.corpus,
             "sizes": self.sizes,
@@ -147,12 +147,12 @@ class Comparison:
 
 
 def is_trivial(system: str) -> bool:
-    """Whether a label is one of the two ends that need no criterion: characters and whole words."""
+    """Tell whether a label is one of the two ends that need no criterion: characters and whole words."""
     return system.partition(":")[0] in ("characters", "words")
 
 
 def write_tables(comparison: Comparison, folder: Path) -> None:
-    """Write all three, each atomically."""
+    """Write results.json, results.csv and results.md, each atomically."""
     write_text(folder / "results.json", json_text(comparison.to_dict()))
     rows = [row.to_dict() for row in comparison.rows] or [each.to_dict() for each in comparison.tokenizers]
     write_text(folder / "results.csv", csv_text(rows))
@@ -160,7 +160,7 @@ def write_tables(comparison: Comparison, folder: Path) -> None:
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
-    r"""Records as CSV with the union of their keys as columns, in order of first occurrence.
+    r"""Write records as CSV with the union of their keys as columns, in order of first occurrence.
 
     >>> csv_text([{"a": 1}, {"a": 2, "b": "x"}])
     'a,b\n1,\n2,x\n'
@@ -173,7 +173,7 @@ def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def markdown(comparison: Comparison) -> str:
-    """The tables for people."""
+    """Write the tables for people."""
     corpus = comparison.corpus
     parts = [
         "# Comparison of tokenizers",
@@ -201,7 +201,7 @@ def markdown(comparison: Comparison) -> str:
 
 
 def _not_restored(comparison: Comparison) -> str:
-    """The systems whose bits per byte are not comparable, for what they lose costs them nothing."""
+    """List the systems whose bits per byte are not comparable, for text that they lose costs them no bits."""
     lost = dict.fromkeys(
         t.system for t in comparison.tokenizers if t.text and t.text.get("restored_lines") not in (None, 1)
     )
@@ -214,9 +214,9 @@ def _text_by_size(comparison: Comparison, measure: str, best: Callable[..., floa
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
-    """A small table of the largest size: header, then a row a system, the best first.
+    """Make a small table of the largest size: header, then a row for each system, the best first.
 
-    That is the best by F1 on the first gold, without gold by bits per byte, else by tokens per word.
+    The best has the highest F1 on the first gold; without gold it needs the fewest bits per byte, else tokens per word.
     """
     size = comparison.sizes[-1]
     golds = [str(gold["name"]) for gold in comparison.golds]
@@ -238,7 +238,10 @@ def summary(comparison: Comparison) -> list[list[str]]:
 def _by_size(
     comparison: Comparison, values: Mapping[tuple[str, int | None], float], best: Callable[..., float], form: str
 ) -> str:
-    """Systems down, sizes across; a system without a size stands in every column, with its number of tokens."""
+    """Make a table with systems down and sizes across.
+
+    A system without a size stands in every column, with its number of tokens.
+    """
     lines = []
     rivals = [(at, value) for (system, at), value in values.items() if not is_trivial(system)]
     tops = {size: best((v for at, v in rivals if at in (size, None)), default=None) for size in comparison.sizes}
@@ -260,7 +263,7 @@ def _name(tokenizer: Tokenizer | None, system: str) -> str:
 
 
 def _details(rows: Sequence[Row], sizes: Sequence[int]) -> str:
-    """One table a size, folded away."""
+    """Make one table for each size, folded away."""
     header = ["system", "F1", "95 %", "precision", "recall", "tokens", "tokens/word", "text tokens/word"]
     header += ["MwS ahead by", "p (Wilcoxon)", "training s"]
     parts = []

@@ -61,22 +61,23 @@ def compare(
     Trained tokenizers are kept under `output`/cache, by content: a broken run resumes, a repeated one scores only.
 
     Args:
-        counts: running-text counts, or what else `corpus.word_list.as_word_counts` takes; systems marked "types" see
-            each form once.
+        counts: running-text counts, in any form that `corpus.word_list.as_word_counts` takes; systems marked "types"
+            see each form once.
         gold_files: files that `mws_hf.evaluate.read_gold` understands; used for scoring alone. None are needed where
             there is `text`: then length, and with `bits` bits per byte, are compared.
         sizes: vocabulary sizes.
-        output: gets results.json, results.csv, results.md, the plots, and the cache.
-        systems: what to compare; None: `mws_hf.compare.DEFAULT_SYSTEMS` as far as their libraries are installed.
+        output: folder that gets results.json, results.csv, results.md, the plots, and the cache.
+        systems: systems to compare; None: `mws_hf.compare.DEFAULT_SYSTEMS` as far as their libraries are installed.
         text: held-out running text, a UTF-8 file (gzip allowed) or lines.
         bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
-        special_tokens: of all tokenizers.
-        plots: draw them (needs matplotlib; without it a warning says so).
+        special_tokens: special tokens of all tokenizers.
+        plots: whether to draw plots (needs matplotlib; without it a warning says so).
         resamples: bootstrap resamples for the 95 % intervals.
         show_progress: progress on stderr.
 
     Raises:
-        MwSError: no sizes, neither gold nor text, unreadable files, a library that an asked-for system needs is absent.
+        MwSError: there are no sizes, neither gold nor text, unreadable files, a library that an asked-for system needs
+            is absent.
     """
     if not sizes or not (gold_files or text is not None):
         raise MwSError("nothing to compare; give at least one vocabulary size, and gold segmentations or a text")
@@ -111,7 +112,7 @@ def compare(
 
 @dataclass
 class Training:
-    """The training of one run from one word list; systems without a size are given `fallback_size`."""
+    """The settings of one run's trainings from one word list; systems without a size are given `fallback_size`."""
 
     counts: WordCounts
     cache: Cache
@@ -120,7 +121,7 @@ class Training:
     _evidence_seconds: float = field(default=0.0, init=False, repr=False)
 
     def train(self, job: Job) -> None:
-        """Train and save, unless the cache has it; the seconds kept are those it takes when trained alone.
+        """Train and save, unless the cache has the tokenizer; the seconds kept are those of a training alone.
 
         Raises:
             MwSError: the system refuses this word list or size.
@@ -150,7 +151,7 @@ class Training:
         return trained.backend.get_vocab_size(), seconds + self._evidence_seconds if used else seconds
 
     def _evidence_for(self, settings: CriterionSettings) -> Evidence | None:
-        """Found once for the whole run: it depends neither on the vocabulary size nor on the composition."""
+        """Find the evidence once for the whole run: it depends on neither vocabulary size nor composition."""
         if not isinstance(settings, ContextualSettings):
             return None
         if self._evidence is None:
@@ -174,12 +175,12 @@ class Training:
 
 
 def open_job(job: Job, directory: Path) -> Encoder | Callable[[str], list[str]]:
-    """What `mws_hf.evaluate.segment_words` takes."""
+    """Open a trained tokenizer in the form that `mws_hf.evaluate.segment_words` takes."""
     return load_encoder(directory) if job.spec.is_mws else baselines.load(directory).source
 
 
 def _trained(jobs: Sequence[Job], training: Training, show_progress: bool) -> Iterator[Job]:
-    """Each job once it is trained; one that cannot be is left out, with a warning."""
+    """Yield each job once it is trained; a job that cannot be is left out, with a warning."""
     with tqdm(jobs, desc="compare", unit="tokenizer", disable=None if show_progress else True) as bar:
         for job in bar:
             bar.set_postfix_str(job.title)
@@ -216,7 +217,7 @@ def _measure(
 
 
 def _bits(source: Any, lines: Sequence[str], train: Sequence[str] | None) -> dict[str, float]:
-    """Bits per byte of the lines, and the share of lines that come back when decoded; nothing without `train`."""
+    """Measure bits per byte of the lines, and the share of lines that come back when decoded; empty without `train`."""
     if train is None:
         return {}
     found = ngram_bits(source, train, [line for line in lines if line])
@@ -251,7 +252,7 @@ def _rows(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], res
 
 
 def _reference(tokenizer: Tokenizer, tokenizers: Sequence[Tokenizer]) -> int | None:
-    """The index of MwS at the same size, or at the nearest to the tokens of a system that has no size."""
+    """Return the index of MwS at the same size, or at the nearest to the tokens of a system that has no size."""
     if tokenizer.system == REFERENCE:
         return None
     ours = [i for i, other in enumerate(tokenizers) if other.system == REFERENCE]
@@ -261,7 +262,7 @@ def _reference(tokenizer: Tokenizer, tokenizers: Sequence[Tokenizer]) -> int | N
 
 
 def _example(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], sizes: Sequence[int]) -> Example:
-    """A few words of several morphs, spread over the sorted list, at the size nearest 8,000."""
+    """Choose a few words of several morphs, spread over the sorted list, at the size nearest 8,000."""
     size = min(sizes, key=lambda each: (abs(each - _EXAMPLE_SIZE), each))
     several = [i for i, entry in enumerate(gold.words) if len(entry.segmentations[0]) >= 3]
     order = sorted(several or range(len(gold.words)), key=lambda i: gold.words[i].word)

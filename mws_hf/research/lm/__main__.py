@@ -95,7 +95,7 @@ def judge(
     ngram: Annotated[list[Path] | None, typer.Option(help="Judge by n-grams over this text; repeatable.")] = None,
     batch_size: Annotated[int, typer.Option(help="Sentences a pass.")] = 64,
 ) -> None:
-    """Minimal pairs by summed log-probability: accuracy by paradigm, as JSON.
+    """Judge minimal pairs by summed log-probability: accuracy by paradigm, as JSON.
 
     For example:
 

@@ -21,13 +21,13 @@ _BATCH = 4096
 
 @dataclass(frozen=True)
 class Codec:
-    """What training and evaluation need to know of a tokenizer.
+    """The parts of a tokenizer that training and evaluation need.
 
     Attributes:
-        directory: where it was read from.
+        directory: the directory it was read from.
         backend: the Rust tokenizer, without truncation, padding or special treatment of special tokens in text.
         pieces: raw bytes of each id; empty for special tokens.
-        lengths: int64 (ids,), their lengths.
+        lengths: int64 (ids,), length in bytes of each piece.
         separator: id of the end-of-sequence token: it starts every stream and ends every document.
         padding: id of the padding token; the separator when there is none (padded places never count).
     """
@@ -64,7 +64,7 @@ class Codec:
         return len(self.pieces)
 
     def encode(self, documents: Sequence[str]) -> list[Longs]:
-        """Ids of each document, no separators; text that looks like a special token stays text."""
+        """Return the ids of each document, no separators; text that looks like a special token stays text."""
         batches = (list(documents[start : start + _BATCH]) for start in range(0, len(documents), _BATCH))
         return [
             np.array(item.ids, np.int64)
@@ -73,11 +73,11 @@ class Codec:
         ]
 
     def decode(self, documents: Sequence[Longs]) -> list[str]:
-        """The text of each list of ids; special tokens are left out."""
+        """Return the text of each list of ids; special tokens are left out."""
         return [self.backend.decode(ids.tolist(), skip_special_tokens=True) for ids in documents]
 
     def represented(self, documents: Sequence[str]) -> Mask:
-        """The losslessness gate: bool (documents,), whether decode(encode(document)) == document.
+        """Apply the losslessness gate: bool (documents,), whether decode(encode(document)) == document.
 
         A tokenizer that fails for a document is compared with others on the documents it can represent only.
         """
@@ -85,7 +85,7 @@ class Codec:
         return np.array([text == document for text, document in zip(decoded, documents, strict=True)], np.bool_)
 
     def laid_out(self, document: str, ids: Longs) -> Longs | None:
-        """Bytes of `document` each id takes, or None when the ids do not spell it byte by byte.
+        """Count the bytes of `document` that each id takes; None when the ids do not spell it byte by byte.
 
         A word mark that the tokenizer itself puts before a text (metaspace) takes no byte of it.
         """

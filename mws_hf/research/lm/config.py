@@ -15,12 +15,12 @@ from mws_hf.errors import MwSError
 
 @dataclass(frozen=True, kw_only=True)
 class MultiToken:
-    """Multi-token prediction in a run.
+    """The settings of multi-token prediction in a run.
 
     Attributes:
         form: "parallel" (heads on a shared trunk) or "sequential" (modules in a chain).
         horizon: tokens predicted from a place, the next one included; at least 2.
-        weight: of the mean of the extra losses.
+        weight: weight of the mean of the extra losses.
         start: share of the steps trained on the next token alone.
         full: share of the steps after which all heads train; in between they join one by one.
     """
@@ -40,7 +40,9 @@ class MultiToken:
             raise MwSError(f"multi_token: 0 <= start <= full <= 1 is needed, not {self.start} and {self.full}")
 
     def active(self, progress: float) -> int:
-        """Tokens predicted at a point of training, 0..1; curriculum of Aynetdinov & Akbik (2025), forward form.
+        """Return the tokens predicted at a point of training, 0..1.
+
+        The curriculum is that of Aynetdinov & Akbik (2025), forward form.
 
         >>> [MultiToken(horizon=4).active(p) for p in (0, 0.25, 0.4, 0.5, 1)]
         [1, 2, 3, 4, 4]
@@ -54,7 +56,7 @@ class MultiToken:
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """Everything that decides the result of a run.
+    """The settings that decide the result of a run.
 
     Attributes:
         tokenizer: a directory with tokenizer.json.
@@ -62,7 +64,7 @@ class RunConfig:
         train_bytes: raw bytes to train on; None: all that are not held out.
         held_out_bytes: raw bytes held out of `text` (see `mws_hf.research.lm.data`), unless `held_out` names files.
         held_out: files with a document a line, such as whole works; none of their documents is trained on.
-        passes: how often the text is read, each time in another order.
+        passes: number of times the text is read, each time in another order.
         context_bytes: raw bytes of a block.
         batch_blocks: blocks an optimiser step takes.
         hidden_size: width of the model.
@@ -72,12 +74,12 @@ class RunConfig:
         embedding_rows: rows of the (tied) embedding; None: the vocabulary. Equal rows make models equal in size.
         learning_rate: peak, after a linear warm-up and before a cosine decay to a tenth.
         warmup: share of the steps.
-        weight_decay: of AdamW.
+        weight_decay: weight decay of AdamW.
         precision: "fp32", or "bf16" for autocast of the matrix products.
         flop_budget: stop before the block whose training would exceed it; None: the whole text.
         save_every: steps between checkpoints; 0: none.
         log_every: steps between points of the loss curve.
-        seed: of the initial weights and of the order of documents.
+        seed: seed of the initial weights and of the order of documents.
         multi_token: None for plain next-token training.
     """
 
@@ -124,10 +126,10 @@ class RunConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> RunConfig:
-        """The reverse of `to_dict`.
+        """Read the values that `to_dict` gives.
 
         Raises:
-            MwSError: an unknown or missing key, or a value that makes no sense.
+            MwSError: a key is unknown or missing, or a value makes no sense.
         """
         known = {item.name for item in dataclasses.fields(cls)}
         if unknown := sorted(set(values) - known):
@@ -144,7 +146,7 @@ class RunConfig:
         """Read a JSON file.
 
         Raises:
-            MwSError: it cannot be read, or as `from_dict`.
+            MwSError: the file cannot be read, a key is unknown or missing, or a value makes no sense.
         """
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -153,7 +155,7 @@ class RunConfig:
         return cls.from_dict(values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON.
+        """Return plain values for JSON.
 
         >>> RunConfig.from_dict(RunConfig(tokenizer="t", text=("a.txt",)).to_dict()).text
         ('a.txt',)

@@ -1,4 +1,4 @@
-"""Text as a language model sees it: documents split into training and held-out, training ids in blocks of equal bytes.
+"""Text for a language model: documents split into training and held-out, training ids in blocks of equal bytes.
 
 Documents are put in order by a digest of their own text. So the split depends on neither files nor their order, a
 larger budget only adds documents, and no document stands on both sides. Blocks have a fixed number of raw bytes of
@@ -32,9 +32,9 @@ class Split:
     """Documents of one experiment.
 
     Attributes:
-        train: in the order of their digests, up to the budget.
-        held_out: never trained on, distinct from all of `train`.
-        pool: all documents that are not held out, the rest of the corpus included: what tokenizers learn from.
+        train: documents to train on, in the order of their digests, up to the budget.
+        held_out: documents never trained on, distinct from all of `train`.
+        pool: documents that tokenizers learn from: all that are not held out, the rest of the corpus included.
     """
 
     train: list[str]
@@ -43,9 +43,9 @@ class Split:
 
 
 def read_documents(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Lines of UTF-8 text files (.gz allowed), a document each; empty lines are left out.
+    """Read lines of UTF-8 text files (.gz allowed), a document each; empty lines are left out.
 
-    Raises MwSError if a file cannot be read or is not UTF-8, or there is no document in them.
+    Raises MwSError if a file cannot be read or is not UTF-8, or the files hold no document.
     """
     documents = [line for path in paths for line in read_lines(path)]
     if not documents:
@@ -59,7 +59,7 @@ def read_split(config: RunConfig) -> Split:
     """Read the text of a run and split it: by whole files where the run names some to hold out, else by documents.
 
     Raises:
-        MwSError: a file cannot be read, or the corpus is smaller than what is asked for.
+        MwSError: a file cannot be read, or the corpus is smaller than the bytes asked for.
     """
     documents = read_documents(config.text)
     if not config.held_out:
@@ -71,7 +71,7 @@ def read_split(config: RunConfig) -> Split:
 
 
 def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_bytes: int) -> Split:
-    """Take distinct documents in the order of their digests: first those held out, then those to train on.
+    """Take distinct documents in the order of their digests: first the held-out ones, then documents to train on.
 
     Both get so many UTF-8 bytes at least, for the last document is not cut; None trains on all.
 
@@ -89,7 +89,7 @@ def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_
 
 
 def _first(pool: list[str], train_bytes: int | None) -> list[str]:
-    """The first documents of so many bytes; None: all."""
+    """Return the first documents of so many bytes; None: all."""
     n_train = len(pool) if train_bytes is None else _reaching(pool, train_bytes)
     if n_train == 0:
         raise MwSError("the corpus has no documents left to train on; give more text or hold out less")
@@ -97,13 +97,13 @@ def _first(pool: list[str], train_bytes: int | None) -> list[str]:
 
 
 def shuffled(documents: Iterable[str], seed: int) -> list[str]:
-    """The documents in an order that depends on the seed and their text alone, equal for every tokenizer."""
+    """Put documents in an order that depends on the seed and their text alone, equal for every tokenizer."""
     salt = seed.to_bytes(8, "little")
     return sorted(documents, key=lambda text: hashlib.blake2b(text.encode(), digest_size=16, salt=salt).digest())
 
 
 def _reaching(documents: Sequence[str], size: int) -> int:
-    """How many first documents hold `size` bytes."""
+    """Count the first documents that hold `size` bytes."""
     ends = np.cumsum([0, *(len(document.encode()) for document in documents)])
     if ends[-1] < size:
         raise MwSError(
@@ -141,7 +141,7 @@ class Blocks(Dataset):
         return int(self.bounds[-1])
 
     def first(self, n_blocks: int) -> Blocks:
-        """Only the first blocks: the same text for a smaller budget."""
+        """Return only the first blocks: the same text for a smaller budget."""
         return Blocks(self.stream, self.bounds[: n_blocks + 1], self.n_bytes[:n_blocks])
 
 
@@ -152,7 +152,7 @@ def pack(codec: Codec, documents: Sequence[str], context_bytes: int) -> Blocks:
     every tokenizer that spells its text.
 
     Raises:
-        MwSError: no documents, or a token is longer than the context.
+        MwSError: there are no documents, or a token is longer than the context.
     """
     if not documents:
         raise MwSError("there are no documents to train on; give files with one document a line")
@@ -166,7 +166,7 @@ def pack(codec: Codec, documents: Sequence[str], context_bytes: int) -> Blocks:
 
 
 def cut_points(lengths: Longs, limit: int) -> Longs:
-    """Greedy cuts: the fewest runs whose lengths add up to at most `limit`; int64 (runs + 1,), first 0, last the size.
+    """Cut greedily: the fewest runs whose lengths add up to at most `limit`; int64 (runs + 1,), from 0 to the size.
 
     Items of length 0 join the run before them where they can.
 
@@ -188,7 +188,10 @@ class Collator:
     padding: int
 
     def __call__(self, items: Sequence[dict[str, Longs]]) -> dict[str, torch.Tensor]:
-        """Input ids and labels, int64 (blocks, longest); no mask, for causal models do not see padding on the right."""
+        """Return input ids and labels, int64 (blocks, longest).
+
+        There is no mask, for causal models do not see padding on the right.
+        """
         blocks = [torch.from_numpy(item["input_ids"]) for item in items]
         labels = pad_sequence(blocks, batch_first=True, padding_value=IGNORED)
         labels[:, 0] = IGNORED  # nothing predicts the first, and the mean must not count it

@@ -1,8 +1,8 @@
-"""Greedy continuations of a prompt: token by token, or drafted and verified by a multi-token model in fewer passes.
+"""Continue prompts greedily: token by token, or drafted and verified by a multi-token model in fewer passes.
 
-Self-speculative decoding gives what plain greedy decoding gives, token for token: the extra heads draft, the next-token
-head verifies. Passes are counted, time is not saved, since nothing is cached between passes. Sampling and beams are
-those of transformers' own `generate`.
+Self-speculative decoding gives the text of plain greedy decoding, token for token: the extra heads draft, the
+next-token head verifies. Passes are counted, time is not saved, since nothing is cached between passes. For sampling
+and beams use transformers' own `generate`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mws_hf.research.lm.scoring import padded_ids, passes, windows_of
 
 
 def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:
-    """Continue a prompt greedily until the document ends; returns prompt and continuation."""
+    """Continue a prompt greedily until the document ends; return prompt and continuation."""
     if max_new_tokens < 0:
         raise MwSError(f"max_new_tokens={max_new_tokens}: must not be negative")
     ids = greedy(model, prompt_ids(codec, prompt), max_new_tokens, codec.separator, codec.vocabulary_size)
@@ -29,12 +29,12 @@ def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) ->
 
 
 def prompt_ids(codec: Codec, prompt: str) -> list[int]:
-    """Ids of a prompt at the start of a document."""
+    """Encode a prompt at the start of a document."""
     return [codec.separator, *codec.encode([prompt])[0].tolist()]
 
 
 def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabulary: int | None = None) -> list[int]:
-    """Plain greedy decoding, one pass over everything for each token: what faster methods must equal.
+    """Decode greedily, one pass over all ids for each token: the result that faster methods must equal.
 
     `model` maps int64 (1, length) to an object with `logits`. Decoding ends after so many tokens or with the id `stop`,
     which is kept; ids from `vocabulary` on, embedding rows that no token uses, are never chosen.
@@ -52,14 +52,14 @@ def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabular
 
 @dataclass(frozen=True)
 class Speculation:
-    """What drafting was worth.
+    """The gain of drafting.
 
     Attributes:
         steps: passes of the model; plain decoding needs one for each token.
         tokens: tokens made.
-        n_bytes: their raw bytes.
-        drafted: how often each head's draft was looked at, the head of the second token first.
-        accepted: how often it was right, and all before it.
+        n_bytes: raw bytes of these tokens.
+        drafted: number of drafts looked at, by head, the head of the second token first.
+        accepted: number of drafts, by head, that were right and stood behind right ones alone.
         drafted_bytes: raw bytes of the drafts that were right.
     """
 
@@ -81,7 +81,7 @@ class Speculation:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Rates for a report: acceptance by head (of all drafts made), tokens, bytes and drafted bytes a step."""
+        """Compute rates for a report: acceptance by head (of all drafts made); tokens, bytes, drafted bytes a step."""
         acceptance = [right / max(1, made) for right, made in zip(self.accepted, self.drafted, strict=True)]
         steps = max(1, self.steps)
         sums = {"steps": self.steps, "tokens": self.tokens, "bytes": self.n_bytes, "acceptance": acceptance}
@@ -92,14 +92,14 @@ class Speculation:
 def speculative_generate(
     model: MultiTokenModel, codec: Codec, prompt: str, max_new_tokens: int = 40
 ) -> tuple[str, Speculation]:
-    """Continue a prompt greedily; returns prompt and continuation, and what drafting was worth."""
+    """Continue a prompt greedily; return prompt and continuation, and the gain of drafting."""
     start = prompt_ids(codec, prompt)
     ids, statistics = speculative(model, start, max_new_tokens, codec.separator, codec.lengths)
     return codec.decode([np.array(ids, np.int64)])[0], statistics
 
 
 def acceptance(model: MultiTokenModel, codec: Codec, prompts: Sequence[str], max_new_tokens: int = 40) -> Speculation:
-    """`speculative_generate` over several prompts, added up."""
+    """Continue several prompts with drafts, and add up the gain of drafting."""
     results = [speculative_generate(model, codec, prompt, max_new_tokens)[1] for prompt in prompts]
     return sum(results[1:], results[0])
 
@@ -107,14 +107,14 @@ def acceptance(model: MultiTokenModel, codec: Codec, prompts: Sequence[str], max
 def held_out_acceptance(
     model: MultiTokenModel, codec: Codec, documents: Sequence[str], context_bytes: int, *, batch_size: int = 32
 ) -> Speculation:
-    """What drafting is worth along texts: a draft is right if it is what the model says once it has read on to there.
+    """Measure the gain of drafting along texts: a draft is right if the model, once it has read on, says the same.
 
     Greedy continuations of small models run in circles, where drafts are easy; texts do not. Every place is a step that
     makes the text's next token and the drafts behind it up to the first wrong one. Windows are as in `bits_per_byte`.
 
     Args:
         model: with heads for later tokens; each reads the text up to the token before the one it drafts.
-        codec: its tokenizer.
+        codec: tokenizer of the model.
         documents: held-out texts.
         context_bytes: raw bytes a prediction can look at.
         batch_size: windows a pass.
@@ -151,7 +151,10 @@ def held_out_acceptance(
 def speculative(
     model: MultiTokenModel, ids: Sequence[int], max_new_tokens: int, stop: int, lengths: np.ndarray
 ) -> tuple[list[int], Speculation]:
-    """`greedy` of `model.lm`, in evaluation mode, in fewer passes; `lengths`: int64 (ids,), raw bytes of each id."""
+    """Decode greedily in fewer passes: the ids are those of `greedy` with `model.lm`, in evaluation mode.
+
+    `lengths` is int64 (ids,), raw bytes of each id.
+    """
     known, draft = list(ids), list[int]()
     drafted, accepted, steps, drafted_bytes = [0] * len(model.heads), [0] * len(model.heads), 0, 0
     end = len(known) + max_new_tokens
@@ -178,7 +181,7 @@ def speculative(
 def draft_tokens(
     model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Tensor, following: int, vocabulary: int
 ) -> list[int]:
-    """Greedy drafts of all heads for the tokens after `following`, which itself comes right after `tokens`.
+    """Draft greedily with all heads the tokens after `following`, which itself comes right after `tokens`.
 
     `hidden` is `model.trunk` of the tokens, (1, length, d); ids from `vocabulary` on are never chosen.
     """

@@ -1,4 +1,4 @@
-"""What is measured on a trained model: bits per byte and more (`evaluate_run`), minimal pairs (`judge`)."""
+"""Measure a trained model: bits per byte and more (`evaluate_run`), minimal pairs (`judge`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DRAFTED = 32
 
 
 def load_model(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
-    """The next-token model of a run, in evaluation mode, and its tokenizer; of a multi-token model its stock part.
+    """Load the next-token model of a run, in evaluation mode, and its tokenizer; of a multi-token model the stock part.
 
     Raises MwSError if there is no finished run.
     """
@@ -39,7 +39,10 @@ def load_model(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
 
 
 def open_run(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
-    """The model of a run as it was saved, in evaluation mode, and its tokenizer; errors as `load_model`."""
+    """Load the model of a run as it was saved, in evaluation mode, and its tokenizer.
+
+    Raises MwSError if there is no finished run.
+    """
     path = Path(run_dir) / MODEL
     if not (path / "config.json").is_file():
         raise MwSError(f"{run_dir}: no finished run there; train it first: python -m mws_hf.lm pretrain")
@@ -61,11 +64,11 @@ def evaluate_run(
     prompts: Sequence[str] = (),
     batch_size: int = 32,
 ) -> dict[str, Any]:
-    """Bits per byte, the losslessness gate, words by novelty, and samples of a finished run.
+    """Measure bits per byte, the losslessness gate, words by novelty, and samples of a finished run.
 
     Args:
-        run_dir: of `pretrain`.
-        documents: texts to score; None: those the run held out.
+        run_dir: output directory of `pretrain`.
+        documents: texts to score; None: the texts that the run held out.
         russian: split unseen forms by whether their lemma was seen, through pymorphy3.
         prompts: beginnings to continue greedily.
         batch_size: windows a pass.
@@ -74,7 +77,7 @@ def evaluate_run(
         A dictionary for JSON; ``nats`` and ``n_bytes`` by document are for `paired_bootstrap`.
 
     Raises:
-        MwSError: no finished run, or no documents.
+        MwSError: there is no finished run, or no documents.
     """
     config = RunConfig.load(Path(run_dir) / CONFIG_FILE)
     saved, codec = open_run(run_dir)
@@ -109,18 +112,18 @@ def evaluate_run(
 def judge(
     model_dir: str | os.PathLike[str], pairs: Sequence[Pair], *, context_bytes: int = 2048, batch_size: int = 64
 ) -> Doubles:
-    """How much more probable a model finds the good sentence of each pair: float64 (pairs,), in nats.
+    """Compute how much more probable a model finds the good sentence of each pair: float64 (pairs,), in nats.
 
     A sentence stands alone after the separator; its end is not scored, and punctuation counts as any token does.
 
     Args:
         model_dir: a run of `pretrain`, or a directory of a causal model with its tokenizer.
-        pairs: what to judge.
-        context_bytes: raw bytes a prediction can look at, those it predicts included; a run has its own.
+        pairs: pairs to judge.
+        context_bytes: raw bytes a prediction can look at, the predicted ones included; a run has its own.
         batch_size: sentences a pass.
 
     Raises:
-        MwSError: no model or tokenizer there.
+        MwSError: the directory holds no model or tokenizer.
     """
     directory = Path(model_dir)
     if (directory / CONFIG_FILE).is_file():

@@ -1,4 +1,4 @@
-"""The models of a run: a stock Llama, with heads for multi-token prediction where wanted, and what training costs.
+"""The models of a run: a stock Llama, with heads for multi-token prediction where wanted, and the cost of training.
 
 Multi-token prediction has two forms: "parallel", heads of one transformer layer each on a shared trunk with a shared
 unembedding (Gloeckle et al. 2024); "sequential", modules in a chain that also read the tokens between (DeepSeek-V3,
@@ -26,7 +26,7 @@ from mws_hf.research.lm.data import IGNORED, Blocks
 
 
 def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:
-    """A stock decoder with tied embeddings; with equal rows and seed its other initial weights are equal, too.
+    """Build a stock decoder with tied embeddings; with equal rows and seed its other initial weights are equal, too.
 
     Raises:
         MwSError: fewer embedding rows than the vocabulary has entries.
@@ -83,7 +83,7 @@ class Cost:
         return cls(total - embedding, embedding, model.config.num_hidden_layers, model.config.hidden_size)
 
     def of_block(self, n_tokens: float) -> float:
-        """Operations of training on one block of `n_tokens` ids.
+        """Compute the operations of training on one block of `n_tokens` ids.
 
         >>> Cost(non_embedding=10, embedding=20, layers=1, width=2).of_block(4)
         912
@@ -91,14 +91,14 @@ class Cost:
         return n_tokens * (6 * (self.non_embedding + self.embedding) + 6 * self.layers * self.width * n_tokens)
 
     def of_training(self, blocks: Blocks) -> float:
-        """Operations of one pass over all blocks."""
+        """Compute the operations of one pass over all blocks."""
         return sum(self._of_each(blocks))
 
     def affordable(self, blocks: Blocks, budget: float) -> Blocks:
-        """The first blocks whose training stays within the budget.
+        """Return the first blocks whose training stays within the budget.
 
         Raises:
-            MwSError: not even one, or the text ends before the budget does.
+            MwSError: not even one block does, or the text ends before the budget does.
         """
         spent = list(accumulate(self._of_each(blocks)))
         count = bisect_right(spent, budget)
@@ -113,13 +113,13 @@ class Cost:
 
 
 class MultiTokenConfig(PretrainedConfig):
-    """Config of a `MultiTokenModel`.
+    """The config of a `MultiTokenModel`.
 
     Args:
         trunk: the values of the `LlamaConfig` of the stock model.
         form: "parallel" or "sequential".
         horizon: tokens predicted from each place, the next one included.
-        extra_weight: of the mean loss of the tokens after the next.
+        extra_weight: weight of the mean loss of the tokens after the next.
     """
 
     model_type = "mws_multi_token"
@@ -152,7 +152,7 @@ class SequentialModule(nn.Module):
         self.block = LlamaDecoderLayer(config, index)
 
     def join(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Input of the block from hidden states and embedded tokens, both (batch, length, d)."""
+        """Compute the block's input from hidden states and embedded tokens, both (batch, length, d)."""
         return self.projection(torch.cat([self.hidden_norm(hidden), self.token_norm(tokens)], dim=-1))
 
 
@@ -196,15 +196,15 @@ class MultiTokenModel(PreTrainedModel):
         return wrapped.to(device=model.device, dtype=model.dtype)
 
     def get_input_embeddings(self) -> nn.Module:
-        """Those of the stock model."""
+        """Return the input embeddings of the stock model."""
         return self.lm.get_input_embeddings()
 
     def get_output_embeddings(self) -> nn.Module:
-        """Those of the stock model."""
+        """Return the output embeddings of the stock model."""
         return self.lm.get_output_embeddings()
 
     def trunk(self, input_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Hidden states (batch, length, d): what all heads read, and the stock model's last, after its final norm.
+        """Compute the hidden states (batch, length, d) that all heads read, and the stock model's last, after its norm.
 
         Parallel heads read the input of the stock model's last layer, sequential ones its output.
         """
@@ -213,10 +213,11 @@ class MultiTokenModel(PreTrainedModel):
         return (outputs.hidden_states[-2] if self.config.form == "parallel" else last), last
 
     def step(self, head: int, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Hidden states of one head, 0 being that of the second token, before the final norm.
+        """Compute the hidden states of one head, 0 being that of the second token, before the final norm.
 
-        `hidden`, (batch, length, d), is of the trunk ("parallel") or of the module before ("sequential"); `tokens`,
-        int64 (batch, length), has at place i the token ``head + 1`` places after i; parallel heads do not look.
+        `hidden`, (batch, length, d), comes from the trunk ("parallel") or from the module before ("sequential");
+        `tokens`, int64 (batch, length), has at place i the token ``head + 1`` places after i; parallel heads do not
+        look.
         """
         module = self.heads[head]
         if self.config.form == "parallel":
@@ -224,7 +225,7 @@ class MultiTokenModel(PreTrainedModel):
         return self._block(module.block, module.join(hidden, self.get_input_embeddings()(tokens)))
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Shared final norm and unembedding on the hidden states of a head."""
+        """Apply the shared final norm and unembedding to the hidden states of a head."""
         return self.lm.lm_head(self.lm.model.norm(hidden))
 
     def forward(
@@ -234,13 +235,13 @@ class MultiTokenModel(PreTrainedModel):
         num_items_in_batch: torch.Tensor | int | None = None,
         **unused: Any,
     ) -> CausalLMOutput:
-        """Logits of the next token and, with labels, main loss + `extra_weight` * mean of the extra losses.
+        """Compute logits of the next token and, with labels, main loss + `extra_weight` * mean of the extra losses.
 
         Args:
             input_ids: int64 (batch, length), padded on the right.
             labels: the same with `IGNORED` (-100) where nothing is to be predicted; they are shifted here.
-            num_items_in_batch: predicted tokens that the sums of nats are divided by; None: those in `labels`.
-            **unused: what `Trainer` may pass besides.
+            num_items_in_batch: predicted tokens that the sums of nats are divided by; None: the tokens in `labels`.
+            **unused: further arguments that `Trainer` may pass.
         """
         hidden, last = self.trunk(input_ids)
         logits = self.lm.lm_head(last)

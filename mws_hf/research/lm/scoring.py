@@ -1,10 +1,11 @@
-"""Bits per byte of a causal model on held-out documents, one by one, and on groups of their words.
+"""Measure bits per byte of a causal model on held-out documents, one by one, and on groups of their words.
 
 The sum of nats over predicted tokens that are not special, over ln 2 and the raw UTF-8 bytes of the text. Each document
 is scored on its own after a separator, in windows of equal raw bytes for every tokenizer.
 
 Groups of words: nats of a token are spread evenly over its bytes; a word owns its letters and the space before it.
-Where tokens keep to words, as with every split pattern of this package, that is the plain sum over the word's tokens.
+Where tokens keep to words, as with every split pattern of this package, the result is the plain sum over the word's
+tokens.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class BitsPerByte:
         """Bits per byte over the documents that the tokenizer represents.
 
         Raises:
-            MwSError: it represents none.
+            MwSError: the tokenizer represents no document.
         """
         if not self.represented.any():
             raise MwSError("the tokenizer gives no document back as it was; bits per byte mean nothing for it")
@@ -64,7 +65,7 @@ class BitsPerByte:
 
 
 class Window(NamedTuple):
-    """Part of a document scored by one pass: input ids, of which the last `scored` are predicted."""
+    """A part of a document scored by one pass: input ids, of which the last `scored` are predicted."""
 
     document: int
     ids: Longs
@@ -78,14 +79,14 @@ def bits_per_byte(
 
     Args:
         model: a causal model of transformers, or anything that maps int64 (batch, length) to an object with `logits`.
-        codec: its tokenizer.
+        codec: tokenizer of the model.
         documents: held-out texts, not empty.
-        context_bytes: raw bytes a prediction can look at, those it predicts included. Longer documents are scored in
+        context_bytes: raw bytes a prediction can look at, the predicted ones included. Longer documents are scored in
             windows of which the first half is context only, save for the first.
         batch_size: windows a pass.
 
     Raises:
-        MwSError: no documents, or one is empty.
+        MwSError: there are no documents, or one is empty.
     """
     if not documents or not all(documents):
         raise MwSError("bits per byte need documents that are not empty")
@@ -107,7 +108,7 @@ def bits_per_byte(
 
 
 def windows_of(codec: Codec, encoded: Sequence[Longs], context_bytes: int) -> Iterator[Window]:
-    """Windows over documents, those of each in order; every id is predicted in exactly one."""
+    """Cut documents into windows, in order; every id is predicted in exactly one."""
     for index, ids in enumerate(encoded):
         lengths = codec.lengths[ids]
         ends = np.concatenate(([0], np.cumsum(lengths)))
@@ -121,19 +122,19 @@ def windows_of(codec: Codec, encoded: Sequence[Longs], context_bytes: int) -> It
 
 
 def passes(windows: Sequence[Window], batch_size: int) -> Iterator[list[int]]:
-    """Numbers of the windows that share a pass: those of like length, so that little is padded."""
+    """Group the numbers of windows that share a pass: windows of like length, so that little is padded."""
     by_length = sorted(range(len(windows)), key=lambda index: len(windows[index].ids))
     for at in range(0, len(windows), batch_size):
         yield by_length[at : at + batch_size]
 
 
 def padded_ids(batch: Sequence[Window], padding: int) -> torch.Tensor:
-    """The ids of windows, int64 (batch, longest), padded on the right."""
+    """Lay the ids of windows out as int64 (batch, longest), padded on the right."""
     return pad_sequence([torch.from_numpy(window.ids) for window in batch], batch_first=True, padding_value=padding)
 
 
 def _score(model: Any, batch: list[Window], padding: int) -> list[Doubles]:
-    """Nats of the scored ids of each window."""
+    """Compute the nats of the scored ids of each window."""
     ids = padded_ids(batch, padding).to(next(model.parameters()).device)
     with torch.inference_mode():
         logits = model(input_ids=ids).logits[:, :-1].float()
@@ -145,12 +146,12 @@ def _score(model: Any, batch: list[Window], padding: int) -> list[Doubles]:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """One group of words.
+    """The score of one group of words.
 
     Attributes:
         words: running words.
-        n_bytes: their raw bytes, the space before them included.
-        bits_per_byte: NaN without words.
+        n_bytes: raw bytes of these words, the space before each included.
+        bits_per_byte: bits per byte of the group; NaN without words.
     """
 
     words: int
@@ -159,7 +160,7 @@ class GroupScore:
 
 
 def word_forms(documents: Iterable[str]) -> set[str]:
-    """Lower-cased words of the documents.
+    """Collect the lower-cased words of the documents.
 
     >>> sorted(word_forms(["Дом, дома."]))
     ['дом', 'дома']
@@ -169,7 +170,10 @@ def word_forms(documents: Iterable[str]) -> set[str]:
 
 
 def russian_lemmas() -> Callable[[str], str]:
-    """The most probable lemma of a form by pymorphy3; MwSError where its Russian dictionary is not installed."""
+    """Return a function that finds the most probable lemma of a form by pymorphy3.
+
+    Raises MwSError where its Russian dictionary is not installed.
+    """
     try:
         from pymorphy3 import MorphAnalyzer  # noqa: PLC0415  (half a second to load)
 
@@ -180,7 +184,7 @@ def russian_lemmas() -> Callable[[str], str]:
 
 
 def group_of_forms(forms: Iterable[str], trained: set[str], lemma: Callable[[str], str] | None) -> dict[str, str]:
-    """Form -> group; without `lemma`, unseen forms are one group.
+    """Assign each form to a group; without `lemma`, unseen forms are one group.
 
     >>> group_of_forms(["дом", "дому", "кот"], {"дом"}, lambda form: form[:3])["дому"]
     'unseen form, seen lemma'
@@ -200,7 +204,7 @@ def group_of_forms(forms: Iterable[str], trained: set[str], lemma: Callable[[str
 def score_groups(
     scores: BitsPerByte, codec: Codec, documents: Sequence[str], groups: dict[str, str]
 ) -> dict[str, GroupScore]:
-    """Bits per byte of each group (of `group_of_forms`) over the documents whose tokens spell them byte by byte."""
+    """Compute bits per byte of each group (of `group_of_forms`) over documents whose tokens spell them byte by byte."""
     totals = {name: [0.0, 0, 0] for name in sorted(set(groups.values()))}
     pattern = compiled(WORD)
     for document, ids, nats in zip(documents, codec.encode(documents), scores.token_nats, strict=True):
@@ -224,7 +228,7 @@ def score_groups(
 
 
 def _byte_places(document: str) -> np.ndarray:
-    """Where each character starts in UTF-8, and where the last ends; int64 (characters + 1,)."""
+    """Find where each character starts in UTF-8, and where the last ends; int64 (characters + 1,)."""
     points = np.frombuffer(document.encode("utf-32-le"), np.uint32)
     sizes = 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
     return np.concatenate(([0], np.cumsum(sizes)))

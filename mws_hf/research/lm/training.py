@@ -1,4 +1,4 @@
-"""`pretrain`: a small decoder trained by transformers' `Trainer` on text packed by bytes; resumable, seeded."""
+"""Train a small decoder by transformers' `Trainer` on text packed by bytes; resumable, seeded."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class ByteTrainer(Trainer):
         return SequentialSampler(self.train_dataset)
 
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any) -> Any:
-        """The loss of the model itself; logits are never copied to float32 a second time."""
+        """Return the loss of the model itself; logits are never copied to float32 a second time."""
         with torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             return super().compute_loss(model, inputs, return_outputs=return_outputs, **options)
 
 
 class _Schedule(TrainerCallback):
-    """How many tokens a multi-token model predicts, from the progress alone, so that it resumes; where to break off."""
+    """The schedule of tokens that a multi-token model predicts, by progress alone, so that it resumes; and its end."""
 
     def __init__(self, multi_token: MultiToken | None, last_step: int | None) -> None:
         self.multi_token, self.last_step = multi_token, last_step
@@ -79,7 +79,7 @@ def pretrain(
     its report at once.
 
     Args:
-        config: the run.
+        config: settings of the run.
         output_dir: made if absent; ``model`` in it loads with `AutoModelForCausalLM` and `AutoTokenizer`.
         resume: False starts anew.
         max_steps: stop after that many steps, as an interruption would (the schedule stays that of the whole run).
@@ -128,13 +128,13 @@ def pretrain(
 
 
 def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
-    """The blocks a run trains on: its documents in the order of its seed, encoded and packed."""
+    """Build the blocks a run trains on: its documents in the order of its seed, encoded and packed."""
     train, orders = read_split(config).train, (config.seed + _PASS * number for number in range(config.passes))
     return pack(codec, [each for order in orders for each in shuffled(train, order)], config.context_bytes)
 
 
 def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
-    """The report of a finished run; raises MwSError if a run with another config lies there."""
+    """Return the report of a finished run; raises MwSError if a run with another config lies there."""
     file = directory / CONFIG_FILE
     if not resume or not file.is_file():
         return None
@@ -145,7 +145,7 @@ def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any
 
 
 def _model(config: RunConfig, codec: Codec) -> tuple[Any, Cost]:
-    """The model, and the cost of what serves next-token prediction in it."""
+    """Build the model, and the cost of the parts that serve next-token prediction."""
     model = build_model(config, codec)
     cost, extra = Cost.of(model), config.multi_token
     return model if extra is None else MultiTokenModel.around(model, extra.form, extra.horizon, extra.weight), cost
@@ -191,7 +191,7 @@ def _sizes(codec: Codec, blocks: Blocks, cost: Cost) -> dict[str, Any]:
 
 
 def _curve(history: list[Mapping[str, Any]], blocks: Blocks, batch_blocks: int) -> list[dict[str, float]]:
-    """Points (step, bytes read so far, mean loss in nats per token since the point before)."""
+    """List points (step, bytes read so far, mean loss in nats per token since the point before)."""
     read = blocks.n_bytes.cumsum()
     points = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
     return [

@@ -145,3 +145,49 @@ def defined_by(node: ast.stmt) -> list[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
     return [name for name in names if name != "logger"]
+
+
+NO_VERBS = frozenset(
+    "A All An Any As At By Each Every Everything For From How If In It Its No None Nothing Of On One Only Some That "
+    "The Their These This Those Two What Whatever When Where Whether Which Who Why With".split()
+)
+
+
+def begins_with_a_verb(docstring: str) -> bool:
+    """Whether the first word may be an imperative: letters alone, no article or pronoun, no plural, no participle."""
+    word = docstring.split()[0].rstrip(".,:;")
+    ending = re.search(r"[^s]s$|ing$", word)
+    return bool(re.fullmatch(r"[A-Z][a-z-]+", word)) and word not in NO_VERBS and (not ending or word == "Bring")
+
+
+def public_functions(node: ast.AST) -> list[ast.FunctionDef]:
+    """Functions and methods of a module or class that have public names, properties and inner functions aside."""
+    found = []
+    for each in getattr(node, "body", []):
+        if isinstance(each, ast.ClassDef) and not each.name.startswith("_"):
+            found += public_functions(each)
+        elif isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
+            if "property" not in "".join(ast.unparse(one) for one in each.decorator_list):
+                found.append(each)
+    return found
+
+
+def test_docstrings_of_functions_begin_with_a_verb():
+    """In the imperative, "Return the...": a class, a module or a property is a noun, a function does something."""
+    told = {
+        f"{name}.{node.name}": ast.get_docstring(node)
+        for name, file in MODULES.items()
+        for node in public_functions(ast.parse(file.read_text(encoding="utf-8")))
+    }
+    assert not {name: text for name, text in told.items() if text and not begins_with_a_verb(text)}
+
+
+def test_docstrings_define_no_function_by_the_name_of_another():
+    """A summary such as "As `count`." sends the reader elsewhere for its meaning."""
+    elsewhere = re.compile(r"(See|As|Like|Do as|The same as|Same as) `[^`]*`[.;,]?", re.IGNORECASE)
+    told = {
+        f"{name}.{node.name}": (ast.get_docstring(node) or "").splitlines()[:1]
+        for name, file in MODULES.items()
+        for node in public_functions(ast.parse(file.read_text(encoding="utf-8")))
+    }
+    assert not {name: text for name, text in told.items() if text and elsewhere.fullmatch(text[0])}

@@ -160,7 +160,7 @@ def _finish(
 def _free_place(
     points: Sequence[Point], width: float, height: float, taken: Sequence[Box], frame: Any
 ) -> tuple[Point, Point]:
-    """The point of a line to name it at and the nearest place for its name that covers least; right is tried first."""
+    """Find the point of a line to name it at, and the nearest place for its name that covers least, right first."""
     tried: list[tuple[float, int, Point, Point]] = []
     for far in range(0, 200, 10):
         for anchor in reversed(points):

@@ -183,7 +183,7 @@ def cut_points(lengths: Longs, limit: int) -> Longs:
 
 @dataclass(frozen=True)
 class Collator:
-    """Pads blocks on the right to the longest of the batch with the id `padding`; labels there are `IGNORED`."""
+    """A function that pads blocks on the right to the longest of the batch with `padding`; its labels are `IGNORED`."""
 
     padding: int
 

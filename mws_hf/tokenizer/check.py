@@ -136,7 +136,10 @@ def _use(directory: Path, backend: Tokenizer) -> dict[str, str]:
 
 
 def _shape(spec: Spec, spaced: bool) -> Shape | None:
-    """Alphabet and pattern of a tokenizer of our form, which may put a space first; None for any other."""
+    """Return alphabet and pattern of a tokenizer in this package's form; None for any other.
+
+    It may put a space first.
+    """
     parts = [*parts_of(spec.raw["pre_tokenizer"])]
     pattern, _ = split_of({"type": "Sequence", "pretokenizers": parts[1:] if spaced else parts})
     return None if spec.kind != "BPE" or pattern is None else (alphabet_of(spec.model["vocab"]), pattern)
@@ -183,7 +186,7 @@ def _baked(backend: Tokenizer) -> Iterator[Finding]:
 
 
 def _split(spec: Spec, shape: Shape | None) -> Iterator[Finding]:
-    """What the split patterns do here and in `tokenizers` 1.0."""
+    """Tell how the split patterns behave here and in `tokenizers` 1.0."""
     state = spec.raw["pre_tokenizer"]
     text = saved_as_string(state)
     if text is not None:

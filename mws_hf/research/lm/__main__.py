@@ -57,7 +57,7 @@ def evaluate(
     prompt: Annotated[list[str] | None, typer.Option(help="Beginning to continue greedily; repeatable.")] = None,
     batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
 ) -> None:
-    """Bits per byte, the losslessness gate, and words by novelty."""
+    """Measure bits per byte, the losslessness gate, and words by novelty."""
     from mws_hf.research.lm.data import read_documents
     from mws_hf.research.lm.evaluation import evaluate_run
 

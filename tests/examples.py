@@ -1,15 +1,19 @@
-"""How many examples hypothesis tries: a fifth by default, all with MWS_TESTS=full (`scripts/project.py test-all`)."""
+"""How much is tried: by default a part that takes minutes, all with MWS_TESTS=full (`scripts/project.py test-all`)."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import settings
 
 FULL = os.environ.get("MWS_TESTS") == "full"
 LEAST = 20
 """Examples that every test tries, however few it asks for a fifth of."""
+thorough = pytest.mark.skipif(not FULL, reason="takes long: scripts/project.py test-all runs it")
+"""Marks a test of the thorough tier that stands beside quick ones."""
 
 
 def examples(number: int, **more: Any) -> settings:
@@ -20,3 +24,8 @@ def examples(number: int, **more: Any) -> settings:
         more: further settings, such as `suppress_health_check`.
     """
     return settings(max_examples=number if FULL else min(number, max(LEAST, number // 5)), deadline=None, **more)
+
+
+def some(points: Iterable[int]) -> list[int]:
+    """List code points of common scripts, the last of each plane and one of 37 others; in the thorough tier all."""
+    return [point for point in points if FULL or point < 0x3100 or point % 37 == 0 or point & 0xFFFE == 0xFFFE]

@@ -18,7 +18,7 @@ from mws_hf.commands.app import app
 from mws_hf.encode import EncodedCorpus, encode_corpus
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, make_backend, random_merges, rust_ids, save_directory
-from tests.examples import examples
+from tests.examples import examples, thorough
 from tests.processes import files_of, mws, one_line, start, tree, wait_for
 
 BACKEND = make_backend(random_merges(6, 150))
@@ -108,6 +108,7 @@ def test_another_tokenizer_needs_force_and_replaces_all(finished):
     assert not (finished / "out" / ".replacement").exists()
 
 
+@thorough
 def test_an_error_late_in_a_replacement_keeps_the_old_corpus(finished):
     before = tree(finished / "out")
 

@@ -14,6 +14,7 @@ import pytest
 
 import mws_hf
 from mws_hf.kernels import jit
+from tests.examples import thorough
 
 CHILD = """
 import numpy as np
@@ -144,6 +145,7 @@ def test_a_terminal_is_told_of_compiling_once_and_only_if_it_happens(tmp_path):
     assert on_a_terminal(tmp_path, CHILD) == ""
 
 
+@thorough
 def test_quiet_commands_do_not_speak_of_compiling(tmp_path):
     (tmp_path / "text.txt").write_text("дом дома " * 9)
     code = "from mws_hf.commands.entry import main; import sys; sys.argv = ['mws', 'count', {!r}, '-o', {!r}{}]; main()"

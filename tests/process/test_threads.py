@@ -8,6 +8,7 @@ import pytest
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import available_processors, cgroup_quota, thread_count
+from tests.examples import thorough
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +78,7 @@ with open("/proc/self/status") as status:
 """
 
 
-@pytest.mark.slow
+@thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_number_of_threads():
     peaks = []

@@ -9,6 +9,7 @@ from mws_hf.corpus import dictionary as lexicon
 from mws_hf.corpus.dictionary import expand_lemmas, good_dataset_text, lemma_counts, lexicon_counts, lexicon_words
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled
+from tests.examples import thorough
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def test_ukrainian():
     assert {"п'ять", "ґрунт", "читати"} <= words and len(words) > 3_000_000
 
 
-@pytest.mark.slow
+@thorough
 def test_counts_hold_each_pre_token_once(russian):
     counts = lexicon_counts("ru", pattern=GPT4_PATTERN)
     assert set(counts.counts.tolist()) == {1}

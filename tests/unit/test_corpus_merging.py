@@ -18,7 +18,7 @@ from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.merging import merge_files
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
-from tests.examples import examples
+from tests.examples import examples, thorough
 from tests.in_process import mws
 from tests.processes import one_line
 
@@ -150,7 +150,7 @@ PEAK = """
 import sys
 from pathlib import Path
 from mws_hf.corpus.merging import merge_files
-from tests.examples import examples
+from tests.examples import examples, thorough
 files = sorted(Path(sys.argv[1]).glob("*.parquet"))[: int(sys.argv[2])]
 merge_files(files, sys.argv[3], memory_cap=32 << 20)
 status = Path("/proc/self/status").read_text().split()
@@ -159,7 +159,7 @@ print(peak - libraries)  # how much of a library's file is mapped is the kernel'
 """
 
 
-@pytest.mark.slow
+@thorough
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
 def test_memory_grows_neither_with_files_nor_with_words(tmp_path):
     """Words are distinct in every file: the result of 60 is three times that of 20, and 100 MB larger."""

@@ -13,7 +13,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels import scanner
 from mws_hf.kernels.scanner import character_classes, scan
 from mws_hf.text.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, compiled, split, with_digits
-from tests.examples import examples
+from tests.examples import examples, some
 
 PATTERNS = {f"{name}-{digits}": with_digits(name, digits) for name in NAMED_PATTERNS for digits in DIGIT_PARTS}
 RUST = {p: pre_tokenizers.Split(Regex(p), "isolated") for p in PATTERNS.values()}
@@ -56,7 +56,7 @@ class TestCuts:
         assert scan(text, pattern) == split(text, pattern) == rust(text, pattern)
 
     def test_every_code_point_beside_letters_spaces_and_itself(self, pattern):
-        points = [*range(0xD800), *range(0xE000, 0x30000), *range(0xE0000, 0xE0200)]
+        points = some([*range(0xD800), *range(0xE000, 0x30000), *range(0xE0000, 0xE0200)])
         for first in range(0, len(points), 20_000):
             text = "".join(f"a{c}{c}b {c}1\n{c} '{c}" for c in map(chr, points[first : first + 20_000]))
             assert scan(text, pattern) == rust(text, pattern)

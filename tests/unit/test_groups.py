@@ -26,7 +26,7 @@ from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
-from tests.examples import examples
+from tests.examples import examples, thorough
 from tests.in_process import mws
 from tests.short_text import TEXT
 
@@ -342,6 +342,7 @@ def times(counts: WordCounts, factor: int) -> WordCounts:
     return WordCounts.from_mapping({word: factor * n for word, n in counts.items()}, pattern=counts.pattern)
 
 
+@thorough
 def test_words_of_several_scripts_get_evidence_among_their_like():
     """Of 1,296 Latin words beside 2,916 Cyrillic ones it is that of either list alone; within a group as well."""
     latin = {a + b + c for a, b, c in product(_SYLLABLES, _SYLLABLES, ("", "ssa", "lla", "ta"))}

@@ -19,6 +19,7 @@ from mws_hf.learn.settings import from_record
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
+from tests.examples import thorough
 from tests.in_process import mws
 
 LANGUAGE = make_language()
@@ -105,6 +106,7 @@ def test_labels_move_the_evidence_towards_them(counts: WordCounts):
     assert share[0] < 0.7 * share[1] < share[1] < 0.7 * share[2]
 
 
+@thorough
 def test_true_labels_help_on_words_not_labelled(counts: WordCounts):
     words = sorted(LANGUAGE)
     labelled, others = words[::7], [word for i, word in enumerate(words) if i % 7]
@@ -209,6 +211,7 @@ def mixture(counts: WordCounts) -> dict[str, WordCounts]:
     return {"one": counts, "two": other}
 
 
+@thorough
 def test_labels_of_a_group_move_that_group_alone(mixture: dict[str, WordCounts]):
     words = sorted(LANGUAGE)[::12]
     whole = {"one": {word: [word] for word in words}}

@@ -20,6 +20,7 @@ from mws_hf.evaluate import evaluate
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.tokenizer.check import check
+from tests.examples import FULL
 from tests.fake_hub import running_hub
 from tests.paths import ROOT
 from tests.processes import mws
@@ -35,7 +36,7 @@ MB = 1_000_000
 DICTIONARY_FORMS = 3_064_812  # of pymorphy3-dicts-ru 2.4.417150.4580142, which the card was measured on
 
 pytestmark = pytest.mark.skipif(not CARDS.is_dir(), reason="model_cards/ is not in the source distribution")
-every_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+every_folder = pytest.mark.parametrize("folder", FOLDERS[:: 1 if FULL else 5], ids=lambda folder: folder.name)
 
 
 @pytest.fixture

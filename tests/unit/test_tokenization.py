@@ -17,7 +17,7 @@ from mws_hf.text.pattern import WORD_PATTERN
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab
-from tests.examples import examples
+from tests.examples import FULL, examples, some
 from tests.small_tokenizers import ADVERSARIAL, MERGES, VARIANTS, small_fast, small_slow
 
 FAST = {name: small_fast(**options) for name, options in VARIANTS.items()}
@@ -64,11 +64,10 @@ def test_text_streamed_id_by_id_is_the_text(name, text):
     assert FAST[name].convert_tokens_to_string(tokens) == text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_scalar_value_survives(name):
-    values = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
-    assert len(values) == 1_112_064
+    values = [chr(c) for c in some(range(0x110000)) if not 0xD800 <= c < 0xE000]
+    assert len(values) == 1_112_064 or not FULL
     size = 512
     for start in range(0, len(values), size):
         block = values[start : start + size]

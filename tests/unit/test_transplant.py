@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import thorough
 from tests.paths import ROOT
 
 torch = pytest.importorskip("torch")
@@ -173,6 +174,7 @@ def test_text_without_new_tokens_gets_the_same_logits(folder, tmp_path):
         assert torch.allclose(larger(ids).logits[..., :N_OLD], model.eval()(ids).logits, atol=1e-5)
 
 
+@thorough
 def test_what_a_trained_model_knows_of_english_stays(folder, tmp_path):
     """Bits per byte of English within half a percent right after extension, of a model that has learnt it."""
     directory, model = make(folder, "trained", dtype=torch.float32, shard="1GB")

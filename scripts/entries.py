@@ -75,7 +75,8 @@ def table(cells: list[dict[str, Any]]) -> str:
     """Markdown: a row a language and size, the default beside byte-level BPE."""
     header = ["language", "entries", "length", "in capitals", "capital words cut alike", "used < 5 times", "never"]
     rows = []
-    for ours in (each for each in cells if each["system"] == "mws"):
+    ordered = sorted(cells, key=lambda each: (LANGUAGES.index(each["language"]), each["size"]))
+    for ours in (each for each in ordered if each["system"] == "mws"):
         key = ("language", "size")
         bpe = next((c for c in cells if c["system"] == "bpe-byte" and all(c[k] == ours[k] for k in key)), None)
         if bpe is not None:

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mws_hf.encode.kernel import AHEAD, symbols
-from mws_hf.encode.merge import BpeTables, Merges, offer
+from mws_hf.encode.merge import BpeTables, Merges, join, left_over, linked_symbols, offer_all, still_there
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import WINDOW
-from mws_hf.kernels.int_table import find_pair
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import cut
 from mws_hf.tokenizer.dropout import BYTE, DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
@@ -58,18 +57,15 @@ def merge_dropped(ids: np.ndarray, size: int, merges: Merges, failing: Failing, 
 
     A heap of (rank, place), as without dropout; entries left out at a step wait aside until the next merge is done.
     """
-    following = np.arange(1, size + 1)
-    previous = np.arange(-1, size - 1)
+    linked = linked_symbols(ids, size)
     heap = np.empty((3 * size, 2), np.int64)
     aside = np.empty((3 * size, 2), np.int64)
-    waiting = left_out = step = _I(0)
-    for k in range(size - 1):
-        waiting = offer(heap, waiting, merges, ids[k], ids[k + 1], k)
+    waiting = offer_all(heap, merges, linked)
+    left_out = step = _I(0)
     while waiting > 0:
         rank, at = heap[0, 0], heap[0, 1]
         waiting = pop(heap, waiting)
-        right = following[at]
-        if ids[at] < 0 or right >= size or find_pair(merges.pairs, merges.ranks, ids[at], ids[right]) != rank:
+        if not still_there(linked, merges, rank, at):
             continue
         if failing.ranks[rank] and _fails(key, step, at, failing.threshold):
             aside[left_out, 0], aside[left_out, 1] = rank, at
@@ -79,20 +75,8 @@ def merge_dropped(ids: np.ndarray, size: int, merges: Merges, failing: Failing, 
         for k in range(left_out):
             waiting = push(heap, waiting, aside[k, 0], aside[k, 1])
         left_out = _I(0)
-        ids[at] = merges.products[rank]
-        ids[right] = -1
-        after = following[right]
-        following[at] = after
-        if after < size:
-            previous[after] = at
-            waiting = offer(heap, waiting, merges, ids[at], ids[after], at)
-        if previous[at] >= 0:
-            waiting = offer(heap, waiting, merges, ids[previous[at]], ids[at], previous[at])
-    kept = 0
-    for k in range(size):
-        ids[kept] = ids[k]
-        kept += ids[k] >= 0
-    return kept
+        waiting = join(heap, waiting, merges, linked, rank, at)
+    return left_over(linked)
 
 
 @njit(nogil=True, allocates=True)

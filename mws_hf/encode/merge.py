@@ -168,8 +168,74 @@ def merge_short(scratch: np.ndarray, size: int, merges: Merges) -> int:
     return kept
 
 
-@njit
-def offer(heap: np.ndarray, size: int, merges: Merges, left: int, right: int, at: int) -> int:
+class Linked(NamedTuple):
+    """Symbols of one pre-token while they are merged: each knows the next one and the one before.
+
+    Attributes:
+        ids: int64[size or more], the symbols; -1 where one was joined with the one before.
+        following: int64[size], place of the next symbol; `size` behind the last.
+        previous: int64[size], place of the symbol before; -1 before the first.
+    """
+
+    ids: np.ndarray
+    following: np.ndarray
+    previous: np.ndarray
+
+
+@njit(allocates=True)
+def linked_symbols(ids: np.ndarray, size: int) -> Linked:
+    """Link the symbols ``ids[:size]``, which are merged in place."""
+    return Linked(ids, np.arange(1, size + 1), np.arange(-1, size - 1))
+
+
+@njit(inner=True)
+def offer_all(heap: np.ndarray, merges: Merges, symbols: Linked) -> int:
+    """Fill an empty heap of (rank, place) with all pairs that are merges; return its size."""
+    waiting = _I(0)
+    for k in range(symbols.following.shape[0] - 1):
+        waiting = _offer(heap, waiting, merges, symbols.ids[k], symbols.ids[k + 1], k)
+    return waiting
+
+
+@njit(inner=True)
+def still_there(symbols: Linked, merges: Merges, rank: int, at: int) -> bool:
+    """Tell whether the pair of an entry of the heap is what it was: its rank no longer matches if not."""
+    ids, right = symbols.ids, symbols.following[at]
+    if ids[at] < 0 or right >= symbols.following.shape[0]:
+        return False
+    return find_pair(merges.pairs, merges.ranks, ids[at], ids[right]) == rank
+
+
+@njit(inner=True)
+def join(heap: np.ndarray, waiting: int, merges: Merges, symbols: Linked, rank: int, at: int) -> int:
+    """Merge the symbol at a place with the next one, and offer the new pairs; return the size of the heap."""
+    ids, following, previous = symbols.ids, symbols.following, symbols.previous
+    right = following[at]
+    ids[at] = merges.products[rank]
+    ids[right] = -1
+    after = following[right]
+    following[at] = after
+    if after < following.shape[0]:
+        previous[after] = at
+        waiting = _offer(heap, waiting, merges, ids[at], ids[after], at)
+    if previous[at] >= 0:
+        waiting = _offer(heap, waiting, merges, ids[previous[at]], ids[at], previous[at])
+    return waiting
+
+
+@njit(inner=True)
+def left_over(symbols: Linked) -> int:
+    """Move the symbols that are left to the front; return how many there are."""
+    ids = symbols.ids
+    kept = _I(0)
+    for k in range(symbols.following.shape[0]):
+        ids[kept] = ids[k]
+        kept += ids[k] >= 0
+    return kept
+
+
+@njit(inner=True)
+def _offer(heap: np.ndarray, size: int, merges: Merges, left: int, right: int, at: int) -> int:
     """Add a pair to a heap of (rank, place), if it is a merge; return the heap's size."""
     rank = find_pair(merges.pairs, merges.ranks, left, right)
     return size if rank == NO_RANK else push(heap, size, rank, at)
@@ -181,29 +247,12 @@ def merge_long(ids: np.ndarray, size: int, merges: Merges) -> int:
 
     An entry whose pair has changed since is dropped when its rank no longer matches.
     """
-    following = np.arange(1, size + 1)
-    previous = np.arange(-1, size - 1)
+    symbols = linked_symbols(ids, size)
     heap = np.empty((3 * size, 2), np.int64)
-    waiting = np.int64(0)
-    for k in range(size - 1):
-        waiting = offer(heap, waiting, merges, ids[k], ids[k + 1], k)
+    waiting = offer_all(heap, merges, symbols)
     while waiting > 0:
         rank, at = heap[0, 0], heap[0, 1]
         waiting = pop(heap, waiting)
-        right = following[at]
-        if ids[at] < 0 or right >= size or find_pair(merges.pairs, merges.ranks, ids[at], ids[right]) != rank:
-            continue
-        ids[at] = merges.products[rank]
-        ids[right] = -1
-        after = following[right]
-        following[at] = after
-        if after < size:
-            previous[after] = at
-            waiting = offer(heap, waiting, merges, ids[at], ids[after], at)
-        if previous[at] >= 0:
-            waiting = offer(heap, waiting, merges, ids[previous[at]], ids[at], previous[at])
-    kept = 0
-    for k in range(size):
-        ids[kept] = ids[k]
-        kept += ids[k] >= 0
-    return kept
+        if still_there(symbols, merges, rank, at):
+            waiting = join(heap, waiting, merges, symbols, rank, at)
+    return left_over(symbols)

@@ -13,11 +13,11 @@ from transformers import PreTrainedTokenizerFast
 
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import Alphabet
-from mws_hf.tokenizer.backend import base_vocab, bpe_model, build_backend, is_byte_level, pattern_of, tokenizer_tables
+from mws_hf.tokenizer.backend import base_vocab, bpe_model, build_backend, is_byte_level, pattern_of, without_limits
 from mws_hf.tokenizer.file import load_json, refuse_empty
 from mws_hf.tokenizer.leading_space import leading_space, settle_leading_space
 from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
-from mws_hf.trained import Training
+from mws_hf.trained import Recipe, Training
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -149,8 +149,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             MwSError: the pre-tokenizer is not a split by a pattern, or an argument is unknown or out of range.
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
-        from mws_hf.learn.settings import read_settings, to_record
-        from mws_hf.learn.vocabulary import learn
+        from mws_hf.learn.settings import read_settings
 
         show_progress = kwargs.pop("show_progress", True)
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
@@ -159,16 +158,18 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         if kwargs.pop("alphabet", kind) != kind:
             raise MwSError(f"alphabet: this tokenizer is one of {kind}, and retraining keeps it; use MwSTrainer")
         arguments = {**kwargs, "vocab_size": vocab_size, "special_tokens": special, "alphabet": kind}
-        settings, vocabulary = read_settings(arguments)
+        criterion, vocabulary = read_settings(arguments)
         bare = Tokenizer.from_str(self.backend_tokenizer.to_str())
         settle_leading_space(bare, False)
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
-        counts = count_documents(texts, pattern=pattern, length=length, show_progress=show_progress)
-        learned = learn(counts, settings, vocabulary, show_progress=show_progress)
-        tables = tokenizer_tables(special, learned.alphabet, learned.merges, kind)
-        new.backend_tokenizer.model = bpe_model(*tables)
+        recipe = Recipe(criterion, vocabulary, pattern, show_progress=show_progress)
+        words = recipe.words(count_documents(texts, pattern=pattern, length=length, show_progress=show_progress))
+        learned = recipe.learn(words)
+        new.backend_tokenizer.model = bpe_model(*recipe.tables(learned))  # all else is this tokenizer's
         self._restore_settings(new)
-        new.training = Training.of(learned, to_record(settings, vocabulary, pattern, None))
+        plain = without_limits(new.backend_tokenizer)
+        settle_leading_space(plain, False)
+        new.training = recipe.record(learned, plain, words)
         return new
 
     def _save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:

@@ -1,23 +1,124 @@
-"""A trained tokenizer as one value: the backend, the roles of special tokens, and the facts of its training.
+"""The way from counts to a saved tokenizer: a `Recipe` learns, builds and records; a `TrainedTokenizer` saves itself.
 
-Training makes it (`MwSTrainer.trained`), `save` writes it as a directory, and `MwSTokenizerFast` wraps it for users of
-transformers. transformers is not needed here.
+`MwSTrainer` and the retraining of a tokenizer make a recipe each and go this way. `MwSTokenizerFast` wraps the result
+for users of transformers, which is not needed here.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mws_hf.errors import MwSError
+from mws_hf.text.special import special_roles
+from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.explain import Held
 from mws_hf.tokenizer.portable import save_backend
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, record_bytes
 
 if TYPE_CHECKING:
+    from mws_hf.corpus.groups import GroupedCounts
+    from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.settings import CriterionSettings, VocabularySettings
     from mws_hf.learn.vocabulary import LearnedVocabulary
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is to be trained; its methods are the steps of the way, in order.
+
+    Attributes:
+        settings: of the criterion.
+        vocabulary: settings that both criteria share.
+        pattern: split pattern that the words were cut by.
+        normalization: Unicode form of the words, which becomes part of the tokenizer.
+        show_progress: show progress bars on stderr when it is a terminal.
+    """
+
+    settings: CriterionSettings
+    vocabulary: VocabularySettings
+    pattern: str
+    normalization: str | None = None
+    show_progress: bool = False
+
+    def words(self, counts: Any) -> GroupedCounts:
+        """Read the counts that a user gives, as `corpus.group_counting.as_grouped_counts` takes them.
+
+        Raises:
+            MwSError: pattern or normalization differ from the counts'.
+        """
+        from mws_hf.corpus.group_counting import as_grouped_counts  # inference must not load the learner
+
+        groups = as_grouped_counts(counts, pattern=self.pattern, normalization=self.normalization)
+        if groups.pattern != self.pattern or groups.normalization != self.normalization:
+            raise MwSError(
+                f"the counts were made with pattern {groups.pattern!r} and normalization {groups.normalization}, but "
+                f"training asks for {self.pattern!r} and {self.normalization}; count again, or pass "
+                "pattern= and normalization= of the counts"
+            )
+        return groups
+
+    def learn(self, groups: GroupedCounts, evidence: Evidence | None = None) -> LearnedVocabulary:
+        """Learn alphabet and merges; `mws_hf.learn.vocabulary.learn` tells the arguments and errors."""
+        from mws_hf.learn.vocabulary import learn
+
+        return learn(groups, self.settings, self.vocabulary, evidence=evidence, show_progress=self.show_progress)
+
+    def tables(self, learned: LearnedVocabulary) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
+        """Write alphabet and merges as the vocabulary and merges of a BPE."""
+        from mws_hf.learn.settings import alphabet_kind
+
+        kind = alphabet_kind(self.settings, self.vocabulary)
+        return tokenizer_tables(self.vocabulary.special_tokens, learned.alphabet, learned.merges, kind)
+
+    def build(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
+        """Build the `tokenizers` backend; return it and the roles of special tokens."""
+        special = self.vocabulary.special_tokens
+        backend = build_backend(
+            *self.tables(learned),
+            pattern=self.pattern,
+            normalization=self.normalization,
+            special_tokens=special,
+        )
+        roles: dict[str, Any] = {**special_roles(special)}
+        extra = [token for token in special if token not in roles.values()]
+        if extra:
+            roles["additional_special_tokens"] = extra
+        return backend, roles
+
+    def record(
+        self, learned: LearnedVocabulary, backend: Tokenizer | None = None, groups: GroupedCounts | None = None
+    ) -> Training:
+        """Put together settings, figures and evidence of a training.
+
+        Args:
+            learned: what `learn` found.
+            backend: the tokenizer built, to measure on the words that it was learnt from; None: nothing is measured.
+            groups: those words.
+        """
+        sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
+        facts: dict[str, Any] = {}
+        if backend is not None and groups is not None:
+            from mws_hf.cards.group_facts import training_facts  # only now, for it imports the encoder
+
+            facts = training_facts(backend, groups, self.vocabulary.weights)
+        return Training(self.settings_record | learned.record | sizes | facts, Held(learned.evidence))
+
+    @property
+    def settings_record(self) -> dict[str, Any]:
+        """The settings that decide about merges, as a record keeps them."""
+        from mws_hf.learn.settings import to_record
+
+        return to_record(self.settings, self.vocabulary, self.pattern, self.normalization)
+
+    def trained(self, groups: GroupedCounts, evidence: Evidence | None = None) -> TrainedTokenizer:
+        """Go the whole way, from counts to a tokenizer that can be saved."""
+        learned = self.learn(groups, evidence)
+        backend, roles = self.build(learned)
+        return TrainedTokenizer(backend, roles, self.record(learned, backend, groups))
 
 
 @dataclass(frozen=True)
@@ -32,17 +133,6 @@ class Training:
 
     settings: dict[str, Any]
     evidence: Held
-
-    @classmethod
-    def of(cls, learned: LearnedVocabulary, record: dict[str, Any]) -> Training:
-        """Put together settings, figures and evidence of a training.
-
-        Args:
-            learned: its result: merges of each kind, labels, sizes of word list and alphabet, evidence.
-            record: its settings, from `learn.settings.to_record`.
-        """
-        sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
-        return cls(record | learned.record | sizes, Held(learned.evidence))
 
     def files(self, backend: Tokenizer) -> dict[str, bytes]:
         """Return the files to save beside the tokenizer, by name: the record and, where there is any, the evidence."""

@@ -12,14 +12,13 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.arguments import check_flag
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.described import described
-from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings, to_record
-from mws_hf.learn.vocabulary import LearnedVocabulary, learn
+from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings
+from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.byte_alphabet import Alphabet, check_added_tokens
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, special_roles
-from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.tokenizer.stock import IS_ONE
-from mws_hf.trained import TrainedTokenizer, Training
+from mws_hf.trained import Recipe, TrainedTokenizer
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -174,7 +173,7 @@ class MwSTrainer:
         >>> tokenizer.decode(tokenizer(" читать")["input_ids"][0])[:2]
         ' ч'
         """
-        return self._wrapped(self.trained(counts))
+        return _wrapped(self.trained(counts))
 
     def trained(
         self,
@@ -191,17 +190,7 @@ class MwSTrainer:
         Returns:
             Backend, roles and training as one value, which saves itself; `mws train` writes what this gives.
         """
-        from mws_hf.cards.group_facts import (
-            training_facts,  # only now, for it imports the encoder and the other learner
-        )
-        from mws_hf.corpus.group_counting import as_grouped_counts
-
-        groups = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
-        learned = self.learn(groups, evidence=evidence)
-        backend, roles = self.backend(learned)
-        training = Training.of(learned, self.record)
-        training.settings.update(training_facts(backend, groups, self.vocabulary.weights))
-        return TrainedTokenizer(backend, roles, training)
+        return self.recipe.trained(self.recipe.words(counts), evidence)
 
     def learn(
         self, counts: WordCounts | Mapping[str, WordCounts], *, evidence: Evidence | None = None
@@ -211,56 +200,25 @@ class MwSTrainer:
         Raises:
             MwSError: there is no word to learn from, or pattern or normalization differ from the counts'.
         """
-        from mws_hf.corpus.group_counting import as_grouped_counts
-
-        counts = as_grouped_counts(counts, pattern=self.split_pattern, normalization=self.normalization)
-        if counts.pattern != self.pattern or counts.normalization != self.normalization:
-            raise MwSError(
-                f"the counts were made with pattern {counts.pattern!r} and normalization {counts.normalization}, but "
-                f"training asks for {self.pattern!r} and {self.normalization}; count again, or pass "
-                "pattern= and normalization= of the counts"
-            )
-        return learn(counts, self.settings, self.vocabulary, evidence=evidence, show_progress=self.show_progress)
+        return self.recipe.learn(self.recipe.words(counts), evidence)
 
     def tokenizer(self, learned: LearnedVocabulary) -> MwSTokenizerFast:
         """Build the tokenizer from the merges that `learn` found."""
-        return self._wrapped(TrainedTokenizer(*self.backend(learned), Training.of(learned, self.record)))
-
-    def _wrapped(self, trained: TrainedTokenizer) -> MwSTokenizerFast:
-        """Make a tokenizer of transformers of a trained one."""
-        try:
-            from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
-        except ImportError as error:
-            if not IS_ONE:
-                raise
-            raise MwSError(
-                "MwSTokenizerFast is a class of transformers, which needs tokenizers 0.x: pip install 'tokenizers<1'; "
-                "`mws train` does without (in Python: MwSTrainer.trained)"
-            ) from error
-        tokenizer = MwSTokenizerFast(tokenizer_object=trained.backend, **trained.roles)
-        tokenizer.training = trained.training
-        return tokenizer
+        return _wrapped(TrainedTokenizer(*self.backend(learned), self.recipe.record(learned)))
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
         """Build the `tokenizers` backend from the merges of `learn`; returns it and the roles of special tokens."""
-        special = self.vocabulary.special_tokens
-        kind = alphabet_kind(self.settings, self.vocabulary)
-        backend = build_backend(
-            *tokenizer_tables(special, learned.alphabet, learned.merges, kind),
-            pattern=self.split_pattern,
-            normalization=self.normalization,
-            special_tokens=special,
-        )
-        roles: dict[str, Any] = {**special_roles(special)}
-        extra = [token for token in special if token not in roles.values()]
-        if extra:
-            roles["additional_special_tokens"] = extra
-        return backend, roles
+        return self.recipe.build(learned)
 
     @property
     def _counting(self) -> dict[str, Any]:
         """Return how text is counted for this training."""
         return {name: getattr(self, name) for name in ("pattern", "normalization", "show_progress")}
+
+    @property
+    def recipe(self) -> Recipe:
+        """What is to be trained, without how text is counted."""
+        return Recipe(self.settings, self.vocabulary, self.split_pattern, self.normalization, self.show_progress)
 
     @property
     def split_pattern(self) -> str:
@@ -270,4 +228,20 @@ class MwSTrainer:
     @property
     def record(self) -> dict[str, Any]:
         """Return the settings that decide about merges, as they are kept beside the tokenizer."""
-        return to_record(self.settings, self.vocabulary, self.split_pattern, self.normalization)
+        return self.recipe.settings_record
+
+
+def _wrapped(trained: TrainedTokenizer) -> MwSTokenizerFast:
+    """Make a tokenizer of transformers of a trained one."""
+    try:
+        from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
+    except ImportError as error:
+        if not IS_ONE:
+            raise
+        raise MwSError(
+            "MwSTokenizerFast is a class of transformers, which needs tokenizers 0.x: pip install 'tokenizers<1'; "
+            "`mws train` does without (in Python: MwSTrainer.trained)"
+        ) from error
+    tokenizer = MwSTokenizerFast(tokenizer_object=trained.backend, **trained.roles)
+    tokenizer.training = trained.training
+    return tokenizer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -16,7 +17,6 @@ from mws_hf.encode.bulk import encode_corpus
 from mws_hf.learn.classic.explain import explain_merges
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
-from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.trainer import MwSTrainer
 
 _STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()
@@ -87,11 +87,12 @@ def _learn_classic() -> None:
 
 
 def _encode(folder: Path) -> None:
-    learnt = MwSTrainer(n_merges=150, show_progress=False).learn(count_documents([TEXT]))
+    trainer = MwSTrainer(n_merges=150, alphabet="characters", special_tokens=["<s>"], show_progress=False)
+    learned = trainer.learn(count_documents([TEXT]))
     file = folder / "text.txt"
     file.write_text(TEXT + "ж" * 5000 + "漢字 😀<s>\n", encoding="utf-8", newline="\n")
-    many = [*learnt.alphabet, *map(chr, range(0x10000, 0x20000))]  # more than 65,536 ids take 32 bits
-    for name, alphabet in (("narrow", learnt.alphabet), ("wide", many)):
-        backend = build_backend(base_vocab(["<s>"], alphabet, learnt.merges), learnt.merges, special_tokens=["<s>"])
+    many = [*learned.alphabet, *map(chr, range(0x10000, 0x20000))]  # more than 65,536 ids take 32 bits
+    for name, alphabet in (("narrow", learned.alphabet), ("wide", many)):
+        backend, _ = trainer.backend(replace(learned, alphabet=alphabet))
         encode_corpus(backend, [file], folder / name, separator="<s>", workers=1)
         encode_corpus(backend, [file], folder / name, separator="<s>", workers=1)

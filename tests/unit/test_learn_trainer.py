@@ -288,5 +288,6 @@ def test_retraining_learns_mws_and_keeps_the_settings():
     second = first.train_new_from_iterator([TEXT], 500, composition=0)
     direct = quiet(vocab_size=500, special_tokens=["</s>", "<pad>"], composition=0).train_from_iterator([TEXT])
     assert second.get_vocab() == direct.get_vocab()
+    assert second.training.settings == direct.training.settings, "the record too, with what was measured"
     assert second.chat_template == first.chat_template
     assert (second.eos_token, second.pad_token) == ("</s>", "<pad>")

@@ -114,7 +114,7 @@ class Recipe:
 
         return to_record(self.settings, self.vocabulary, self.pattern, self.normalization)
 
-    def trained(self, groups: GroupedCounts, evidence: Evidence | None = None) -> TrainedTokenizer:
+    def carry_out(self, groups: GroupedCounts, evidence: Evidence | None = None) -> TrainedTokenizer:
         """Go the whole way, from counts to a tokenizer that can be saved."""
         learned = self.learn(groups, evidence)
         backend, roles = self.build(learned)

@@ -135,8 +135,8 @@ class MwSTrainer:
         """
         from mws_hf.corpus.group_counting import count_source
 
-        counts = count_source(source, column=column, group_column=group_column, **self._counting, **reader_options)
-        return self.train_from_counts(counts)
+        groups = count_source(source, column=column, group_column=group_column, **self._counting, **reader_options)
+        return _wrapped(self.recipe.carry_out(groups))
 
     def train_from_iterator(
         self, iterator: Any, length: int | None = None, *, column: str | None = None, **options: Any
@@ -190,7 +190,7 @@ class MwSTrainer:
         Returns:
             Backend, roles and training as one value, which saves itself; `mws train` writes what this gives.
         """
-        return self.recipe.trained(self.recipe.words(counts), evidence)
+        return self.recipe.carry_out(self.recipe.words(counts), evidence)
 
     def learn(
         self, counts: WordCounts | Mapping[str, WordCounts], *, evidence: Evidence | None = None

@@ -25,9 +25,10 @@ from mws_hf.extend.protection import UNPROTECTED, Protection
 from mws_hf.extend.words import CutWords, collect_base_forms, cut_words, symbol_sizes
 from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.apart import Apart
-from mws_hf.learn.arguments import check_number, check_whole
+from mws_hf.learn.arguments import check_range, check_settings, check_whole
 from mws_hf.learn.compositions import DISCOUNTS, FREE, compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
+from mws_hf.learn.described import Range
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.limits import MergeLimits
@@ -68,13 +69,9 @@ class ExtensionSettings:
     keep_apart: Iterable[str] = ()
 
     def __post_init__(self) -> None:
-        check_number("hidden_boundary_price", self.hidden_boundary_price)
-        check_number("crossing_penalty", self.crossing_penalty)
-        check_number("composition", self.composition)
+        check_settings(self)
+        check_range("composition", self.composition, Range(most=1))
         check_whole("min_saving", self.min_saving, 0)
-        check_whole("max_token_length", self.max_token_length, 1)
-        if self.composition > 1:
-            raise MwSError(f"composition={self.composition}: give a share from 0 to 1")
         object.__setattr__(self, "keep_apart", tuple(self.keep_apart))
         self.apart  # noqa: B018  # refuses what cannot be kept apart
 

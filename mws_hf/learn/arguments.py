@@ -3,10 +3,47 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
 from mws_hf.errors import MwSError
+from mws_hf.learn.described import FLAG, NUMBER, SETTINGS, Range
+
+
+def check_settings(settings: Any) -> None:
+    """Check each field of a dataclass by the values that its description takes (`described.SETTINGS`).
+
+    Raises:
+        MwSError: one of them is out of range; the message names it.
+    """
+    for each in fields(settings):
+        takes, value = SETTINGS[each.name].takes if each.name in SETTINGS else None, getattr(settings, each.name)
+        if takes == FLAG:
+            check_flag(each.name, value)
+        elif isinstance(takes, Range) and not (value is None and each.default is None):
+            check_range(each.name, value, takes)
+
+
+def check_range(name: str, value: Any, takes: Range) -> None:
+    """Check that an argument is a number of a range.
+
+    Raises:
+        MwSError: the argument is another thing.
+
+    >>> check_range("crossing_penalty", 0, Range(above=True, advice="8 to 20 work"))
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: crossing_penalty=0 must be a number greater than 0; 8 to 20 work
+    """
+    if takes.whole:
+        check_whole(name, value, int(takes.least))
+    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if takes.least <= number <= takes.most and not (takes.above and number == takes.least):
+        return
+    bounds = f"from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
+    bounds = f"greater than {takes.least}" if takes.above else bounds
+    raise MwSError(f"{name}={value!r} must be a number {bounds}" + (f"; {takes.advice}" if takes.advice else ""))
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
@@ -41,16 +78,6 @@ def check_flag(name: str, value: Any) -> None:
     """
     if not isinstance(value, bool):
         raise MwSError(f"{name}={value!r} is neither True nor False")
-
-
-def check_number(name: str, value: Any) -> None:
-    """Check that an argument is a finite number from 0 up.
-
-    Raises:
-        MwSError: the argument is another thing.
-    """
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
-        raise MwSError(f"{name}={value!r} must be a number from 0 up")
 
 
 def check_composition(value: Any) -> None:

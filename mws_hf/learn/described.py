@@ -13,20 +13,45 @@ CONTEXTUAL, CLASSIC = "contextual", "classic"
 _PLACE = "    The arguments are described in `mws_hf.learn.described`."
 
 
+class Range(NamedTuple):
+    """The numbers that a setting takes.
+
+    Attributes:
+        least: the smallest one.
+        most: the largest one; by default any but infinity.
+        whole: whole numbers alone.
+        above: `least` itself is not taken.
+        advice: what a message adds for those who gave another number.
+    """
+
+    least: float = 0
+    most: float = 1.7976931348623157e308
+    whole: bool = False
+    above: bool = False
+    advice: str = ""
+
+
+COUNT, NUMBER, FLAG = Range(whole=True), Range(), "flag"
+"""Whole numbers from 0 up; numbers from 0 up; True or False."""
+
+
 class Setting(NamedTuple):
-    """A setting in words.
+    """A setting in words, and the values it takes.
 
     Attributes:
         about: what it does and which values it takes; sentences.
         default: what holds where it is not given; "" where the signature shows it.
         more: what only a program may want to know, such as further types of its value; sentences.
         criterion: the only one that has it; "" for both.
+        takes: the numbers that are allowed, or `FLAG`; None where other code checks the value. A value of None is
+            allowed where it is the default.
     """
 
     about: str
     default: str = ""
     more: str = ""
     criterion: str = ""
+    takes: Range | str | None = None
 
     def option_help(self, default: str | None = None) -> str:
         """Write the help of an option of `mws train`.
@@ -60,6 +85,7 @@ SETTINGS = {
     "vocab_size": Setting(
         "Entries of the whole vocabulary: special tokens, bytes, alphabet and merges.",
         "32,000, or what n_merges gives",
+        takes=COUNT,
     ),
     "alphabet": Setting(
         "Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that can be "
@@ -73,13 +99,15 @@ SETTINGS = {
         "what vocab_size leaves",
         'With ``criterion="classic"`` the published size test applies: special tokens are counted before they are '
         "appended, so `n_merges` + the number of special tokens merges are learnt.",
+        takes=COUNT,
     ),
     "min_frequency": Setting(
         "Least frequency of a merged pair.",
         more="As in `tokenizers`, occurrences weighted by word count (1 a word when `types` is True; compositions "
         "always by count). The seed merges, a space with a letter and a letter with its marks, are excepted.",
+        takes=COUNT,
     ),
-    "min_count": Setting("Leave out pre-tokens seen less often."),
+    "min_count": Setting("Leave out pre-tokens seen less often.", takes=COUNT),
     "special_tokens": Setting(
         "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, "
         "[PAD]: pad).",
@@ -102,12 +130,17 @@ SETTINGS = {
         "none",
         'Strings of one character or of two, such as ``["\'", "ss"]``.',
     ),
-    "limit_alphabet": Setting("Keep this many of the most frequent characters; others become bytes.", "all"),
-    "max_token_length": Setting("Longest token in characters, a leading space included.", "no limit"),
-    "show_progress": Setting("Progress bars on stderr when it is a terminal."),
+    "limit_alphabet": Setting(
+        "Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT
+    ),
+    "max_token_length": Setting(
+        "Longest token in characters, a leading space included.", "no limit", takes=Range(1, whole=True)
+    ),
+    "show_progress": Setting("Progress bars on stderr when it is a terminal.", takes=FLAG),
     "types": Setting(
         "Learn morphs from every form once (the good-dataset principle).",
         more="False weighs forms by their counts. Compositions always use the counts.",
+        takes=FLAG,
     ),
     "pattern": Setting(
         "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k).",
@@ -130,12 +163,14 @@ SETTINGS = {
         "Compositions also fill what the morphs leave.",
     ),
     "len_norm_factor": Setting("Weight of the length penalty.", "2", criterion=CLASSIC),
-    "log_base": Setting("Base of all logarithms, above 1.", "2", criterion=CLASSIC),
+    "log_base": Setting("Base of all logarithms, above 1.", "2", criterion=CLASSIC, takes=Range(1, above=True)),
     "max_merge_len": Setting(
-        "Longest product of a merge, in characters without the leading space.", "5", criterion=CLASSIC
+        "Longest product of a merge, in characters without the leading space.", "5", criterion=CLASSIC,
+        takes=Range(2, (1 << 20) - 1, whole=True),
     ),
     "max_len_delta": Setting(
-        "Largest distance of a product's length from the root of the mean token length.", "2", criterion=CLASSIC
+        "Largest distance of a product's length from the root of the mean token length.", "2", criterion=CLASSIC,
+        takes=Range(most=float("inf")),
     ),
     "stop_threshold": Setting("Stop when the best coefficient is not above this.", "0", criterion=CLASSIC),
     "crossing_penalty": Setting(
@@ -143,14 +178,19 @@ SETTINGS = {
         "16",
         "Three times as much at first, see `learn.morphs`.",
         CONTEXTUAL,
+        takes=Range(above=True, advice="8 to 20 work for all languages"),
     ),
     "max_types": Setting(
-        "Boundary evidence comes from this many most frequent word types.", "400,000", criterion=CONTEXTUAL
+        "Boundary evidence comes from this many most frequent word types.", "400,000", criterion=CONTEXTUAL,
+        takes=Range(1, whole=True),
     ),
     "granularity": Setting(
         "Share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine).",
         "0.095, or as the labels ask",
         criterion=CONTEXTUAL,
+        # gold has a boundary at a quarter of the places (`labels.USUAL_SHARE`), for which .095 is right; from twice the
+        # useful .15 on most words would fall apart into letters
+        takes=Range(0.01, 0.3, advice="useful are 0.05 (coarse) to 0.15 (fine)"),
     ),
     "labels": Setting(
         "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
@@ -164,6 +204,7 @@ SETTINGS = {
         "1.0",
         "In units of the mean frequency of a word type, see `learn.settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
         CONTEXTUAL,
+        takes=NUMBER,
     ),
     "weights": Setting(
         "Weight of a group of words against the others.",

@@ -11,7 +11,7 @@ from mws_hf.corpus.groups import check_weights
 from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
 from mws_hf.errors import MwSError
 from mws_hf.learn.apart import Apart
-from mws_hf.learn.arguments import check_composition, check_flag, check_number, check_whole
+from mws_hf.learn.arguments import check_composition, check_settings
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.text.alphabets import characters_of
@@ -67,10 +67,7 @@ class ContextualSettings:
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
 
     def __post_init__(self) -> None:
-        check_number("crossing_penalty", self.crossing_penalty)
-        if self.crossing_penalty == 0:
-            raise MwSError("crossing_penalty=0 must be positive; 8 to 20 work for all languages")
-        check_number("hidden_boundary_price", self.hidden_boundary_price)
+        check_settings(self)
 
 
 CriterionSettings = ClassicSettings | ContextualSettings
@@ -123,11 +120,8 @@ class VocabularySettings:
     def __post_init__(self) -> None:
         if self.vocab_size is not None and self.n_merges is not None:
             raise MwSError("vocab_size and n_merges both given; give one of them")
-        for name in ("vocab_size", "n_merges", "limit_alphabet", "min_frequency", "min_count"):
-            check_whole(name, getattr(self, name), 0)
-        check_whole("max_token_length", self.max_token_length, 1)
+        check_settings(self)
         check_composition(self.composition)
-        check_flag("types", self.types)
         if self.alphabet is not None:
             check_alphabet_kind(self.alphabet)
         object.__setattr__(self, "weights", check_weights(self.weights))

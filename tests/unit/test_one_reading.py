@@ -18,7 +18,6 @@ from mws_hf.extend.extension import extend, whole_words
 from mws_hf.extend.report import facts
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence import labels as label_module
-from mws_hf.learn.evidence.settings import check_granularity
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings
 from mws_hf.learn.vocabulary import learn
 from mws_hf.research import baselines
@@ -152,7 +151,7 @@ def test_rows_out_of_order_train_as_rows_in_order(tmp_path):
 def test_a_granularity_that_cuts_everything_or_nothing_is_refused(value):
     with pytest.raises(MwSError, match="useful are 0.05 .coarse. to 0.15 .fine."):
         MwSTrainer(granularity=value)
-    check_granularity(0.15)
+    assert MwSTrainer(granularity=0.15).granularity == 0.15
 
 
 def test_too_few_labels_are_told_of_once(caplog, tmp_path):

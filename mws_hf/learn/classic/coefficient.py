@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arithmetic import log
-from mws_hf.learn.arguments import check_whole
+from mws_hf.learn.arguments import check_settings
 
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
 NOT_A_CANDIDATE = -(1 << 62)
@@ -61,18 +61,12 @@ class ClassicSettings:
     stop_threshold: float | None = None
 
     def __post_init__(self) -> None:
-        if not 1 < self.log_base < math.inf:
-            raise MwSError(f"log_base={self.log_base} must be a number greater than 1")
+        check_settings(self)
         if not 0 <= self.len_norm_factor <= self.log_base:
             raise MwSError(
                 f"len_norm_factor={self.len_norm_factor} must lie between 0 and log_base={self.log_base}: beyond, the "
                 "length penalty is the logarithm of a negative number"
             )
-        check_whole("max_merge_len", self.max_merge_len, 2)
-        if not self.max_merge_len < 1 << 20:
-            raise MwSError(f"max_merge_len={self.max_merge_len} is longer than any word; give a number from 2 up")
-        if not self.max_len_delta >= 0:
-            raise MwSError(f"max_len_delta={self.max_len_delta} must be 0 or more")
         if self.stop_threshold is not None and math.isnan(self.stop_threshold):
             raise MwSError("stop_threshold is not a number; give a number or None")
 

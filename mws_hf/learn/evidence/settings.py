@@ -4,39 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Integral, Real
-from typing import Any
 
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
+from mws_hf.learn.arguments import check_settings, check_whole
 
 DEFAULT_GRANULARITY = 0.095
 """From .09 to .11 English falls from .663 to .654 and Turkish rises from .664 to .676."""
 
 MAX_ENTRY_LENGTH = 16
 """Most graphemes of a lexicon entry: `build_lattice` keeps a bit for each length in 16."""
-
-
-COARSEST, FINEST = 0.01, 0.3
-"""Bounds of the granularity. Gold has a boundary at about a quarter of the places (`labels.USUAL_SHARE`), for which the
-default of .095 is right; from twice the useful .15 on most words would fall apart into letters."""
-
-
-def check_granularity(value: Any) -> None:
-    """Check that a share of places to cut is a number from `COARSEST` to `FINEST`.
-
-    Raises:
-        MwSError: it is another thing.
-
-    >>> check_granularity(0.5)
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: granularity=0.5 is not from 0.01 to 0.3; useful are 0.05 (coarse) to 0.15 (fine)
-    """
-    if isinstance(value, bool) or not isinstance(value, Real) or not COARSEST <= float(value) <= FINEST:
-        raise MwSError(
-            f"granularity={value!r} is not from {COARSEST} to {FINEST}; useful are 0.05 (coarse) to 0.15 (fine)"
-        )
 
 
 @dataclass(frozen=True)
@@ -94,7 +71,7 @@ class EvidenceSettings:
         sharpness: slope of the calibration, in log-odds of the evidence for each standard deviation of the mixture;
             3 to 5 are ties, at half of it unseen Finnish stems lose .02.
         granularity: share of the places inside words (between two letters of one) where the evidence for a boundary
-            passes one half, `COARSEST` to `FINEST`: more cuts finer. Together with `sharpness` and the crossing
+            passes one half, .01 to .3: more cuts finer. Together with `sharpness` and the crossing
             penalty it sets how much is cut. None: as the labels ask, or `DEFAULT_GRANULARITY`.
         labels: words cut by hand, to which the evidence is fitted (`labels`), of one list of words.
         group_labels: the same by group, where groups are named.
@@ -133,8 +110,7 @@ class EvidenceSettings:
     group_labels: Mapping[str, tuple[GoldWord, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.granularity is not None:
-            check_granularity(self.granularity)
+        check_settings(self)
         if not 0 <= self.unknown_stems < 1:
             raise MwSError(f"unknown_stems={self.unknown_stems} is not in [0, 1); give the share of stems spelled out")
         if not 1 <= self.short_list <= self.full_list:
@@ -145,10 +121,7 @@ class EvidenceSettings:
             )
         if self.max_unknown_stem < 2:
             raise MwSError(f"max_unknown_stem={self.max_unknown_stem}: must be at least 2, the shortest unknown stem")
-        for name in ("max_types", "em_types"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-                raise MwSError(f"{name}={value!r} must be a whole number; at least one word type is needed")
+        check_whole("em_types", self.em_types, 1)
         if not 1 <= self.max_substring <= MAX_ENTRY_LENGTH:
             raise MwSError(f"max_substring={self.max_substring} must lie between 1 and {MAX_ENTRY_LENGTH}")
         if not set(self.price_ends) <= set(self.price_ramp) or list(self.price_ramp) != sorted(self.price_ramp):

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from mws_hf.atomic import check_output, write_text
+from mws_hf.commands.demo import evidence_of
 from mws_hf.commands.evaluate import BitsText, Directories, GoldFiles
 from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.commands.sources import check_present
+from mws_hf.commands.sources import Sources, check_present
 from mws_hf.errors import MwSError
 
 
@@ -36,7 +37,8 @@ def report(
 
     It holds the measures of `mws evaluate`, pictures, how evenly texts in several languages are treated, the words and
     lines that differ most, and every vocabulary to search: each token with its use in the text, the merge that made it,
-    and, with --gold, how often it ends at a boundary.
+    and, with --gold, how often it ends at a boundary. Where one of the tokenizers keeps its boundary evidence, as those
+    of `mws train` do, each token of all of them has the evidence at its ends and inside it.
 
     For example:
 
@@ -61,6 +63,7 @@ def report(
 
     opened = [open_for_page(place, name) for name, place in places.items()]
     lines = {name: lines_of(file) for name, file in files.items()}
-    page = report_page(opened, places, gold or [], lines, bits, title, parallel)
+    evidence = evidence_of([*places.values()], opened, Sources())
+    page = report_page(opened, places, gold or [], lines, bits, title, parallel, evidence)
     write_text(output, page)
     typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {len(opened)} tokenizers")

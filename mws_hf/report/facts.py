@@ -12,6 +12,7 @@ from mws_hf.demo.comparison import Difference, differences
 from mws_hf.demo.tokens import Opened
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.running_text import TextScores, score_text
+from mws_hf.report.evidence import Known, token_evidence
 
 _BATCH = 2000
 
@@ -36,6 +37,8 @@ class Entry:
         kind: of that merge, such as "morph"; "" where that is not known.
         edges: in gold words, how many of its ends lie inside a word.
         at_boundaries: how many of these ends are boundaries of the gold.
+        evidence_at_ends: mean boundary evidence at its ends in known words of the text, 0 to 1; None where not known.
+        evidence_inside: the same at the place inside it that has most evidence.
     """
 
     number: int
@@ -45,6 +48,8 @@ class Entry:
     kind: str
     edges: int
     at_boundaries: int
+    evidence_at_ends: float | None = None
+    evidence_inside: float | None = None
 
 
 def by_text(tokenizers: Sequence[Opened], texts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, TextScores]]:
@@ -71,20 +76,25 @@ def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> di
     return found
 
 
-def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold]) -> list[Entry]:
-    """List the vocabulary of a tokenizer, the most used first, with the figures of every token from texts and gold."""
+def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: Known | None = None) -> list[Entry]:
+    """List the vocabulary of a tokenizer, the most used first, with the figures of every token.
+
+    They are from texts, gold, and where there is any, the boundary evidence of `words`.
+    """
     uses: Counter[int] = Counter()
     for start in range(0, len(lines), _BATCH):
         for encoded in opened.encoder.encode(lines[start : start + _BATCH]):
             uses.update(encoded.ids)
     edges, right = _edges(opened, golds)
+    evidence = token_evidence(opened, words) if words else {}
     special = opened.backend.get_added_tokens_decoder()
     entries = []
     for token, number in opened.backend.get_vocab().items():
         rank = opened.ranks.get(token)
         kind = "added" if number in special else opened.kind(rank) if rank is not None else ""
         shown = token if number in special else opened.readable(token)
-        entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number]))
+        told = evidence.get(number, (None, None))
+        entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number], *told))
     return sorted(entries, key=lambda entry: (-entry.uses, entry.number))
 
 

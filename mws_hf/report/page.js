@@ -28,6 +28,8 @@ const wanted = {
   composition: (v, i) => v.kind[i] === "composition",
   added: (v, i) => v.kind[i] === "added",
   against: (v, i) => v.edges[i] > 1 && v.right[i] * 2 < v.edges[i],
+  cuts: (v, i) => v.ends[i] !== null && v.ends[i] < 20,
+  hides: (v, i) => v.inside[i] > 50,
 };
 
 let latest = 0;
@@ -43,6 +45,7 @@ async function show() {
     const merge = v.rank[i] < 0 ? (v.kind[i] || "none") : `${v.rank[i]}${v.kind[i] ? `, ${v.kind[i]}` : ""}`;
     const cells = [v.shown[i].replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥"), v.id[i], v.uses[i], merge];
     if (hasGold) cells.push(v.edges[i] ? `${v.right[i]} of ${v.edges[i]}` : "");
+    if (hasEvidence) cells.push(...[v.ends[i], v.inside[i]].map((each) => each === null ? "" : `${each} %`));
     const row = document.createElement("tr");
     for (const cell of cells) row.insertCell().textContent = cell;
     rows.push(row);

@@ -10,9 +10,11 @@ from typing import Any
 
 import mws_hf
 from mws_hf.demo.tokens import Opened
+from mws_hf.demo.word_view import TrainingEvidence
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores
+from mws_hf.report.evidence import known_words
 from mws_hf.report.facts import by_text, entries_of, most_different_lines, most_different_words, parity
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
 from mws_hf.report.vocabulary import packed_within
@@ -41,6 +43,7 @@ def report_page(
     bits: Path | None = None,
     title: str = "Tokenizers side by side",
     parallel: bool = False,
+    evidence: TrainingEvidence | None = None,
 ) -> str:
     """Write the HTML of a report.
 
@@ -52,6 +55,7 @@ def report_page(
         bits: text to train n-gram models on; None measures no bits.
         title: of the page.
         parallel: whether the texts are translations of each other, line by line.
+        evidence: boundary evidence to judge tokens by, in the words of the texts, or without texts of the gold.
 
     Raises:
         MwSError: parallel texts have different numbers of lines, there is neither gold nor text, or a file cannot be
@@ -65,15 +69,17 @@ def report_page(
     lines = [line for text in texts.values() for line in text]
     report = evaluate(places, golds, lines or None, bits=bits, baselines=False)
     scores = by_text(tokenizers, texts) if len(texts) > 1 else {}
+    judged = lines or [entry.word for gold in report.golds for entry in gold.words]
+    words = known_words(judged, evidence) if evidence else {}
     share = _FOR_VOCABULARIES // len(tokenizers)
     vocabularies = []
     for opened in tokenizers:
-        entries = entries_of(opened, lines, report.golds)
+        entries = entries_of(opened, lines, report.golds, words)
         text, kept = packed_within(entries, share)
         unused = sum(entry.uses == 0 for entry in entries)
         vocabularies.append({"name": opened.name, "data": text, "kept": kept, "all": len(entries), "unused": unused})
     several = len(tokenizers) > 1
-    words = most_different_words(tokenizers, lines, _WORDS) if several and lines else {}
+    cut = most_different_words(tokenizers, lines, _WORDS) if several and lines else {}
     different = most_different_lines(tokenizers, lines, _LINES, _LONGEST) if several and lines else []
     return _filled(
         title=title,
@@ -91,12 +97,13 @@ def report_page(
         },
         words={
             name: [(d.word, "·".join(d.first), "·".join(d.second), d.count) for d in found]
-            for name, found in words.items()
+            for name, found in cut.items()
         },
         lines=[(line.text, line.tokens) for line in different],
         vocabularies=vocabularies,
         has_gold=bool(report.golds),
         has_text=bool(lines),
+        evidence=evidence.source if evidence and words else "",
     )
 
 

@@ -25,9 +25,15 @@ def packed(entries: Sequence[Entry]) -> str:
         "kind": [entry.kind for entry in entries],
         "edges": [entry.edges for entry in entries],
         "right": [entry.at_boundaries for entry in entries],
+        "ends": [_per_cent(entry.evidence_at_ends) for entry in entries],
+        "inside": [_per_cent(entry.evidence_inside) for entry in entries],
     }
     text = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
+
+
+def _per_cent(value: float | None) -> int | None:
+    return None if value is None else round(100 * value)
 
 
 def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +27,7 @@ from mws_hf.report.page import MOST_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
 from mws_hf.report.vocabulary import packed, packed_within
 from mws_hf.research import baselines
+from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
 from tests.processes import mws, one_line
@@ -132,6 +134,43 @@ def test_every_token_is_there_with_its_uses_and_its_merge(folder):
     record = json.loads((folder / "mws" / "mws_training.json").read_text(encoding="utf-8"))["settings"]["merges"]
     assert kinds["morph"] == record["morph"] and kinds["composition"] == record["composition"]
     assert 0 < sum(entry["right"] for entry in entries.values()) <= sum(entry["edges"] for entry in entries.values())
+
+
+def test_every_token_has_the_evidence_at_its_ends_and_inside(folder):
+    """By the words of the text that the first tokenizer was learnt from, one by one; also for the one without any."""
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert "words of ours" in text and "evidence at ends" in text
+    judge = MwSTokenizerFast.from_pretrained(folder / "mws")
+    lines = [*_lines(folder / "one.txt"), *_lines(folder / "two.txt")]
+    words = Counter(word for line in lines for word in re.findall(r"[^\W\d_]+", line))
+    for data, place in zip(re.findall(r'class="vocabulary"[^>]*>([^<]*)<', text), ("mws", "bpe"), strict=True):
+        backend = Tokenizer.from_file(str(folder / place / "tokenizer.json"))
+        ends, inside = {}, {}
+        for word, times in words.items():
+            told = judge.explain(word)
+            if not all(told.seen):
+                continue
+            (values,) = told.boundaries  # of the space, then of each letter
+            encoded = backend.encode(f" {word}")
+            for number, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
+                for at in (start, end):
+                    if 1 < at <= len(word):
+                        ends.setdefault(number, []).extend([values[at - 1]] * times)
+                if places := range(max(start, 1) + 1, end):
+                    inside.setdefault(number, []).extend([max(values[at - 1] for at in places)] * times)
+        entries = unpacked(data)
+        for column, expected in (("ends", ends), ("inside", inside)):
+            found = {number: entry[column] for number, entry in entries.items() if entry[column] is not None}
+            assert found.keys() == expected.keys() and len(found) > 50
+            for number, value in found.items():
+                assert value == pytest.approx(100 * np.mean(expected[number]), abs=0.51)
+
+
+def test_without_evidence_no_page_speaks_of_it(folder, tmp_path):
+    arguments = ["report", folder / "bpe", "--text", folder / "one.txt", "-o", tmp_path / "r.html"]
+    assert CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws").exit_code == 0
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "hasEvidence = false" in text and "evidence at ends" not in text
 
 
 def test_parity_is_by_words_or_for_translations_by_tokens(folder, tmp_path):
@@ -264,6 +303,8 @@ def test_a_person_searches_in_it(folder, tmp_path, width):
         assert sorted(shown) == sorted(entry["shown"].replace(" ", "␣") for entry in holding)
         Select(driver.find_element("id", "filter")).select_by_value("unused")
         wait(f"{sum(entry['uses'] == 0 for entry in holding)} tokens")
+        Select(driver.find_element("id", "filter")).select_by_value("hides")
+        wait(f"{sum((entry['inside'] or 0) > 50 for entry in holding)} tokens")
         assert driver.execute_script("return document.documentElement.scrollWidth - window.innerWidth") <= 0
         assert not driver.get_log("browser")
         kept = Path(os.environ.get("MWS_SCREENSHOTS") or tmp_path)

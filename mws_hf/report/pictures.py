@@ -64,11 +64,11 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> str:
         parts.append(f'<text class="name" x="0" y="{y + 13:.0f}">{html.escape(text)}</text>')
         y += 18
         for at, (name, value) in enumerate(group.items()):
-            width, colour = value / most * (_WIDTH - 210), COLOURS[at % len(COLOURS)]
+            width, colour = value / most * (_WIDTH - 250), COLOURS[at % len(COLOURS)]
             parts.append(
-                f'<text x="140" y="{y + 12:.0f}" text-anchor="end">{html.escape(_short(name))}</text>'
-                f'<rect x="148" y="{y:.0f}" width="{width:.1f}" height="15" rx="2" fill="{colour}"/>'
-                f'<text x="{153 + width:.1f}" y="{y + 12:.0f}">{value:.2f}</text>'
+                f'<text x="180" y="{y + 12:.0f}" text-anchor="end">{html.escape(_short(name))}</text>'
+                f'<rect x="188" y="{y:.0f}" width="{width:.1f}" height="15" rx="2" fill="{colour}"/>'
+                f'<text x="{193 + width:.1f}" y="{y + 12:.0f}">{value:.2f}</text>'
             )
             y += 19
         y += 8
@@ -76,7 +76,12 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 20 else f"{name[:19]}…"
+    """Cut the middle of a long name: beginnings and ends tell tokenizers apart.
+
+    >>> _short("bpe-eight-languages-64k")
+    'bpe-eigh…ages-64k'
+    """
+    return name if len(name) <= 17 else f"{name[:8]}…{name[-8:]}"
 
 
 def _svg(height: int, label: str, body: str) -> str:

@@ -23,7 +23,7 @@ def known_words(lines: Sequence[str], known: TrainingEvidence) -> dict[str, tupl
     Words that are not among them have no posterior, so they are left out. A word is read as after a space.
     """
     counts = Counter(match.group() for line in lines for match in compiled(WORD).finditer(line))
-    found = {}
+    found: dict[str, tuple[int, Sequence[float]]] = {}
     for word, times in counts.most_common(MOST_WORDS):
         if all(known.evidence.knows(part) for part in split(f" {word}", known.pattern)):
             found[word] = (times, [value or 0.0 for value in known.values(f" {word}")[1:]])

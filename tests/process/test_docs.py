@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -90,3 +91,29 @@ def run(folder, command):
         check=False,
     )
     assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
+
+
+UNRUN = [
+    line
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    for block in re.findall(r"^```text\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    for line in block.splitlines()
+    if line.startswith("mws ")
+]
+
+
+@pytest.mark.parametrize("line", UNRUN)
+def test_commands_that_need_a_network_or_minutes_are_commands(line):
+    """They are not run, but their options exist and have such values."""
+    import typer.main
+
+    from mws_hf.commands.app import app
+
+    _, name, *arguments = shlex.split(line, comments=True)
+    group = typer.main.get_command(app)
+    with group.make_context("mws", [], resilient_parsing=True) as context:
+        group.get_command(context, name).make_context(name, arguments, parent=context)
+
+
+def test_such_commands_are_found():
+    assert {"extend", "trim", "transplant", "push"} <= {line.split()[1] for line in UNRUN}

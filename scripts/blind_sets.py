@@ -126,7 +126,7 @@ def words_of(language: str, data: Path, fetched: Path) -> tuple[WordCounts, str]
     if language in TEXTS:
         return count_documents(parts_of(data, language)[0]), "text"
     if own := sorted((data / "words").glob(f"{language}.*")):
-        return read_word_list([str(file) for file in own]), "list"
+        return count_mapping(scaled(dict(read_word_list([str(file) for file in own]).items()))), "list"
     if language == "mon":
         train = fetched / "2022SegmentationST" / "data" / "surprise" / "mon.word.train.tsv"
         rows = train.read_text(encoding="utf-8").splitlines() if train.exists() else []
@@ -134,8 +134,18 @@ def words_of(language: str, data: Path, fetched: Path) -> tuple[WordCounts, str]
     folder = fetched / "FrequencyWords" / "content" / "2018" / LISTS.get(language, "-")
     for file in [*folder.glob("*_50k.txt"), *folder.glob("*_full.txt")]:
         rows = [line.split(" ") for line in file.read_text(encoding="utf-8").splitlines()]
-        return count_mapping({row[0]: int(row[1]) for row in rows if len(row) == 2}), "list"
+        return count_mapping(scaled({row[0]: int(row[1]) for row in rows if len(row) == 2})), "list"
     return None
+
+
+def scaled(counts: dict[str, int]) -> dict[str, int]:
+    """Counts over the smallest one: rivals are trained on words as often as they are counted, 400 million in Spanish.
+
+    >>> scaled({"de": 1000, "que": 790, "casa": 200})
+    {'de': 5, 'que': 3, 'casa': 1}
+    """
+    least = min(counts.values())
+    return {word: count // least for word, count in counts.items()}
 
 
 def roots(fetched: Path) -> dict[str, str]:

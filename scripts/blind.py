@@ -118,6 +118,7 @@ def root_rows(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 def tables(results: dict[str, Any]) -> str:
     """Markdown: whole segmentations, single boundaries by kind, Russian by roots, and what is left out."""
     rows = [row for row in results["rows"] if "system" in row]
+    rows.sort(key=lambda row: (LANGUAGES.index(row["language"]), row["vocab_size"]))
     parts = [
         f"## Whole segmentations: SIGMORPHON 2022, test\n\n{whole([r for r in rows if r['kind'] == 'sigmorphon'])}"
     ]

@@ -126,7 +126,8 @@ def words_of(language: str, data: Path, fetched: Path) -> tuple[WordCounts, str]
     if language in TEXTS:
         return count_documents(parts_of(data, language)[0]), "text"
     if own := sorted((data / "words").glob(f"{language}.*")):
-        return count_mapping(scaled(dict(read_word_list([str(file) for file in own]).items()))), "list"
+        listed = read_word_list([str(file) for file in own])
+        return WordCounts.from_mapping(scaled(dict(listed.items())), pattern=listed.pattern), "list"
     if language == "mon":
         train = fetched / "2022SegmentationST" / "data" / "surprise" / "mon.word.train.tsv"
         rows = train.read_text(encoding="utf-8").splitlines() if train.exists() else []

@@ -239,9 +239,78 @@ def english() -> Iterator[Claim]:
         yield Claim(page, r"(?i)expect next to nothing.*$", (f"{gains[0]:.1f} to {gains[-1]:.1f} % fewer n-gram bits",))
 
 
+def ablation() -> Iterator[Claim]:
+    """Yield what n-gram models gain at 8,000 entries over the rivals and over shuffled evidence, least and most."""
+    rows = {(row["language"], row["slice"], row["system"]): row for row in results("ngram_map") if row["size"] == 8_000}
+    ours = {key: row for key, row in rows.items() if key[2] == "mws" and "against_mws-shuffled" in row}
+    for rival, place in {
+        "bpe-byte": r"needs.*than byte-level BPE",
+        "sentencepiece-unigram-identity": r"needs.*than SentencePiece Unigram",
+        "mws-shuffled": r"needs.*than with shuffled evidence",
+    }.items():
+        yield Claim(MEASURED, rf"^\* .*{place}.*$", (spread([-row[f"against_{rival}"][0] for row in ours.values()]),))
+    yield Claim(LIMITS, r"^\* .*shuffled.*$", (spread([-row["against_mws-shuffled"][0] for row in ours.values()]),))
+    base = "against_bpe-byte"
+    kept = [100 * rows[*key[:2], "mws-shuffled"][base][0] / row[base][0] for key, row in ours.items()]
+    yield Claim(MEASURED, r"^\* Shuffled evidence keeps.*$", (f"{min(kept):.0f} to {max(kept):.0f} %",))
+
+
+def public_sets() -> Iterator[Claim]:
+    """Yield on how many of the public sets, run once, the default and morphs alone are ahead of both rivals."""
+    for kinds, field, place in (
+        (("sigmorphon",), "f1", r"^\* \*\*Whole segmentations\*\*.*$"),
+        (("morphscore", "lemma"), "single_recall", r"^\* \*\*One boundary a word\*\*.*$"),
+    ):
+        sets: dict[tuple[str, str, int], dict[str, float]] = {}
+        for row in results("blind")["rows"]:
+            if row["kind"] in kinds and "system" in row:
+                sets.setdefault((row["kind"], row["language"], row["vocab_size"]), {})[row["system"]] = row[field]
+        rivals = ("bpe-byte", "sentencepiece-unigram-identity")
+        told = []
+        for system in ("mws", "mws-morphs"):
+            for rival in rivals:
+                ahead = sum(found[system] > found[rival] for found in sets.values())
+                told.append(f"{ahead} of {len(sets)}")
+        yield Claim(MEASURED, place, tuple(told))
+
+
+def paradigms() -> Iterator[Claim]:
+    """Yield how much more often forms of a word begin with the same stem, and how few entries they take."""
+    rows = [row for row in results("paradigms") if row["vocab_size"] == 8_000]
+    of = {(row["source"], row["system"]): row for row in rows}
+    sources = list(dict.fromkeys(row["source"] for row in rows))
+    for rival, name in (("bpe-byte", "byte-level BPE"), ("sentencepiece-unigram-identity", "SentencePiece Unigram")):
+        stems, shares = ([of[each, rival][f"lead_{x}"] for each in sources] for x in ("same_stem", "shared"))
+        told = (won(stems), won(shares))
+        yield Claim(MEASURED, rf"^\* \*\*Against {name}\*\*.*$", told)
+    fewer = [100 * (1 - of[x, "mws"]["entries_a_form"] / of[x, "bpe-byte"]["entries_a_form"]) for x in sources]
+    yield Claim(MEASURED, r"^\* \*\*Entries\*\*.*$", (f"{min(fewer):.0f} to {max(fewer):.0f} % fewer",))
+
+
+def won(leads: list[list[float]]) -> str:
+    """Tell in how many tables the default leads, is level, and is behind, by the 95 % interval.
+
+    >>> won([[0.2, 0.1], [0.05, 0.1], [0.3, 0.1]])
+    'ahead in 2, level in 1, behind in 0'
+    """
+    ahead = sum(lead > half for lead, half in leads)
+    behind = sum(-lead > half for lead, half in leads)
+    return f"ahead in {ahead}, level in {len(leads) - ahead - behind}, behind in {behind}"
+
+
+def spread(values: list[float]) -> str:
+    """Tell the least and the most of percentages.
+
+    >>> spread([1.26, 0.33])
+    '0.3 to 1.3 % fewer'
+    """
+    return f"{min(values):.1f} to {max(values):.1f} % fewer"
+
+
 def claims() -> list[Claim]:
     """List every claim."""
-    return [*boundaries(), *models(), *reading(), *texts(), *speed(), *ready(), *english()]
+    kinds = (boundaries, models, reading, texts, speed, ready, english, ablation, public_sets, paradigms)
+    return [claim for kind in kinds for claim in kind()]
 
 
 def faults(claim: Claim, text: str) -> list[str]:

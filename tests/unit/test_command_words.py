@@ -62,7 +62,7 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
     ("options", "says"),
     [
         (["--vocab-size", 500, "--n-merges", 3], "--vocab-size and --n-merges both given"),
-        (["--granularity", 3], "--granularity 3.0 is not"),
+        (["--granularity", 3], "--granularity 3.0 must be"),
         (["--composition", 3], "--composition 3.0 is outside"),
         (["--criterion", "classic", "--granularity", 0.1], "--granularity 0.1 belongs to --criterion contextual"),
         (["--hidden-boundary-price", -3], "--hidden-boundary-price -3.0 must be"),

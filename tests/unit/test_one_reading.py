@@ -101,7 +101,7 @@ def test_running_text_of_any_size_gives_the_same_morphs():
         }
     )
     vocabulary = VocabularySettings(n_merges=40, composition=0, special_tokens=[], types=False)
-    factor = LARGEST // 64 // int(sum(len(word) * count for word, count in counts.items()))
+    factor = LARGEST // 8 // int(sum(len(word) * count for word, count in counts.items()))
     factor = 1 << (factor.bit_length() - 1)
     times = WordCounts.from_arrays(counts.strings, counts.counts * factor, pattern=counts.pattern)
     found = learn(times, ContextualSettings(), vocabulary)

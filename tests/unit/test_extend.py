@@ -202,6 +202,14 @@ def test_replace_keeps_the_size_and_all_texts_that_were_given(kind):
         assert larger.tokenizer.decode(ids(larger.tokenizer, text)) == text
 
 
+def test_replace_retires_no_part_of_a_new_token():
+    """Also where none of the texts given uses that part: of these words one part is the last that could be retired."""
+    words = {"walkers": 9, "thewalking": 8, "andtalking": 7, "talkersand": 5, "therein": 8}
+    larger = extend(BASES["gemma"](), words, 20, composition=1, hidden_boundary_price=0, replace=["1"])
+    new = larger.tokenizer.get_vocab(with_added_tokens=True)
+    assert larger.retired.tokens and {part for pair in larger.learned.merges for part in pair} <= set(new)
+
+
 def test_ids_with_holes_and_tokens_behind_them_stay(tmp_path):
     """Added tokens far behind, as Qwen has them: `tokenizers` would number them anew when the vocabulary grows."""
     base = Tokenizer.from_str(llama3_like().to_str())

@@ -178,6 +178,18 @@ def test_special_tokens_keep_their_place_in_templates_and_configs(tmp_path):
     assert {int(old): new for old, new in told.items()} == smaller.ids
 
 
+@pytest.mark.parametrize("kind", ["BertProcessing", "RobertaProcessing"])
+def test_special_tokens_keep_their_place_where_a_processor_names_them(kind):
+    spec = json.loads(llama3_like().to_str())
+    begin, end = ([token, llama3_like().token_to_id(token)] for token in SPECIAL[:2])
+    more = {"trim_offsets": False, "add_prefix_space": False} if kind == "RobertaProcessing" else {}
+    spec["post_processor"] = {"type": kind, "sep": end, "cls": begin, **more}
+    small = trim(Base.of(Tokenizer.from_str(json.dumps(spec))), CODE, min_count=1).tokenizer
+    assert small.token_to_id(end[0]) < end[1]
+    assert small.encode("a").ids[0] == small.token_to_id(begin[0])
+    assert small.encode("a").ids[-1] == small.token_to_id(end[0])
+
+
 def test_the_bits_of_a_text_are_those_of_its_entries():
     use = measure_use(base_of("llama3"), ["aaab"])
     pieces = base_of("llama3").pipeline().encode("aaab").ids

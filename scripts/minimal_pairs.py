@@ -26,7 +26,7 @@ from mws_hf.atomic import atomic_path, write_text
 from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.minimal_pairs import accuracies, difference, ngram_judge, read_pairs, to_dict, won
+from mws_hf.evaluate.minimal_pairs import accuracies, accuracy_difference, ngram_judge, read_pairs, to_dict, won
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "minimal_pairs.json"
@@ -110,7 +110,7 @@ def measure(language: str, arguments: argparse.Namespace) -> dict[str, Any]:
         margins = ngram_judge(trained(counts, system, arguments.size, folder), text, pairs)
         points[system] = won(margins)
         found[system] = {"accuracy": to_dict(accuracies(pairs, margins))}
-        found[system]["against_bpe"] = difference(pairs, points[system], points["bpe"])
+        found[system]["against_bpe"] = accuracy_difference(pairs, points[system], points["bpe"])
         print(f"{language} {system} {points[system].mean():.3f}", file=sys.stderr, flush=True)
     return {"size": arguments.size, "train_bytes": sum(len(line.encode()) for line in text), "systems": found}
 

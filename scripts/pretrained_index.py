@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path, write_text
-from mws_hf.tokenizer.ready_made import INDEX, digest
+from mws_hf.tokenizer.ready_made import INDEX, text_digest
 
 ROOT = Path(__file__).resolve().parent.parent
 CARDS = ROOT / "model_cards"
@@ -48,7 +48,7 @@ def _entry(folder: Path, system: str, row: dict[str, Any]) -> dict[str, Any]:
         "f1": figures["f1"].get(gold),
         "tokens_per_word": figures["tokens_per_word"],
         "bytes_per_token": figures["bytes_per_token"],
-        "files": {name: digest(content) for name, content in files.items()},
+        "files": {name: text_digest(content) for name, content in files.items()},
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mws_hf.commands import options
-from mws_hf.commands.explain import From, Model
+from mws_hf.commands.explain import Explained, From
 from mws_hf.commands.sources import Sources
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ def evidence_of(places: list[Path], tokenizers: list[Opened], sources: Sources) 
     from mws_hf.tokenizer.training_record import read_record
 
     named = [(place, opened) for place, opened in zip(places, tokenizers, strict=True) if place.is_dir()]
-    models = {opened.name: Model(opened.backend, read_record(place, opened.backend), place) for place, opened in named}
+    models = {
+        opened.name: Explained(opened.backend, read_record(place, opened.backend), place) for place, opened in named
+    }
     if sources.is_empty:
         for name, model in models.items():
             if model.backend is not None and model.kept is not None:
@@ -97,7 +99,7 @@ def evidence_of(places: list[Path], tokenizers: list[Opened], sources: Sources) 
         return None
     from mws_hf.learn.any_word import AnyWord
 
-    known = next((model for model in models.values() if model.record is not None), Model())
+    known = next((model for model in models.values() if model.record is not None), Explained())
     counts = known.gather(sources)
     evidence = AnyWord(known.evidence(counts))
     return TrainingEvidence(evidence, counts.pattern, counts.normalization, sources.describe())

@@ -93,7 +93,7 @@ def explain(
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
     if not classic:
         _check(words, model, plot, sources)
-    known = Model() if model is None else _open(model)
+    known = Explained() if model is None else _open(model)
     if model is not None and not quiet:
         typer.echo(f"{model}: {known.describe()}", err=True)
     if classic:
@@ -124,7 +124,7 @@ _LONG = ("pattern", "labels", "label_fit", "merges")
 
 
 @dataclass(frozen=True)
-class Model:
+class Explained:
     """The tokenizer to explain, if any, and the record of its training (None: not known)."""
 
     backend: Tokenizer | None = None
@@ -185,17 +185,17 @@ class Model:
         return str(json.loads(self.backend.normalizer.__getstate__())["type"]).lower()
 
 
-def _open(model: str) -> Model:
+def _open(model: str) -> Explained:
     from mws_hf.tokenizer.file import load_backend
     from mws_hf.tokenizer.hub import tokenizer_folder, tokenizer_place
     from mws_hf.tokenizer.training_record import read_record
 
     place = tokenizer_place(model)
     backend, _ = load_backend(place)
-    return Model(backend, read_record(place, backend), tokenizer_folder(model))
+    return Explained(backend, read_record(place, backend), tokenizer_folder(model))
 
 
-def _explain_words(words: list[str], known: Model, sources: Sources, plot: Path | None, as_json: bool) -> None:
+def _explain_words(words: list[str], known: Explained, sources: Sources, plot: Path | None, as_json: bool) -> None:
     from mws_hf.tokenizer.explain import Traced, Tracer, evidence_lines, plot_evidence, without_space
 
     if not sources.is_empty:
@@ -230,7 +230,7 @@ def _explain_words(words: list[str], known: Model, sources: Sources, plot: Path 
         plot_evidence(plot, [w for w, _, _ in drawn], [b for _, b, _ in drawn], [t for _, _, t in drawn])
 
 
-def _tell_of_no_evidence(known: Model, plot: Path | None) -> None:
+def _tell_of_no_evidence(known: Explained, plot: Path | None) -> None:
     """Say that merges alone can be shown; raise MwSError where a plot of the evidence was asked for."""
     why = "a record of another criterion or of compositions alone has none"
     if known.record is None or known.settings[0].__class__.__name__ == "ContextualSettings":
@@ -252,7 +252,7 @@ def _split(text: str, counts: GroupedCounts | None) -> list[str]:
 
 
 def _result(
-    word: str, traced: list[Traced], found: list[list[float] | None], known: Model, with_evidence: bool
+    word: str, traced: list[Traced], found: list[list[float] | None], known: Explained, with_evidence: bool
 ) -> dict[str, Any]:
     """Write one line of `--json`; boundaries are None for pre-tokens without evidence, and as a whole without any."""
     result: dict[str, Any] = {"word": word}
@@ -270,7 +270,7 @@ def _result(
 
 
 def _classic_rows(
-    sources: Sources, pair: tuple[str, str] | None, merges: int | None, known: Model
+    sources: Sources, pair: tuple[str, str] | None, merges: int | None, known: Explained
 ) -> list[dict[str, Any]]:
     from mws_hf.learn.classic.coefficient import ClassicSettings
     from mws_hf.learn.classic.explain import explain_merges, explain_pair

@@ -110,7 +110,7 @@ def _to_notebook(directory: Path, output: Path) -> None:
 
 def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
     from mws_hf.export.byte_level import to_byte_level_backend
-    from mws_hf.export.exactness import compare
+    from mws_hf.export.exactness import compare_ids
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
     from mws_hf.tokenizer.portable import save_backend
@@ -118,7 +118,7 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
     refuse_overwriting(tokenizer_files(output), directory, [directory / TOKENIZER_FILE], sample)
     old = read_tokenizer(directory / TOKENIZER_FILE)
     new = to_byte_level_backend(old, pattern)
-    found = compare(old, sample_texts(sample), lambda text: new.encode(text).ids, new.decode)
+    found = compare_ids(old, sample_texts(sample), lambda text: new.encode(text).ids, new.decode)
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
     typer.echo(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", err=True)
     template = directory / "chat_template.jinja"

@@ -27,12 +27,12 @@ def map_(
     """
     refuse_overwriting([output], old, new)
     check_output(output, folder=False)
-    from mws_hf.extend.token_map import digest, map_tokens
+    from mws_hf.extend.token_map import map_tokens, vocabulary_digest
     from mws_hf.tokenizer.file import load_backend
 
     first, second = (load_backend(name)[0] for name in (old, new))
     found = map_tokens(first, second)
-    found.save(output, old=old, new=new, old_sha256=digest(first), new_sha256=digest(second))
+    found.save(output, old=old, new=new, old_sha256=vocabulary_digest(first), new_sha256=vocabulary_digest(second))
     shared = len(found.shared[0])
     result: dict[str, str | int] = {"file": str(output), "shared": shared}
     lines = [f"{output}: {counted(shared, 'shared token')}"]

@@ -200,7 +200,7 @@ def train(
         asked = trainer.split_pattern if digits else pattern
         result, fits = _train_and_save(trainer, sources, asked, normalization, output)
     _tell_labels({} if quiet else fits)
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _told(result))
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _summary(result))
 
 
 def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
@@ -286,7 +286,7 @@ def _check_groups(trainer: MwSTrainer, sources: Sources) -> None:
         labels_of_groups(sources.by_group, evidence.labels, evidence.group_labels)
 
 
-def _told(result: dict[str, Any]) -> str:
+def _summary(result: dict[str, Any]) -> str:
     return (
         f"{result['directory']}: {counted(result['vocab_size'], 'token')} "
         f"({counted(result['morph_merges'], 'morph merge')}, "

@@ -19,7 +19,7 @@ _WORD = r"^[^\r\n\p{L}\p{N}]?\p{L}"
 _REST = r"^['’]\p{L}"
 
 
-class CutWords(NamedTuple):
+class ApostropheCuts(NamedTuple):
     """Words cut at an inner apostrophe.
 
     Attributes:
@@ -31,7 +31,7 @@ class CutWords(NamedTuple):
     example: str
 
 
-def cut_at_apostrophes(counts: WordCounts) -> CutWords:
+def cut_at_apostrophes(counts: WordCounts) -> ApostropheCuts:
     """Find the words whose inner apostrophe the pattern of the counts has cut.
 
     >>> counts = WordCounts.from_mapping({" п": 3, "'ять": 3, " слово": 7, "'": 2, " слово's": 1}, pattern="...")
@@ -41,10 +41,10 @@ def cut_at_apostrophes(counts: WordCounts) -> CutWords:
     rests = _matching(counts, _REST)
     words = counts.counts[_matching(counts, _WORD) & ~rests].sum()
     if words == 0 or not rests.any():
-        return CutWords(0.0, "")
+        return ApostropheCuts(0.0, "")
     rows = np.flatnonzero(rests)
     commonest = int(rows[np.argmax(counts.counts[rows])])
-    return CutWords(float(counts.counts[rests].sum() / words), str(counts.strings[commonest].as_py()))
+    return ApostropheCuts(float(counts.counts[rests].sum() / words), str(counts.strings[commonest].as_py()))
 
 
 def _matching(counts: WordCounts, expression: str) -> npt.NDArray[np.bool_]:

@@ -272,13 +272,13 @@ def whole_files(
         with open_binary(name, advance) as stream:
             waiting.append(b"".join(utf8_pieces(stream, name, how, _PIECE)))
         if sum(map(len, waiting)) >= size:
-            yield joined(waiting, partial(_file_name, names, first))
+            yield block_of(waiting, partial(_file_name, names, first))
             first, waiting = first + len(waiting), []
     if waiting:
-        yield joined(waiting, partial(_file_name, names, first))
+        yield block_of(waiting, partial(_file_name, names, first))
 
 
-def joined(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
+def block_of(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
     """Join the given documents in one padded block."""
     offsets = np.zeros(len(documents) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)), out=offsets[1:])

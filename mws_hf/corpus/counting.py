@@ -106,11 +106,11 @@ def count_documents(
     parts = stream_shards(documents, 1 if scanner_kind(pattern) is None else thread_count(workers))
     with _bar(total=length, unit=" documents") if show_progress else nullcontext() as bar:
         advance = None if bar is None else _locked(bar.update)
-        sources = [document_blocks(_told(iterate_documents(part, column), advance)) for part in parts]
+        sources = [document_blocks(_advancing(iterate_documents(part, column), advance)) for part in parts]
         return _count(sources, pattern, normalization, workers, memory_cap)
 
 
-def _told(documents: Iterator[str], advance: Callable[[int], None] | None) -> Iterator[str]:
+def _advancing(documents: Iterator[str], advance: Callable[[int], None] | None) -> Iterator[str]:
     for document in documents:
         yield document
         if advance is not None:

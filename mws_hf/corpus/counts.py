@@ -18,11 +18,11 @@ from mws_hf.corpus.columns import arrow_integers, flat_utf8, integers
 from mws_hf.corpus.counts_file import (
     MAX_TOTAL,
     Columns,
-    check_strings,
     check_total,
+    check_utf8,
     exact_sum,
     fingerprint,
-    read_columns,
+    read_counts_columns,
     write_columns,
 )
 from mws_hf.corpus.token_table import TokenTable
@@ -107,7 +107,7 @@ class WordCounts:
             MwSError: a word that is empty or not UTF-8, a count below 1, an unknown normalization, a total over 2**63.
         """
         if not checked:
-            check_strings(strings, "word counts")
+            check_utf8(strings, "word counts")
         normalization = check_normalization(normalization)
         counts = np.ascontiguousarray(counts, np.int64)
         shortest = pc.min(pc.binary_length(strings)).as_py()
@@ -238,7 +238,7 @@ class WordCounts:
         Raises:
             MwSError: the file is missing, truncated, corrupt, or not made by `save`.
         """
-        groups, pattern, normalization = read_columns(path)
+        groups, pattern, normalization = read_counts_columns(path)
         normalization = check_normalization(normalization)
         found, first = {}, 1
         for name, columns in groups.items():

@@ -90,7 +90,7 @@ def counts_writer(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[p
         yield writer
 
 
-def read_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str, str | None]:
+def read_counts_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str, str | None]:
     """Read a file that `write_columns` wrote: the columns of each group, pattern and normalization.
 
     Raises:
@@ -159,7 +159,7 @@ class CountsFile(NamedTuple):
             settings = _settings(file.schema_arrow)
             for batch in file.iter_batches(rows, use_threads=False):
                 table = pa.Table.from_batches([batch])
-                check_strings(table["word"], str(self.path))
+                check_utf8(table["word"], str(self.path))
                 _check_rows(table, str(self.path), first)
                 first += len(table)
                 for name, part in _rows_by_group(table, settings, str(self.path)).items():
@@ -252,7 +252,7 @@ def _rows_by_group(table: pa.Table, settings: Mapping[str, str], path: str) -> d
     return {name: table.slice(edges[k], edges[k + 1] - edges[k]) for k, name in enumerate(names)}
 
 
-def check_strings(strings: Any, name: str) -> None:
+def check_utf8(strings: Any, name: str) -> None:
     """Raise MwSError unless every word is valid UTF-8: the kernels that read the words rely on it."""
     try:
         strings.validate(full=True)

@@ -19,7 +19,7 @@ from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.token_table_kernels import (
     BATCH,
     MOST,
-    Table,
+    TableArrays,
     copy_part,
     count_part,
     count_texts,
@@ -69,7 +69,7 @@ class TokenTable:
         """Forget everything and give the memory back."""
         ends, places = np.empty((2, _most_entries(self._first_slots)), np.int64)
         arena, used = np.empty(16 * self._first_slots, np.uint8), np.zeros(3, np.int64)
-        self._table = Table(empty_slots(self._first_slots), arena, ends, places, used, self._keys)
+        self._table = TableArrays(empty_slots(self._first_slots), arena, ends, places, used, self._keys)
 
     @property
     def nbytes(self) -> int:
@@ -106,11 +106,11 @@ class TokenTable:
         counts = slots[places, 3].view(np.int64)
         return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts
 
-    def filled(self) -> Table:
+    def filled(self) -> TableArrays:
         """Return the table's arrays as they are, `ends` and `places` cut to the strings there are."""
         return self._table._replace(ends=self._table.ends[: len(self)], places=self._table.places[: len(self)])
 
-    def count_part(self, other: Table, part: int, parts: int) -> None:
+    def count_part(self, other: TableArrays, part: int, parts: int) -> None:
         """Add another table's entries in one of `parts` ranges of hashes."""
         arena = other.arena.view()
         arena.flags.writeable = False  # as text is, so that no kernel is compiled for both

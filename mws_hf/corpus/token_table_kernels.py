@@ -36,7 +36,7 @@ _U: Any = np.uint64
 _I: Any = np.int64
 
 
-class Table(NamedTuple):
+class TableArrays(NamedTuple):
     """The arrays of a `corpus.token_table.TokenTable`.
 
     Attributes:
@@ -69,7 +69,7 @@ def _put(data: Bytes, start: int, first: int, second: int, third: int, out: Byte
 
 
 @njit(inner=True)
-def _add_batch(data: Bytes, starts: Longs, amounts: Longs, n: int, size: int, table: Table) -> bool:
+def _add_batch(data: Bytes, starts: Longs, amounts: Longs, n: int, size: int, table: TableArrays) -> bool:
     """Add `amounts[q]` to the count of the string with key ``table.keys[q]`` for q < n; False when room may not do.
 
     `data` and `starts` tell the bytes of long strings, `size` the bytes of all strings.
@@ -111,7 +111,14 @@ def _cut_texts(data: Bytes, offsets: Longs, cursor: Longs, classes: Bytes, kind:
 
 @njit(nogil=True)
 def count_texts(
-    data: Bytes, offsets: Longs, cursor: Longs, classes: Bytes, kind: int, table: Table, bounds: Longs, ones: Longs
+    data: Bytes,
+    offsets: Longs,
+    cursor: Longs,
+    classes: Bytes,
+    kind: int,
+    table: TableArrays,
+    bounds: Longs,
+    ones: Longs,
 ) -> bool:
     """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on."""
     while cursor[0] < len(offsets) - 1:
@@ -125,7 +132,7 @@ def count_texts(
 
 
 @njit(nogil=True)
-def count_words(data: Bytes, offsets: Longs, counts: Longs, cursor: Longs, table: Table) -> bool:
+def count_words(data: Bytes, offsets: Longs, counts: Longs, cursor: Longs, table: TableArrays) -> bool:
     """Add the counts of the words ``data[offsets[w]:offsets[w + 1]]`` from word `cursor` on."""
     while cursor[0] < len(offsets) - 1:
         first, last = cursor[0], min(cursor[0] + BATCH, len(offsets) - 1)
@@ -144,7 +151,9 @@ def _part_of(home: int, parts: int) -> int:
 
 
 @njit(nogil=True)
-def count_part(old: Table, part: int, parts: int, cursor: Longs, table: Table, starts: Longs, amounts: Longs) -> bool:
+def count_part(
+    old: TableArrays, part: int, parts: int, cursor: Longs, table: TableArrays, starts: Longs, amounts: Longs
+) -> bool:
     """Add the entries of another table whose hash falls to `part` of `parts`, from entry `cursor` on."""
     e, old_slots, places = cursor[0], old.slots, old.places
     while e < len(places):
@@ -165,7 +174,7 @@ def count_part(old: Table, part: int, parts: int, cursor: Longs, table: Table, s
 
 
 @njit(nogil=True)
-def part_size(table: Table, part: int, parts: int) -> tuple[int, int]:
+def part_size(table: TableArrays, part: int, parts: int) -> tuple[int, int]:
     """Count the strings whose hash falls to `part` of `parts`, and their bytes."""
     n, size, start = 0, 0, _I(0)
     for end in table.ends:
@@ -178,7 +187,7 @@ def part_size(table: Table, part: int, parts: int) -> tuple[int, int]:
 
 
 @njit(nogil=True)
-def copy_part(table: Table, part: int, parts: int, data: Bytes, offsets: Longs, counts: Longs) -> None:
+def copy_part(table: TableArrays, part: int, parts: int, data: Bytes, offsets: Longs, counts: Longs) -> None:
     """Write the strings whose hash falls to `part` of `parts` one after another, and their counts.
 
     `counts` has one cell a string, `offsets` one more; its first and last are given.

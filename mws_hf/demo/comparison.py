@@ -20,7 +20,7 @@ MOST_LISTED = 200
 
 
 @dataclass(frozen=True)
-class Difference:
+class WordDifference:
     """A word that two tokenizers cut differently.
 
     It has the word's frequency in the text, and its pieces by a first and by a second tokenizer.
@@ -32,7 +32,7 @@ class Difference:
     second: tuple[str, ...]
 
 
-def differences(first: Opened, second: Opened, text: str) -> list[Difference]:
+def differences(first: Opened, second: Opened, text: str) -> list[WordDifference]:
     """List the words that two tokenizers cut differently after a space, the most frequent first, then by letters.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
@@ -44,7 +44,7 @@ def differences(first: Opened, second: Opened, text: str) -> list[Difference]:
     counts = Counter(match.group() for match in compiled(WORD).finditer(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
     cuts = [segment_words(opened.encoder, words) for opened in (first, second)]
-    return [Difference(word, counts[word], a, b) for word, a, b in zip(words, *cuts, strict=True) if a != b]
+    return [WordDifference(word, counts[word], a, b) for word, a, b in zip(words, *cuts, strict=True) if a != b]
 
 
 def comparison_html(first: Opened, second: Opened, text: str) -> str:
@@ -80,7 +80,7 @@ def _lengths(first: Opened, second: Opened, scores: Sequence[TextScores]) -> str
     return f'<table class="mws-lengths"><thead><tr><th></th>{names}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _listed(first: Opened, second: Opened, found: Sequence[Difference], words: int) -> str:
+def _listed(first: Opened, second: Opened, found: Sequence[WordDifference], words: int) -> str:
     if not found:
         return note("Every word of the text is cut alike.")
     running = sum(each.count for each in found)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from mws_hf.demo.tokens import Opened, Token, tokens_of
-from mws_hf.demo.writing import direction, in_order, visible
+from mws_hf.demo.writing import direction, in_reading_order, visible
 from mws_hf.evaluate.running_text import WORD, TextScores, score_text
 from mws_hf.text.pattern import compiled
 
@@ -31,13 +31,13 @@ def text_html(tokenizers: Sequence[Opened], text: str) -> str:
     text, said = shortened(text)
     share = max(100, MOST_DRAWN // len(tokenizers))
     cards = "".join(tokenizer_card(opened, text, share) for opened in tokenizers)
-    return f'<div class="mws">{said}{note(size_of(text))}<div class="mws-cards">{cards}</div></div>'
+    return f'<div class="mws">{said}{note(text_size(text))}<div class="mws-cards">{cards}</div></div>'
 
 
-def size_of(text: str) -> str:
+def text_size(text: str) -> str:
     """Measure a text in figures that depend on no tokenizer.
 
-    >>> size_of("но она")
+    >>> text_size("но она")
     '6 characters, 11 bytes, 2 words, 5.0 bytes per word'
     """
     words = [match.group() for match in compiled(WORD).finditer(text)]
@@ -91,7 +91,7 @@ def tokens_html(opened: Opened, tokens: Sequence[Token], text: str) -> str:
         gap = text[ends[at] : token.start] if token.end > token.start else ""
         return visible(gap) + chip(token, at, opened, about[at])
 
-    drawn = in_order(tokens, text, draw, base)
+    drawn = in_reading_order(tokens, text, draw, base)
     return f'<div class="mws-tokens" dir="{base}">{drawn}</div>'
 
 

@@ -49,7 +49,7 @@ def direction(text: str) -> str:
     return "number" if number else ""
 
 
-def in_order(tokens: Iterable[Token], text: str, draw: Callable[[Token], str], base: str) -> str:
+def in_reading_order(tokens: Iterable[Token], text: str, draw: Callable[[Token], str], base: str) -> str:
     """Draw tokens so that each script is read in its own direction, though every token is isolated from the others.
 
     Tokens of one direction are put in a run of that direction; a number within a run from right to left is kept whole.

@@ -30,7 +30,7 @@ from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.group_column import by_group
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, checksum, new_manifest, separator_token
-from mws_hf.encode.corpus import Encoded, EncodedCorpus, Shard, shard_name, write_shard
+from mws_hf.encode.corpus import EncodedBlock, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import finish
 from mws_hf.errors import MwSError
@@ -292,7 +292,7 @@ def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.Re
         MwSError: text that is not UTF-8, a folder that cannot be written.
     """
     encoder = encoder_of(how.tokenizer)
-    parts, size, check = list[Encoded](), 0, 0
+    parts, size, check = list[EncodedBlock](), 0, 0
 
     def written() -> pa.RecordBatch:
         name = f"part-{secrets.token_hex(8)}.arrow"  # which no other attempt at this partition uses

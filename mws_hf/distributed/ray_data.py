@@ -69,7 +69,7 @@ def count(
     parts = data.select_columns(how.inputs).map_batches(
         partial(_tables, how.schema, partial_counts, how=how), **_BLOCKS
     )
-    with _told("the job"):
+    with _ray_errors("the job"):
         from ray.data.aggregate import Sum
 
         sums = parts.groupby(how.keys, num_partitions=partitions).aggregate(Sum("count", alias_name="count"))
@@ -118,7 +118,7 @@ def write_corpus(
     def write(folder: str) -> pa.Table:
         work = partial(_tables, SHARD, write_shards, how=how, folder=folder)
         rows = data.select_columns([column]).map_batches(work, **_BLOCKS)
-        with _told("the job"):
+        with _ray_errors("the job"):
             tables = list(rows.iter_batches(batch_size=None, batch_format="pyarrow"))
         return pa.concat_tables([SHARD.empty_table(), *(table.cast(SHARD) for table in tables if len(table))])
 
@@ -148,13 +148,13 @@ def _dataset(source: Any) -> Dataset:
         raise MwSError("Ray Data is not installed: pip install 'mws-hf[ray]'") from error
     if hasattr(source, "map_batches"):
         return source
-    with _told("reading Parquet"):
+    with _ray_errors("reading Parquet"):
         return ray.data.read_parquet(names_of(source))
 
 
 def _columns(data: Dataset) -> dict[str, bool]:
     """Tell, by name of column, whether it holds text."""
-    with _told("the job"):
+    with _ray_errors("the job"):
         schema = data.schema()
     kinds = [] if schema is None else zip(schema.names, schema.types, strict=True)
     return {name: kind is str or isinstance(kind, pa.DataType) and is_text(kind) for name, kind in kinds}
@@ -170,7 +170,7 @@ def _wanted(table: pa.Table, how: Counting, min_count: int) -> pa.Table:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _ray_errors(what: str) -> Iterator[None]:
     """Turn a worker's message to the user, which is the cause of Ray's error or a line of it, into an error."""
     from ray.exceptions import RayError
 

@@ -181,7 +181,7 @@ def _frame(source: Any) -> DataFrame:
     if hasattr(source, "mapInArrow"):
         return source
     reader = session().read
-    with _told("reading Parquet"):
+    with _spark_errors("reading Parquet"):
         return reader.parquet(*names_of(source))
 
 
@@ -210,12 +210,12 @@ def _ddl(schema: pa.Schema) -> str:
 
 
 def _collected(df: DataFrame) -> pa.Table:
-    with _told("the job"):
+    with _spark_errors("the job"):
         return df.toArrow()
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _spark_errors(what: str) -> Iterator[None]:
     """Turn a worker's message to the user, the last line of a Python traceback within a Java one, into an error."""
     from pyspark.errors import PySparkException
 

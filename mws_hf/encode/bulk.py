@@ -17,7 +17,7 @@ from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import Advance, Block, document_blocks, file_blocks, padded, whole_files
 from mws_hf.corpus.files import PLAIN, Reading, column_named
 from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
-from mws_hf.encode.corpus import DATASET_FILES, Encoded, EncodedCorpus, Shard, shard_name, write_shard
+from mws_hf.encode.corpus import DATASET_FILES, EncodedBlock, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
 from mws_hf.errors import MwSError
@@ -109,7 +109,7 @@ def encode_corpus(
     return EncodedCorpus.open(directory)
 
 
-def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple[list[Encoded], str]]) -> None:
+def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple[list[EncodedBlock], str]]) -> None:
     """Write shards as they come; nothing on disk is touched before the first one is encoded without an error."""
     shards: list[Shard] = manifest["shards"]
     prepared = False
@@ -168,7 +168,7 @@ def _check_source(source: Any, document: str, how: Reading) -> None:
     Raises:
         MwSError: the first fault that `read_source` finds.
     """
-    names = files_of(source) or []
+    names = named_files(source) or []
     if names:
         check_files(names, how)
     each = [names] if document != "line" else [[name] for name in names]
@@ -195,11 +195,13 @@ def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
         raise MwSError(f"{plan.work}: comes from another corpus, a shorter one; choose another output, or {advice}")
 
 
-def _encode_in_order(encoder: BlockEncoder, blocks: Iterator[Block], workers: int) -> Iterator[tuple[Encoded, Block]]:
+def _encode_in_order(
+    encoder: BlockEncoder, blocks: Iterator[Block], workers: int
+) -> Iterator[tuple[EncodedBlock, Block]]:
     """Encode on `workers` threads, a few blocks ahead, and hand results over in the order of the source."""
     threads = workers if encoder.is_fast else 1
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[tuple[Future[Encoded], Block]] = deque()
+        waiting: deque[tuple[Future[EncodedBlock], Block]] = deque()
         for block in blocks:
             waiting.append((pool.submit(encoder.encode, block), block))
             if len(waiting) > 2 * threads:
@@ -209,9 +211,9 @@ def _encode_in_order(encoder: BlockEncoder, blocks: Iterator[Block], workers: in
             yield future.result(), first
 
 
-def _gathered(pairs: Iterator[tuple[Encoded, Block]], shard_size: int) -> Iterator[tuple[list[Encoded], str]]:
+def _gathered(pairs: Iterator[tuple[EncodedBlock, Block]], shard_size: int) -> Iterator[tuple[list[EncodedBlock], str]]:
     """Gather blocks into shards of at least `shard_size` bytes, with the checksum of their text."""
-    parts, size, check = list[Encoded](), 0, 0
+    parts, size, check = list[EncodedBlock](), 0, 0
     for encoded, block in pairs:
         parts.append(encoded)
         size += block.size
@@ -223,14 +225,14 @@ def _gathered(pairs: Iterator[tuple[Encoded, Block]], shard_size: int) -> Iterat
         yield parts, f"{check:016x}"
 
 
-def files_of(source: Any) -> list[str] | None:
+def named_files(source: Any) -> list[str] | None:
     """Return the files that `source` names, or None where it holds the texts themselves."""
     return input_files(source, "encode_corpus(tokenizer, iter(texts), ...)")
 
 
 def source_size(source: Any) -> int | None:
     """Return the bytes of the files of `source` as stored, compressed ones included; None where one has no size."""
-    names = files_of(source)
+    names = named_files(source)
     if names is None:
         return None
     return sum(map(os.path.getsize, names)) if all(map(os.path.isfile, names)) else None
@@ -261,9 +263,9 @@ def read_source(
     """
     if document not in ("line", "file"):
         raise MwSError(f"document={document!r}: in a text file a document is a 'line' or a 'file'")
-    names = files_of(source)
+    names = named_files(source)
     if names is None:
-        return _told(document_blocks(iterate_documents(source, how.column), size=block_bytes), advance)
+        return _advancing_blocks(document_blocks(iterate_documents(source, how.column), size=block_bytes), advance)
     check_files(names, how)
     if document == "file":
         for name in names:
@@ -273,12 +275,14 @@ def read_source(
 
     def blocks(name: str) -> Iterator[Block]:
         found = map(padded, file_blocks(name, how, lines=True, advance=advance, size=block_bytes))
-        return _told(found, advance) if how.kind(name) == "dataset" else found  # whose files are not read here
+        return (
+            _advancing_blocks(found, advance) if how.kind(name) == "dataset" else found
+        )  # whose files are not read here
 
     return chain.from_iterable(map(blocks, names))
 
 
-def _told(blocks: Iterator[Block], advance: Advance | None) -> Iterator[Block]:
+def _advancing_blocks(blocks: Iterator[Block], advance: Advance | None) -> Iterator[Block]:
     for block in map(padded, blocks):
         yield block
         if advance is not None:

@@ -25,7 +25,7 @@ _ID_MASK = (1 << ID_BITS) - 1
 SLOTS_USED, IDS_USED, BYTES_USED, MISSES, LOOKUPS = range(5)
 
 
-class Cache(NamedTuple):
+class PretokenCache(NamedTuple):
     """Arrays of one thread's cache.
 
     Attributes:
@@ -41,14 +41,16 @@ class Cache(NamedTuple):
     counters: np.ndarray
 
 
-def empty_cache(slots: int = 1 << 18) -> Cache:
+def empty_cache(slots: int = 1 << 18) -> PretokenCache:
     """Make a cache of `slots` slots (a power of two), with pools in proportion."""
-    return Cache(empty_slots(slots), np.empty(slots, np.int32), np.empty(4 * slots, np.uint8), np.zeros(5, np.int64))
+    return PretokenCache(
+        empty_slots(slots), np.empty(slots, np.int32), np.empty(4 * slots, np.uint8), np.zeros(5, np.int64)
+    )
 
 
 @njit
 def add(
-    cache: Cache,
+    cache: PretokenCache,
     slot: int,
     text: np.ndarray,
     start: int,
@@ -75,7 +77,7 @@ def add(
 
 
 @njit
-def _pack(cache: Cache, ids: np.ndarray) -> int:
+def _pack(cache: PretokenCache, ids: np.ndarray) -> int:
     """Pack n ids: ``ids << 2 | n`` for at most three, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
     n = _I(len(ids))
     if n <= _INLINE_IDS:
@@ -93,7 +95,7 @@ def _pack(cache: Cache, ids: np.ndarray) -> int:
 
 
 @njit(inline="always")
-def copy_ids(cache: Cache, slot: int, out: np.ndarray, at: int) -> int:
+def copy_ids(cache: PretokenCache, slot: int, out: np.ndarray, at: int) -> int:
     """Write the ids of a slot to ``out[at:]``, which has room for three more; return the place behind them."""
     value = _I(cache.slots[slot, 3])
     n = value & 3
@@ -115,7 +117,7 @@ def cache_bytes(slots: int) -> int:
     return 40 * slots
 
 
-def grown(cache: Cache, limit: int) -> Cache:
+def grown(cache: PretokenCache, limit: int) -> PretokenCache:
     """Return the same cache with four times the room, if it is nearly full and `limit` bytes allow it; else `cache`."""
     slots, counters = cache.slots.shape[0], cache.counters
     pools = max(counters[IDS_USED] / cache.ids.shape[0], counters[BYTES_USED] / cache.text.shape[0])

@@ -31,7 +31,7 @@ _SETTINGS: dict[str, tuple[type, ...]] = {
 }
 
 
-class Encoded(NamedTuple):
+class EncodedBlock(NamedTuple):
     """The ids of a block.
 
     Attributes:
@@ -71,7 +71,7 @@ class Shard(NamedTuple):
     n_bytes_at: int
 
 
-def write_shard(path: Path, parts: Sequence[Encoded], checksum: str) -> Shard:
+def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Shard:
     """Write encoded blocks as one record batch with the columns `input_ids` and `n_bytes`; atomic."""
     shifts = np.cumsum([0, *(len(part.ids) for part in parts)])
     ids = np.concatenate([part.ids for part in parts])

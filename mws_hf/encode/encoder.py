@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.corpus.blocks import Block, joined
+from mws_hf.corpus.blocks import Block, block_of
 from mws_hf.encode.added import AddedTexts
-from mws_hf.encode.corpus import Encoded
+from mws_hf.encode.corpus import EncodedBlock
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
@@ -111,7 +111,7 @@ class BlockEncoder:
         """Whether the kernel serves this tokenizer; otherwise every document goes through the Rust code."""
         return self.tables is not None
 
-    def encode(self, block: Block) -> Encoded:
+    def encode(self, block: Block) -> EncodedBlock:
         """Return the ids of the documents of a padded block.
 
         Raises:
@@ -120,7 +120,7 @@ class BlockEncoder:
         n_bytes = np.diff(block.offsets)
         if self.tables is None:
             nothing = np.empty(0, self.dtype), np.zeros(len(n_bytes), np.int64)
-            return Encoded(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
+            return EncodedBlock(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
         routed = self._added.documents(block)
         plain = block
         if self.backend.normalizer is not None:
@@ -129,7 +129,7 @@ class BlockEncoder:
         ids, ends = self._encode_plain(plain)
         if routed:
             ids, ends = self._stitch(ids, ends, block, sorted(routed))
-        return Encoded(ids, ends, n_bytes)
+        return EncodedBlock(ids, ends, n_bytes)
 
     def _encode_plain(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Return ids and ends of documents that hold no added token."""
@@ -166,7 +166,7 @@ class BlockEncoder:
                 pieces.append(text[at:begin])
                 found.append(index)
                 at = end
-        block = joined([piece.encode() for piece in [*pieces, text[at:]]], str)
+        block = block_of([piece.encode() for piece in [*pieces, text[at:]]], str)
         if self.backend.normalizer is not None:
             block = self._normalized(block)
         ids, ends = self._encode_dropped(block, -1)
@@ -175,7 +175,7 @@ class BlockEncoder:
 
     def _normalized(self, block: Block) -> Block:
         normalize = self.backend.normalizer.normalize_str
-        return joined([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
+        return block_of([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 
     def _stitch(
         self, ids: np.ndarray, ends: np.ndarray, block: Block, routed: range | list[int]

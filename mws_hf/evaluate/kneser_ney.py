@@ -80,7 +80,7 @@ def stream_of(documents: Sequence[npt.ArrayLike], vocabulary: int) -> Stream:
     return Stream(ids, positions - starts)
 
 
-def score(train: Stream, text: Stream, vocabulary: int, orders: Sequence[int]) -> dict[int, Scored]:
+def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[int]) -> dict[int, Scored]:
     """Score a text under the model of each order trained on the same stream.
 
     The probability of an id is interpolated from the uniform one over the vocabulary and the end up to the order's
@@ -96,7 +96,7 @@ def score(train: Stream, text: Stream, vocabulary: int, orders: Sequence[int]) -
     Raises:
         MwSError: there is no training document, or no order.
 
-    >>> scored = score(stream_of([[0, 0, 0]], 1), stream_of([[0]], 1), 1, [1])[1]
+    >>> scored = score_orders(stream_of([[0, 0, 0]], 1), stream_of([[0]], 1), 1, [1])[1]
     >>> np.exp(-scored.nats).round(4).tolist(), scored.discounts  # (3-1.5)/4 and (1-.5)/4, each plus half of 2/4
     ([0.625, 0.375], ((0.5, 1.0, 1.5),))
     """

@@ -124,13 +124,14 @@ def margins_of(pairs: Sequence[Pair], nats: Callable[[list[str]], Doubles]) -> D
     return np.asarray(costs[len(pairs) :] - costs[: len(pairs)], np.float64)
 
 
-def difference(pairs: Sequence[Pair], first: Doubles, second: Doubles) -> tuple[float, float, float]:
+def accuracy_difference(pairs: Sequence[Pair], first: Doubles, second: Doubles) -> tuple[float, float, float]:
     """Compute the accuracy of a first system minus a second's on the same pairs (`won` of each), and its 95 % interval.
 
     The interval is for a mean over clusters (normal approximation): pairs of the same change go together.
 
     >>> pairs = [Pair("a", "b", ""), Pair("c a", "c b", ""), Pair("a", "d", ""), Pair("a", "e", "")]
-    >>> [round(x, 3) for x in difference(pairs, np.array([1.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0]))]
+    >>> found = accuracy_difference(pairs, np.array([1.0, 1.0, 0.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0]))
+    >>> [round(x, 3) for x in found]
     [0.5, -0.235, 1.235]
     """
     values = first - second

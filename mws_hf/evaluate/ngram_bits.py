@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
-from mws_hf.evaluate.kneser_ney import Discounts, score, stream_of
+from mws_hf.evaluate.kneser_ney import Discounts, score_orders, stream_of
 from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
 from mws_hf.kernels.arrays import Doubles, Longs
 
@@ -121,10 +121,10 @@ def ngram_bits(
     vocabulary = max(encoder.vocabulary_size, largest + 1)
     rest = [ids for index, ids in enumerate(train_ids) if index % ASIDE]
     n_bytes = _sizes(kept[::ASIDE])
-    models = score(stream_of(rest, vocabulary), stream_of(train_ids[::ASIDE], vocabulary), vocabulary, orders)
+    models = score_orders(stream_of(rest, vocabulary), stream_of(train_ids[::ASIDE], vocabulary), vocabulary, orders)
     aside = {order: _bits_per_byte(models[order].nats, n_bytes) for order in sorted(models)}
     best = min(aside, key=lambda order: aside[order])
-    scored = score(stream_of(train_ids, vocabulary), stream_of(held_ids, vocabulary), vocabulary, [best])[best]
+    scored = score_orders(stream_of(train_ids, vocabulary), stream_of(held_ids, vocabulary), vocabulary, [best])[best]
     lengths = np.array([len(ids) for ids in held_ids], np.int64)
     return NgramBits(
         nats=np.add.reduceat(scored.nats, np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))),

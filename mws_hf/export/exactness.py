@@ -54,7 +54,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
     return ByteTables(tokens, merges, dict(sorted(backend.get_added_tokens_decoder().items())), pattern_of(backend))
 
 
-class Comparison(NamedTuple):
+class IdComparison(NamedTuple):
     """The differences between a reader and `tokenizers`.
 
     Attributes:
@@ -68,17 +68,17 @@ class Comparison(NamedTuple):
     decoded: list[str]
 
 
-def compare(
+def compare_ids(
     backend: Tokenizer,
     texts: Iterable[str],
     encode: Callable[[str], Sequence[int]],
     decode: Callable[[list[int]], str] | None = None,
-) -> Comparison:
+) -> IdComparison:
     """Compare a reader with `tokenizers`, text by text; special tokens in a text count as such, none are added.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> backend = build_backend(base_vocab((), "ab"), [])
-    >>> compare(backend, ["ab", "ba"], lambda text: [256, 257])
+    >>> compare_ids(backend, ["ab", "ba"], lambda text: [256, 257])
     Comparison(texts=2, ids=['ba'], decoded=[])
     """
     wrong_ids, wrong_text, number = [], [], 0
@@ -89,10 +89,10 @@ def compare(
             wrong_ids.append(text)
         if decode is not None and decode(ids) != backend.decode(ids, skip_special_tokens=False):
             wrong_text.append(text)
-    return Comparison(number, wrong_ids, wrong_text)
+    return IdComparison(number, wrong_ids, wrong_text)
 
 
-def refuse_differences(found: Comparison, what: str, remedy: str) -> None:
+def refuse_differences(found: IdComparison, what: str, remedy: str) -> None:
     """Stop an export that would not be exact.
 
     Raises:

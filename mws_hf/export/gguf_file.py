@@ -14,7 +14,7 @@ from typing import Any
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.export.exactness import ByteTables, Comparison, byte_tables, compare, refuse_differences
+from mws_hf.export.exactness import ByteTables, IdComparison, byte_tables, compare_ids, refuse_differences
 from mws_hf.text.pattern import Digits, with_digits
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -32,7 +32,7 @@ _NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4  # gguf.TokenType
 
 def write_gguf(
     backend: Tokenizer, roles: Mapping[str, str], output: str | os.PathLike[str], texts: list[str], name: str
-) -> Comparison | None:
+) -> IdComparison | None:
     """Write the vocabulary of a byte-level tokenizer as a GGUF file that llama.cpp reads with the same ids, or nothing.
 
     `roles` are ``{"eos_token": "<|endoftext|>", ...}`` and ``chat_template``; both tokenizers must agree on the texts.
@@ -93,7 +93,7 @@ def _write(tables: ByteTables, pre_type: str, roles: Mapping[str, str], file: Pa
     writer.close()
 
 
-def read_back(backend: Tokenizer, file: Path, texts: list[str]) -> Comparison | None:
+def read_back(backend: Tokenizer, file: Path, texts: list[str]) -> IdComparison | None:
     """Compare llama.cpp's tokenizer with `tokenizers`; None where it is not installed, MwSError if it stops."""
     try:
         import llama_cpp
@@ -107,7 +107,7 @@ def read_back(backend: Tokenizer, file: Path, texts: list[str]) -> Comparison | 
         raise MwSError("llama.cpp cannot load the vocabulary that was written; a newer llama-cpp-python may")
     try:
         vocab = llama_cpp.llama_model_get_vocab(model)
-        return compare(backend, texts, partial(_encode, llama_cpp, vocab), partial(_decode, llama_cpp, vocab))
+        return compare_ids(backend, texts, partial(_encode, llama_cpp, vocab), partial(_decode, llama_cpp, vocab))
     finally:
         llama_cpp.llama_model_free(model)
 

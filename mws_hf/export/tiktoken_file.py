@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
-from mws_hf.export.exactness import ByteTables, Comparison, byte_tables, compare, refuse_differences
+from mws_hf.export.exactness import ByteTables, IdComparison, byte_tables, compare_ids, refuse_differences
 from mws_hf.text.byte_alphabet import bytes_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -35,7 +35,7 @@ encoding = tiktoken.Encoding(
 
 def write_tiktoken(
     backend: Tokenizer, output: str | os.PathLike[str], texts: list[str], name: str
-) -> Comparison | None:
+) -> IdComparison | None:
     """Write a folder with a rank file and its loader that gives the same ids in tiktoken, or nothing.
 
     The ids of the tokenizer, a byte-level one, grow with the ranks of its merges; both must agree on the texts. Returns
@@ -72,10 +72,10 @@ def _ranks(tables: ByteTables) -> dict[bytes, int]:
 
 def _read_back(
     backend: Tokenizer, ranks: dict[bytes, int], special: dict[str, int], pattern: str, texts: list[str]
-) -> Comparison | None:
+) -> IdComparison | None:
     try:
         import tiktoken
     except ImportError:
         return None
     encoding = tiktoken.Encoding("mws", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
-    return compare(backend, texts, lambda text: encoding.encode(text, allowed_special="all"), encoding.decode)
+    return compare_ids(backend, texts, lambda text: encoding.encode(text, allowed_special="all"), encoding.decode)

@@ -175,7 +175,7 @@ def _spelt(these: Spelling, others: Spelling, same: dict[int, int]) -> Spellings
     return Spellings(starts, np.array(ids, np.int32), np.stack([first, behind], axis=1))
 
 
-def digest(tokenizer: Tokenizer) -> str:
+def vocabulary_digest(tokenizer: Tokenizer) -> str:
     """Hash a vocabulary, to tell whether a map belongs to a tokenizer."""
     entries = sorted(tokenizer.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
     return hashlib.sha256(repr(entries).encode(errors="surrogatepass")).hexdigest()

@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mws_hf.kernels.constants import described
+from mws_hf.kernels.constants import constants_digest
 
 logger = logging.getLogger(__name__)
 notices = logging.getLogger(__name__ + ".notices")
@@ -160,7 +160,7 @@ class _KernelCache:
     def _where(self) -> tuple[str, str, int, str]:
         """The kernel's identity: its place in the source, and the code of it and of the kernels it calls."""
         function = self._function
-        return function.__module__, function.__qualname__, function.__code__.co_firstlineno, described(function)
+        return function.__module__, function.__qualname__, function.__code__.co_firstlineno, constants_digest(function)
 
     def _path(self, key: tuple[Any, ...]) -> Path:
         digest = hashlib.sha256(f"{sys.version_info[:2]} {key!r}".encode()).hexdigest()

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 
-def described(function: Callable[..., Any]) -> str:
+def constants_digest(function: Callable[..., Any]) -> str:
     """Digest a function's code, all constants in it, and the functions and global values that it names.
 
     >>> one, two = (eval(f"lambda x: x - {k}", {}) for k in (1, 2))
-    >>> one.__code__.co_code == two.__code__.co_code, described(one) == described(two)
+    >>> one.__code__.co_code == two.__code__.co_code, constants_digest(one) == constants_digest(two)
     (True, False)
     """
     parts: list[str] = []

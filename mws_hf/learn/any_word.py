@@ -26,7 +26,7 @@ from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, split_graphemes
 from mws_hf.learn.evidence.positions import inner_positions
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.words import CodePoints, SymbolCorpus, joined
+from mws_hf.learn.words import CodePoints, SymbolCorpus, both_lists
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
 
@@ -77,7 +77,7 @@ class AnyWord:
     def _guess(self, letters: str) -> Doubles:
         """Compute the posteriors of the context view for a word that is not among the types."""
         listed = _most_frequent(self._evidence)
-        types = joined(listed.code_points, CodePoints.of([letters]))
+        types = both_lists(listed.code_points, CodePoints.of([letters]))
         graphemes = split_graphemes(types)
         corpus, last = graphemes.corpus, graphemes.last
         n = len(listed.probabilities)

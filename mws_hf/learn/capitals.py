@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mws_hf.kernels.arrays import Longs
-from mws_hf.learn.words import CodePoints, find_among, joined
+from mws_hf.learn.words import CodePoints, both_lists, find_among
 
 SHARE = 500
 """Occurrences in small letters for which a word counts once in capitals."""
@@ -45,4 +45,4 @@ def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
     known = found >= 0
     counts = counts.astype(np.int64)  # a copy
     counts[found[known]] += times[known]
-    return joined(words, added.take(np.nonzero(~known)[0])), np.concatenate([counts, times[~known]])
+    return both_lists(words, added.take(np.nonzero(~known)[0])), np.concatenate([counts, times[~known]])

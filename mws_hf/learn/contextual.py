@@ -27,7 +27,7 @@ from mws_hf.learn.evidence.forms import (
     split_graphemes,
 )
 from mws_hf.learn.evidence.identifiers import cases_of, part_ends
-from mws_hf.learn.evidence.labels import LabelFit, add_labelled, bounded, label_targets, report
+from mws_hf.learn.evidence.labels import LabelFit, add_labelled, bounded, label_targets, report_labels
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, find_among
 
@@ -209,4 +209,4 @@ def collect_evidence(
     labelled = label_targets(types, labels, graphemes.last) if labels else None
     found = np.zeros(len(graphemes.last))
     found[graphemes.last], fitted = boundary_posteriors(graphemes.corpus, settings, n_threads, labelled)
-    return Evidence(types, found, settings, labels=report(settings.labels, types, n_text, fitted), times=times)
+    return Evidence(types, found, settings, labels=report_labels(settings.labels, types, n_text, fitted), times=times)

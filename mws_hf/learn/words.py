@@ -68,10 +68,10 @@ class CodePoints:
         return cut_out(self.points, self.starts[words], self.starts[words + 1])
 
 
-def joined(first: CodePoints, second: CodePoints) -> CodePoints:
+def both_lists(first: CodePoints, second: CodePoints) -> CodePoints:
     """Put the words of two lists one after another.
 
-    >>> joined(CodePoints.of(["ab"]), CodePoints.of(["c", "d"])).strings()
+    >>> both_lists(CodePoints.of(["ab"]), CodePoints.of(["c", "d"])).strings()
     ['ab', 'c', 'd']
     """
     starts = np.concatenate([first.starts, first.starts[-1] + second.starts[1:]])

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mws_hf.corpus.segmentations import Gold
-from mws_hf.demo.comparison import Difference, differences
+from mws_hf.demo.comparison import WordDifference, differences
 from mws_hf.demo.tokens import Opened
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.running_text import TextScores, score_text
@@ -137,7 +137,9 @@ def most_different_lines(tokenizers: Sequence[Opened], lines: Sequence[str], mos
     return sorted(found, key=lambda each: -max(each.tokens) / max(1, min(each.tokens)))[:most]
 
 
-def most_different_words(tokenizers: Sequence[Opened], lines: Sequence[str], most: int) -> dict[str, list[Difference]]:
+def most_different_words(
+    tokenizers: Sequence[Opened], lines: Sequence[str], most: int
+) -> dict[str, list[WordDifference]]:
     """List the most frequent words that the first tokenizer and each other one cut differently, by the other's name."""
     first, *others = tokenizers
     text = "\n".join(lines)

@@ -66,11 +66,11 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
             raise MwSError(f"{repository} is there and public; make it private in its settings, or leave out --private")
         files = [
             CommitOperationAdd(path, _content(directory / path, directory, repository))
-            for path in files_of(directory, FILES)
+            for path in matching_files(directory, FILES)
         ]
         api.create_commit(repository, files, commit_message=message)
     except HfHubHTTPError as error:
-        raise MwSError(_told(error, repository)) from error
+        raise MwSError(_explained(error, repository)) from error
     except MwSError:
         raise
     except Exception as error:  # requests, httpx or its successor, by version; whatever it is, it was the network
@@ -78,7 +78,7 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
     return str(url)
 
 
-def files_of(directory: Path, patterns: Iterable[str]) -> list[str]:
+def matching_files(directory: Path, patterns: Iterable[str]) -> list[str]:
     """List the files of a directory that patterns name, as sorted paths relative to the directory with ``/``."""
     found = (path for pattern in patterns for path in directory.glob(pattern) if path.is_file())
     return sorted({path.relative_to(directory).as_posix() for path in found})
@@ -86,7 +86,7 @@ def files_of(directory: Path, patterns: Iterable[str]) -> list[str]:
 
 def model_files(directory: Path) -> list[str]:
     """List the files of a model that lie beside its tokenizer and that `push` does not upload."""
-    return files_of(directory, _MODEL_FILES)
+    return matching_files(directory, _MODEL_FILES)
 
 
 def _content(file: Path, directory: Path, repository: str) -> bytes:
@@ -99,7 +99,7 @@ def _content(file: Path, directory: Path, repository: str) -> bytes:
         return content
 
 
-def _told(error: Exception, repository: str) -> str:
+def _explained(error: Exception, repository: str) -> str:
     """Explain a refusal of the Hub in one line, with its remedy."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status == 401:

@@ -126,10 +126,10 @@ def place_of(name: str) -> str:
     return next((place for place, folder in places.items() if (folder / "tokenizer.json").is_file()), "")
 
 
-def digest(content: bytes) -> str:
+def text_digest(content: bytes) -> str:
     r"""Return the SHA-256 of a text file, the same for the line ends of every system.
 
-    >>> digest(b"a\r\nb") == digest(b"a\nb")
+    >>> text_digest(b"a\r\nb") == digest(b"a\nb")
     True
     """
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
@@ -153,7 +153,7 @@ def _checked(entry: ReadyMade, files: Mapping[str, bytes], source: str) -> Mappi
     for name, sha256 in entry.files.items():
         if name not in files:
             raise MwSError(f"{source}: {entry.name}/{name} is missing; take the folder whole")
-        if digest(files[name]) != sha256:
+        if text_digest(files[name]) != sha256:
             raise MwSError(
                 f"{source}: {entry.name}/{name} is not the file that this version of mws_hf was released with; take "
                 "the archive of the same version, or load the folder itself if it was changed on purpose"

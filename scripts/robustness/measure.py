@@ -15,9 +15,9 @@ from mws_hf.evaluate import read_gold, segment_words
 from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
-from mws_hf.research.compare.cache import Cache, counts_digest
+from mws_hf.research.compare.cache import ResultCache, counts_digest
 from mws_hf.research.compare.plan import Job, SystemSpec
-from mws_hf.research.compare.run import Training
+from mws_hf.research.compare.run import TrainedSystem
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 _MARK = regex.compile(r"\p{M}")
@@ -37,9 +37,9 @@ class Recipe:
 
     def tokenizer(self, counts: WordCounts) -> tuple[Path, dict[str, Any]]:
         """The directory trained on these counts, and facts about its training."""
-        cache = Cache(self.work / "tokenizers", counts_digest(counts), DEFAULT_SPECIAL_TOKENS)
+        cache = ResultCache(self.work / "tokenizers", counts_digest(counts), DEFAULT_SPECIAL_TOKENS)
         job = Job(SystemSpec("mws"), self.vocab_size)
-        Training(counts, cache, self.vocab_size).train(job)
+        TrainedSystem(counts, cache, self.vocab_size).train(job)
         facts = cache.read(job, "training") or {}
         return cache.directory(job), {"types": len(counts), "entries": facts["n_tokens"], "seconds": facts["seconds"]}
 

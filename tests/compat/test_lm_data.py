@@ -17,8 +17,8 @@ from mws_hf.research.lm.data import (
     IGNORED,
     Collator,
     cut_points,
+    documents_of,
     pack,
-    read_documents,
     read_split,
     shuffled,
     split_documents,
@@ -115,7 +115,7 @@ def test_the_split_depends_on_the_texts_alone(tmp_path):
     assert shuffled(first.train, 1) == shuffled(first.train[::-1], 1)
     file = tmp_path / "a.txt"
     file.write_text("один\n\nдва\n", encoding="utf-8")
-    assert read_documents([file]) == ["один", "два"]
+    assert documents_of([file]) == ["один", "два"]
 
 
 def test_files_held_out_are_never_trained_on(tmp_path):

@@ -12,7 +12,15 @@ import pytest
 from tokenizers import Tokenizer, decoders, models
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.minimal_pairs import Pair, accuracies, difference, margins_of, ngram_judge, read_pairs, wilson
+from mws_hf.evaluate.minimal_pairs import (
+    Pair,
+    accuracies,
+    accuracy_difference,
+    margins_of,
+    ngram_judge,
+    read_pairs,
+    wilson,
+)
 from tests.paths import ROOT
 
 RUSSIAN = (
@@ -98,7 +106,7 @@ def test_pairs_of_one_change_count_once_in_the_interval():
     few, many = (accuracies(pairs * times, np.tile(points - 0.5, times))["x"] for times in (1, 100))
     assert (few.low, few.high) == (many.low, many.high) and many.pairs == 500
     once, often = (
-        difference(pairs * times, np.tile(points, times), np.zeros(len(points) * times)) for times in (1, 100)
+        accuracy_difference(pairs * times, np.tile(points, times), np.zeros(len(points) * times)) for times in (1, 100)
     )
     assert once == pytest.approx(often)
     assert once[2] - once[0] == pytest.approx(1.96 * points.std(ddof=1) / 5**0.5)

@@ -21,7 +21,7 @@ from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score, segment_words
 from mws_hf.research.compare import compare, parse_systems
-from mws_hf.research.compare.cache import Cache, counts_digest, text_record
+from mws_hf.research.compare.cache import ResultCache, counts_digest, text_record
 from mws_hf.research.compare.plan import MWS_SYSTEMS, Job
 from mws_hf.trainer import MwSTrainer
 from tests.examples import FULL
@@ -148,10 +148,10 @@ def test_killed_run_resumes(gold, tmp_path):
 def test_cache_depends_on_words_and_settings(tmp_path):
     counts = small_counts()
     spec = parse_systems(["bpe"])[0]
-    one = Cache(tmp_path, counts_digest(counts), ("<s>",))
+    one = ResultCache(tmp_path, counts_digest(counts), ("<s>",))
     others = [
-        (Cache(tmp_path, counts_digest(counts.as_types()), ("<s>",)), Job(spec, 300)),
-        (Cache(tmp_path, counts_digest(counts), ()), Job(spec, 300)),
+        (ResultCache(tmp_path, counts_digest(counts.as_types()), ("<s>",)), Job(spec, 300)),
+        (ResultCache(tmp_path, counts_digest(counts), ()), Job(spec, 300)),
         (one, Job(spec, 301)),
         (one, Job(parse_systems(["bpe:text"])[0], 300)),
     ]
@@ -326,7 +326,7 @@ def test_the_key_holds_modules_wherever_they_move(tmp_path):
 def test_the_key_holds_library_versions(library, tmp_path, monkeypatch):
     from mws_hf.research.compare.cache import program_digest
 
-    cache = Cache(tmp_path, "", ())
+    cache = ResultCache(tmp_path, "", ())
 
     def keys():
         program_digest.cache_clear()

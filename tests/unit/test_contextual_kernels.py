@@ -16,8 +16,8 @@ from mws_hf.learn.evidence.kernels import (
     FIXED_POINT,
     Arcs,
     Expected,
-    Model,
-    Spelling,
+    StemSpelling,
+    WordModel,
     best_splits,
     drop_arcs,
     forward_backward,
@@ -180,7 +180,7 @@ def test_expected_counts_and_moves_equal_going_through_all_ways_to_write(edged):
     letters, heads, ends = random.random((3, len(corpus.alphabet)))
     lengths, nothing = np.array([0, 0, 0.2, 0.1, 0.05]), np.zeros(0)
     edges = (heads[corpus.symbols], ends[corpus.symbols]) if edged else (nothing, nothing)
-    probabilities = Model(p, step, stop, start, 0.65, Spelling(lengths, letters[corpus.symbols], *edges))
+    probabilities = WordModel(p, step, stop, start, 0.65, StemSpelling(lengths, letters[corpus.symbols], *edges))
     forward_backward(corpus.starts, arcs, probabilities, Expected(counts, moves, posterior))
     table = dict(zip(names, p.tolist(), strict=True))
     alone = reference.letters_alone(dict(zip(corpus.alphabet, letters, strict=True)), lengths)
@@ -200,8 +200,8 @@ def test_a_word_that_cannot_be_written_counts_nothing():
     lattice = build_lattice(corpus, 12, 2)
     counts, moves, posterior = np.zeros((2, 3), np.int64), np.zeros((5, 3), np.int64), np.ones(2, np.float32)
     arcs = Arcs(lattice.rows, lattice.entries, lattice.spans)
-    nothing = Spelling(np.zeros(1), np.ones(2), np.zeros(0), np.zeros(0))
-    model = Model(np.ones((2, 3)), np.zeros((3, 3)), np.ones(3), np.ones(3), 1.0, nothing)
+    nothing = StemSpelling(np.zeros(1), np.ones(2), np.zeros(0), np.zeros(0))
+    model = WordModel(np.ones((2, 3)), np.zeros((3, 3)), np.ones(3), np.ones(3), 1.0, nothing)
     forward_backward(corpus.starts, arcs, model, Expected(counts, moves, posterior))
     assert not counts.any()
     assert not moves.any()

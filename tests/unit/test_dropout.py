@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 from mws_hf import MwSTokenizer, MwSTrainer
-from mws_hf.corpus.blocks import joined
+from mws_hf.corpus.blocks import block_of
 from mws_hf.encode import encode_corpus
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
@@ -41,7 +41,7 @@ def directory(tmp_path_factory):
 
 
 def ids_of(encoder, documents):
-    encoded = encoder.encode(joined([d.encode() for d in documents], "document {}".format))
+    encoded = encoder.encode(block_of([d.encode() for d in documents], "document {}".format))
     return [piece.tolist() for piece in np.split(encoded.ids, encoded.ends[:-1])]
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from mws_hf.corpus.blocks import PADDING, joined, line_offsets
+from mws_hf.corpus.blocks import PADDING, block_of, line_offsets
 from mws_hf.encode import EncodedCorpus, encode_corpus
 from mws_hf.encode.bulk import checksum
 from mws_hf.errors import MwSError
@@ -216,8 +216,8 @@ def test_line_offsets(pieces):
 
 def test_checksum_sees_text_and_boundaries():
     variants = [[b"ab", b"c"], [b"a", b"bc"], [b"abc"], [b"ab", b"d"], [b"ab", b"c", b""], [b"c", b"ab"]]
-    assert len({checksum(joined(documents, str)) for documents in variants}) == len(variants)
-    block = joined([b"12345678", b"123"], str)
+    assert len({checksum(block_of(documents, str)) for documents in variants}) == len(variants)
+    block = block_of([b"12345678", b"123"], str)
     assert checksum(block) == checksum(replace(block, buffer=block.buffer[:11] + b"\xff" * 45))
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
-from mws_hf.corpus.blocks import PADDING, joined
+from mws_hf.corpus.blocks import PADDING, block_of
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.kernel import Worker
 from mws_hf.encode.merge import bpe_tables
@@ -34,7 +34,7 @@ from tests.examples import examples
 
 
 def ids_of(encoder, documents):
-    encoded = encoder.encode(joined([d.encode() for d in documents], "document {}".format))
+    encoded = encoder.encode(block_of([d.encode() for d in documents], "document {}".format))
     return [piece.tolist() for piece in np.split(encoded.ids, encoded.ends[:-1])] if documents else []
 
 
@@ -101,7 +101,7 @@ def test_a_full_cache_is_still_exact():
     expected = rust_ids(backend, documents * 3)
     worker = Worker(encoder.tables, encoder.dtype, cache_limit=0)
     worker.cache = type(worker.cache)(np.zeros((16, 4), np.uint64), *worker.cache[1:])
-    block = joined([d.encode() for d in documents * 3], str)
+    block = block_of([d.encode() for d in documents * 3], str)
     ids, ends, bad = worker.encode(block.text, block.offsets[1:])
     assert bad == -1
     assert [piece.tolist() for piece in np.split(ids, ends[:-1])] == expected
@@ -122,7 +122,7 @@ def test_bytes_that_are_not_utf8_are_named(bad):
     encoder = BlockEncoder(make_backend(random_merges(1)))
     for before in (b"", "абв ".encode()):
         with pytest.raises(MwSError, match="doc 1: the text is not utf-8"):
-            encoder.encode(joined([b"ab", before + bad, b"\x80\x80 cd"], "doc {}".format))
+            encoder.encode(block_of([b"ab", before + bad, b"\x80\x80 cd"], "doc {}".format))
 
 
 @examples(100)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
 from mws_hf.export.byte_level import to_byte_level_backend
-from mws_hf.export.exactness import compare, refuse_differences
+from mws_hf.export.exactness import compare_ids, refuse_differences
 from mws_hf.export.gguf_file import write_gguf
 from mws_hf.export.tiktoken_file import write_tiktoken
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
@@ -95,8 +95,8 @@ def test_a_reader_that_decodes_otherwise_is_found_and_refused(in_bytes):
         return backend.decode(ids, skip_special_tokens=False).replace(" .", ".")
 
     texts = ["дом .", "дом.", "a . b"]
-    assert compare(backend, texts, ids_of, backend.decode) == (3, [], [])
-    found = compare(backend, texts, ids_of, drops_spaces)
+    assert compare_ids(backend, texts, ids_of, backend.decode) == (3, [], [])
+    found = compare_ids(backend, texts, ids_of, drops_spaces)
     assert found == (3, [], ["дом .", "a . b"])
     with pytest.raises(MwSError, match="other decoded text on 2 of 3 texts, 'дом .' for one; keep away"):
         refuse_differences(found, "it", "keep away")

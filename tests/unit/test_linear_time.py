@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from mws_hf.corpus.blocks import joined
+from mws_hf.corpus.blocks import block_of
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.encode.added import AddedTexts
 from mws_hf.encode.encoder import BlockEncoder
@@ -53,9 +53,9 @@ def test_twenty_thousand_added_tokens_in_bulk(name: str):
     for place in (3, 700, 701):
         documents[place] = f"а{name.format(19_999)}б"
     encoder = BlockEncoder(backend)
-    encoder.encode(joined([f"а {name.format(1)}".encode()], str))  # compiles
+    encoder.encode(block_of([f"а {name.format(1)}".encode()], str))  # compiles
     with within(3):
-        encoded = encoder.encode(joined([document.encode() for document in documents], str))
+        encoded = encoder.encode(block_of([document.encode() for document in documents], str))
     assert [piece.tolist() for piece in np.split(encoded.ids, encoded.ends[:-1])] == rust_ids(backend, documents)
 
 
@@ -65,7 +65,7 @@ def test_twenty_thousand_added_tokens_in_bulk(name: str):
 )
 def test_documents_that_hold_an_added_text(texts: list[str], documents: list[str]):
     expected = {k for k, document in enumerate(documents) if any(text in document for text in texts)}
-    assert AddedTexts(texts).documents(joined([each.encode() for each in documents], str)) == expected
+    assert AddedTexts(texts).documents(block_of([each.encode() for each in documents], str)) == expected
 
 
 def test_one_long_word_is_scored():

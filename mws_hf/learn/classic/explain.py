@@ -21,7 +21,7 @@ from mws_hf.learn.words import SymbolCorpus
 
 
 @dataclass(frozen=True)
-class Explanation:
+class MergeExplanation:
     """Terms of one pair at one moment.
 
     Attributes:
@@ -55,7 +55,7 @@ def explain_pair(
     merges: Sequence[tuple[str, str]] | None = None,
     *,
     show_progress: bool = False,
-) -> Explanation:
+) -> MergeExplanation:
     """Compute every term of the coefficient of (left, right) after the merges that make its parts.
 
     Args:
@@ -97,7 +97,7 @@ def explain_merges(
     settings: ClassicSettings | None = None,
     *,
     show_progress: bool = False,
-) -> list[Explanation]:
+) -> list[MergeExplanation]:
     """Compute every term of each merge's coefficient at the time the merge was taken.
 
     Args:
@@ -153,7 +153,7 @@ def _explanation(
     ids: tuple[int, int],
     b: int,
     settings: ClassicSettings,
-) -> Explanation:
+) -> MergeExplanation:
     corpus = segmentation.corpus
     left, right = (segmentation.tokens[i] for i in ids)
     widths = np.diff(corpus.starts)
@@ -174,4 +174,4 @@ def _explanation(
     )
     found = terms(counts, settings) if b > 0 else None
     value = coefficient(counts, settings) if found is not None else 0.0
-    return Explanation(left, right, counts, found, possible, value)
+    return MergeExplanation(left, right, counts, found, possible, value)

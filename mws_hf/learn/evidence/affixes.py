@@ -16,7 +16,7 @@ from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.expectation import Moves, expect, maximise
-from mws_hf.learn.evidence.kernels import PREFIX, STEM, SUFFIX, Arcs, Model, Spelling, drop_arcs
+from mws_hf.learn.evidence.kernels import PREFIX, STEM, SUFFIX, Arcs, StemSpelling, WordModel, drop_arcs
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.evidence.substrings import Lattice
 from mws_hf.learn.evidence.trigrams import Trigrams, fit_trigrams, spell_stems
@@ -62,7 +62,7 @@ def fit_affixes(
     posterior = np.empty(len(corpus.symbols), np.float32)
     spelling = _spelling(model, corpus, settings)
     for _ in range(settings.affix_steps):
-        full = Model(p, *model.moves, 1 - settings.unknown_stems, spelling)
+        full = WordModel(p, *model.moves, 1 - settings.unknown_stems, spelling)
         used, moved = expect(corpus, arcs, full, posterior, pool)
         model = model._replace(moves=maximise(used, moved, lattice.lengths, settings.single_stem, p))
     return model
@@ -84,16 +84,16 @@ def affix_log_odds(
         float32, one a symbol.
     """
     posterior = np.empty(len(corpus.symbols), np.float32)
-    full = Model(model.p, *model.moves, 1 - settings.unknown_stems, _spelling(model, corpus, settings))
+    full = WordModel(model.p, *model.moves, 1 - settings.unknown_stems, _spelling(model, corpus, settings))
     expect(corpus, _found_arcs(lattice, model.p), full, posterior, pool)
     return log_odds(posterior, _LEAST_PROBABILITY)
 
 
-def _spelling(model: AffixModel, corpus: SymbolCorpus, settings: EvidenceSettings) -> Spelling:
+def _spelling(model: AffixModel, corpus: SymbolCorpus, settings: EvidenceSettings) -> StemSpelling:
     """Spell stems of 2 to `max_unknown_stem` symbols, all lengths with one factor: the letter model has the end."""
     lengths = np.full(settings.max_unknown_stem + 1, settings.unknown_stems)
     lengths[:2] = 0
-    return Spelling(lengths, *spell_stems(model.trigrams, corpus))
+    return StemSpelling(lengths, *spell_stems(model.trigrams, corpus))
 
 
 def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:

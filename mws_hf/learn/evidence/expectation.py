@@ -12,7 +12,7 @@ import numpy as np
 
 from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Longs
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Expected, Model, forward_backward, variational_weights
+from mws_hf.learn.evidence.kernels import FIXED_POINT, Arcs, Expected, WordModel, forward_backward, variational_weights
 from mws_hf.learn.evidence.positions import word_ranges
 from mws_hf.learn.words import SymbolCorpus
 
@@ -40,7 +40,7 @@ class Moves(NamedTuple):
 
 
 def expect(
-    corpus: SymbolCorpus, arcs: Arcs, model: Model, posterior: Floats, pool: ThreadPool,
+    corpus: SymbolCorpus, arcs: Arcs, model: WordModel, posterior: Floats, pool: ThreadPool,
 ) -> tuple[Longs, Longs]:  # fmt: skip
     """Compute the expected uses of the entries and moves between classes, in units of 1 / FIXED_POINT.
 

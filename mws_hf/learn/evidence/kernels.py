@@ -25,7 +25,7 @@ class Arcs(NamedTuple):
     spans: Bytes
 
 
-class Spelling(NamedTuple):
+class StemSpelling(NamedTuple):
     """Factors of the probability that a stem is spelled out as the `n` symbols from `i` on.
 
     It is ``lengths[n] * heads[i] * ends[i + n - 1]`` times the product of the symbols' `letters`.
@@ -43,7 +43,7 @@ class Spelling(NamedTuple):
     ends: Doubles
 
 
-class Model(NamedTuple):
+class WordModel(NamedTuple):
     """Probabilities of the hidden Markov model of words; all float64.
 
     Attributes:
@@ -60,7 +60,7 @@ class Model(NamedTuple):
     stop: Doubles
     start: Doubles
     known: float
-    spelling: Spelling
+    spelling: StemSpelling
 
 
 class Expected(NamedTuple):
@@ -85,13 +85,13 @@ class _Weights(NamedTuple):
     b: Doubles
 
 
-def forward_backward(starts: Longs, arcs: Arcs, model: Model, expected: Expected) -> None:
+def forward_backward(starts: Longs, arcs: Arcs, model: WordModel, expected: Expected) -> None:
     """Add up, over all ways to write each word as pieces with classes, the expected uses of entries and moves.
 
     A piece is an entry, or a stem spelled out. The weight of a way is a product: `start` of its first class, the
     probabilities of its pieces in their classes, `step` from each class to the next, and `stop` of its last class. A
-    stem is either an entry, with ``known * p``, or spelled out, as `Spelling` says. With q for the probability of the
-    piece from i to j in class c:
+    stem is either an entry, with ``known * p``, or spelled out, as `StemSpelling` says. With q for the probability of
+    the piece from i to j in class c:
 
         enter[0, c] = start[c]                  enter[i, c] = sum over d of f[i, d] * step[d, c]
         f[j, c] = sum over i < j of enter[i, c] * q(i, j, c)
@@ -109,7 +109,7 @@ def forward_backward(starts: Longs, arcs: Arcs, model: Model, expected: Expected
 
 
 @njit(nogil=True)
-def _add_expected(starts: Longs, arcs: Arcs, model: Model, weights: _Weights, expected: Expected) -> None:
+def _add_expected(starts: Longs, arcs: Arcs, model: WordModel, weights: _Weights, expected: Expected) -> None:
     f, stop = weights.f, model.stop
     for w in range(len(starts) - 1):
         s = starts[w]
@@ -122,7 +122,7 @@ def _add_expected(starts: Longs, arcs: Arcs, model: Model, weights: _Weights, ex
 
 
 @njit(inline="always")
-def _forward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights) -> None:
+def _forward(s: int, n: int, arcs: Arcs, model: WordModel, weights: _Weights) -> None:
     """Compute f[i, c], the weight of all ways to write the first i symbols that end with class c; and enter[i, c]."""
     rows, entries, spans = arcs
     p, step, _, start, known, spelling = model
@@ -144,7 +144,9 @@ def _forward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights) -> Non
 
 
 @njit(inline="always")
-def _backward(s: int, n: int, arcs: Arcs, model: Model, weights: _Weights, total: float, expected: Expected) -> None:
+def _backward(
+    s: int, n: int, arcs: Arcs, model: WordModel, weights: _Weights, total: float, expected: Expected
+) -> None:
     """Compute b[i, c], the weight of all ways to write the rest after class c ends at i; add to the expected sums."""
     rows, entries, spans = arcs
     p, step, stop, _, known, spelling = model

@@ -28,7 +28,7 @@ from mws_hf.learn.evidence.forms import count_graphemes, find_words
 from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
 from mws_hf.learn.evidence.positions import inner_positions, word_ranges
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY
-from mws_hf.learn.words import CodePoints, SymbolCorpus, find_among, joined
+from mws_hf.learn.words import CodePoints, SymbolCorpus, both_lists, find_among
 
 _logger = logging.getLogger(__name__)
 
@@ -133,10 +133,12 @@ def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) ->
     sizes = count_graphemes(letters)
     good = letters.take(np.nonzero((sizes > 1) & (sizes <= longest))[0])
     absent = good.take(np.nonzero(find_among(good, types) < 0)[0])
-    return joined(types, CodePoints.of(sorted(set(absent.strings()))))
+    return both_lists(types, CodePoints.of(sorted(set(absent.strings()))))
 
 
-def report(labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None) -> dict[str, LabelFit]:
+def report_labels(
+    labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None
+) -> dict[str, LabelFit]:
     """Report on labels of no named group; {} without labels. The first `n_text` types are those of the corpus."""
     if not labels:
         return {}

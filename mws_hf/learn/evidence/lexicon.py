@@ -29,8 +29,8 @@ from mws_hf.learn.evidence.kernels import (
     STEM,
     SUFFIX,
     Arcs,
-    Model,
-    Spelling,
+    StemSpelling,
+    WordModel,
     best_splits,
     drop_arcs,
 )
@@ -148,7 +148,7 @@ class LexiconView:
         spelled_out = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
         self._known = 1 - reduce(add, spelled_out.tolist())
         letters = letter_probabilities(corpus)[corpus.symbols]
-        self._spelling = Spelling(spelled_out, letters, np.zeros(0), np.zeros(0))
+        self._spelling = StemSpelling(spelled_out, letters, np.zeros(0), np.zeros(0))
         self._state = _State(
             lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths,
             spelling_costs(corpus, lattice, settings.mean_entry_length),
@@ -178,7 +178,7 @@ class LexiconView:
 
     def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
         arcs = Arcs(state.rows, state.entries, state.spans)
-        model = Model(state.p, *state.moves, self._known, self._spelling)
+        model = WordModel(state.p, *state.moves, self._known, self._spelling)
         return expect(self._corpus, arcs, model, posterior, self._pool)
 
     def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:

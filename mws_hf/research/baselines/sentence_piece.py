@@ -59,7 +59,7 @@ def train_model(
         MwSError: the library is absent, or refuses the arguments (a vocabulary too small for its characters).
     """
     spm = _library()
-    words = rewritten(task.counts, marked)
+    words = rewritten(task.counts, with_word_marks)
     model = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "words.tsv"
@@ -87,10 +87,10 @@ def train_model(
     return model.getvalue()
 
 
-def marked(pre_token: str) -> list[str]:
+def with_word_marks(pre_token: str) -> list[str]:
     """Put the word mark before a pre-token; white space alone is no word.
 
-    >>> marked(" дом"), marked("дом"), marked("-то"), marked(" ")
+    >>> with_word_marks(" дом"), marked("дом"), marked("-то"), marked(" ")
     (['▁дом'], ['▁дом'], ['-то'], [])
     """
     word = pre_token.strip()

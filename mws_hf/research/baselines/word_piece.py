@@ -62,8 +62,8 @@ def learn_likelihood(words: Mapping[str, int], n_tokens: int, *, show_progress: 
     >>> learn_likelihood({"hug": 10, "pug": 5, "hugs": 5}, 3)
     ['hu', 'pu', 'hug']
     """
-    learner = PairLearner([characters(word) for word in words], words.values(), likelihood, join)
-    return [join(*pair) for pair in learner.merges(n_tokens, show_progress=show_progress)]
+    learner = PairLearner([characters(word) for word in words], words.values(), likelihood, join_pieces)
+    return [join_pieces(*pair) for pair in learner.merges(n_tokens, show_progress=show_progress)]
 
 
 def characters(word: str) -> list[str]:
@@ -75,10 +75,10 @@ def characters(word: str) -> list[str]:
     return [word[:1], *(PREFIX + character for character in word[1:])]
 
 
-def join(left: str, right: str) -> str:
+def join_pieces(left: str, right: str) -> str:
     """Make the piece of two adjacent pieces.
 
-    >>> join("##u", "##gs"), join("h", "##u")
+    >>> join_pieces("##u", "##gs"), join("h", "##u")
     ('##ugs', 'hu')
     """
     return left + right.removeprefix(PREFIX)

@@ -43,7 +43,7 @@ _OPENER = "mws_hf.research.baselines.registry"
 
 
 @dataclass(frozen=True)
-class Cache:
+class ResultCache:
     """A folder of results, of one corpus (`counts_digest`) and its special tokens; made when a first result is kept."""
 
     folder: Path

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path
-from mws_hf.research.compare.results import Comparison, Example, is_trivial
+from mws_hf.research.compare.results import Comparison, CutExample, is_trivial
 
 logger = logging.getLogger(__name__)
 
@@ -196,7 +196,7 @@ def _covered(box: Box, taken: Sequence[Box]) -> float:
     return sum(map(mul, widths, heights))
 
 
-def _examples(example: Example) -> Any:
+def _examples(example: CutExample) -> Any:
     """Draw systems down, words across; the pieces of a word are set apart by alternating colour."""
     from matplotlib.figure import Figure
 

@@ -86,7 +86,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Example:
+class CutExample:
     """Words of a gold file as each system cuts them; `cuts` maps the system's label to the pieces of each word."""
 
     gold: str
@@ -113,7 +113,7 @@ class Comparison:
     golds: list[dict[str, Any]]
     tokenizers: list[Tokenizer]
     rows: list[Row]
-    examples: list[Example]
+    examples: list[CutExample]
 
     @property
     def systems(self) -> list[str]:
@@ -292,7 +292,7 @@ def _detail(row: Row) -> list[str]:
     ]
 
 
-def _examples(example: Example) -> str:
+def _examples(example: CutExample) -> str:
     rows = [["gold", *map(" ".join, example.morphs)]]
     rows += [[system, *map(" ".join, cuts)] for system, cuts in example.cuts.items()]
     words = ["".join(morphs) for morphs in example.morphs]

@@ -24,9 +24,9 @@ from mws_hf.evaluate.segment import is_plain_function, segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.settings import ContextualSettings, CriterionSettings
 from mws_hf.research import baselines
-from mws_hf.research.compare.cache import TRAINING, Cache, counts_digest, text_record
+from mws_hf.research.compare.cache import TRAINING, ResultCache, counts_digest, text_record
 from mws_hf.research.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, plan
-from mws_hf.research.compare.results import Comparison, Example, Row, Tokenizer, write_tables
+from mws_hf.research.compare.results import Comparison, CutExample, Row, Tokenizer, write_tables
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.trainer import MwSTrainer
 
@@ -87,8 +87,8 @@ def compare(
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     jobs = plan(_installed(systems), sorted(set(sizes)))
     folder = Path(output)
-    cache = Cache(folder / "cache", counts_digest(counts), tuple(special_tokens))
-    training = Training(counts, cache, fallback_size=max(sizes))
+    cache = ResultCache(folder / "cache", counts_digest(counts), tuple(special_tokens))
+    training = TrainedSystem(counts, cache, fallback_size=max(sizes))
     measured = [(job, *_measure(job, cache, golds, texts)) for job in _trained(jobs, training, show_progress)]
     tokenizers = [_record(job, cache, folder, scores) for job, _, scores in measured]
     cuts = [pieces for _, pieces, _ in measured]
@@ -111,11 +111,11 @@ def compare(
 
 
 @dataclass
-class Training:
+class TrainedSystem:
     """The settings of one run's trainings from one word list; systems without a size are given `fallback_size`."""
 
     counts: WordCounts
-    cache: Cache
+    cache: ResultCache
     fallback_size: int
     _evidence: Evidence | None = field(default=None, init=False, repr=False)
     _evidence_seconds: float = field(default=0.0, init=False, repr=False)
@@ -179,7 +179,7 @@ def open_job(job: Job, directory: Path) -> Encoder | Callable[[str], list[str]]:
     return load_encoder(directory) if job.spec.is_mws else baselines.load(directory).source
 
 
-def _trained(jobs: Sequence[Job], training: Training, show_progress: bool) -> Iterator[Job]:
+def _trained(jobs: Sequence[Job], training: TrainedSystem, show_progress: bool) -> Iterator[Job]:
     """Yield each job once it is trained; a job that cannot be is left out, with a warning."""
     with tqdm(jobs, desc="compare", unit="tokenizer", disable=None if show_progress else True) as bar:
         for job in bar:
@@ -202,7 +202,7 @@ def _installed(systems: Sequence[SystemSpec] | None) -> list[SystemSpec]:
 
 
 def _measure(
-    job: Job, cache: Cache, golds: Sequence[Gold], texts: tuple[list[str], list[str] | None] | None
+    job: Job, cache: ResultCache, golds: Sequence[Gold], texts: tuple[list[str], list[str] | None] | None
 ) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
     source = open_job(job, cache.directory(job))
     cuts = {gold.name: segment_words(source, [entry.word for entry in gold.words]) for gold in golds}
@@ -224,7 +224,7 @@ def _bits(source: Any, lines: Sequence[str], train: Sequence[str] | None) -> dic
     return {"bits_per_byte": found.value, "restored_lines": float(found.restored.mean())}
 
 
-def _record(job: Job, cache: Cache, folder: Path, text: dict[str, float | None] | None) -> Tokenizer:
+def _record(job: Job, cache: ResultCache, folder: Path, text: dict[str, float | None] | None) -> Tokenizer:
     training = cache.read(job, TRAINING) or {}
     directory = cache.directory(job).relative_to(folder).as_posix()
     return Tokenizer(
@@ -261,14 +261,14 @@ def _reference(tokenizer: Tokenizer, tokenizers: Sequence[Tokenizer]) -> int | N
     return next((i for i in ours if tokenizers[i].vocab_size == tokenizer.vocab_size), None)
 
 
-def _example(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], sizes: Sequence[int]) -> Example:
+def _example(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], sizes: Sequence[int]) -> CutExample:
     """Choose a few words of several morphs, spread over the sorted list, at the size nearest 8,000."""
     size = min(sizes, key=lambda each: (abs(each - _EXAMPLE_SIZE), each))
     several = [i for i, entry in enumerate(gold.words) if len(entry.segmentations[0]) >= 3]
     order = sorted(several or range(len(gold.words)), key=lambda i: gold.words[i].word)
     step = max(1, len(order) // _EXAMPLES)
     chosen = order[step // 2 :: step][:_EXAMPLES]
-    return Example(
+    return CutExample(
         gold=gold.name,
         vocab_size=size,
         morphs=[list(gold.words[i].segmentations[0]) for i in chosen],

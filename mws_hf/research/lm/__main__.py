@@ -58,10 +58,10 @@ def evaluate(
     batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
 ) -> None:
     """Measure bits per byte, the losslessness gate, and words by novelty."""
-    from mws_hf.research.lm.data import read_documents
+    from mws_hf.research.lm.data import documents_of
     from mws_hf.research.lm.evaluation import evaluate_run
 
-    documents = read_documents(text) if text else None
+    documents = documents_of(text) if text else None
     result = evaluate_run(run_dir, documents, russian=russian, prompts=prompt or (), batch_size=batch_size)
     shown = {key: value for key, value in result.items() if key not in ("nats", "n_bytes", "represented")}
     typer.echo(json.dumps(shown, ensure_ascii=False, indent=1))
@@ -103,11 +103,11 @@ def judge(
         python -m mws_hf.lm judge out/mws pairs/*.csv --ngram corpus.txt
     """
     from mws_hf.evaluate.minimal_pairs import accuracies, ngram_judge, read_pairs, to_dict
-    from mws_hf.research.lm.data import read_documents
+    from mws_hf.research.lm.data import documents_of
 
     chosen = read_pairs(pairs)
     if ngram:
-        margins = ngram_judge(model, read_documents(ngram), chosen)
+        margins = ngram_judge(model, documents_of(ngram), chosen)
     else:
         from mws_hf.research.lm.evaluation import judge as run
 

@@ -42,7 +42,7 @@ class Split:
     pool: list[str]
 
 
-def read_documents(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+def documents_of(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     """Read lines of UTF-8 text files (.gz allowed), a document each; empty lines are left out.
 
     Raises MwSError if a file cannot be read or is not UTF-8, or the files hold no document.
@@ -61,10 +61,10 @@ def read_split(config: RunConfig) -> Split:
     Raises:
         MwSError: a file cannot be read, or the corpus is smaller than the bytes asked for.
     """
-    documents = read_documents(config.text)
+    documents = documents_of(config.text)
     if not config.held_out:
         return split_documents(documents, config.train_bytes, config.held_out_bytes)
-    held_out = list(dict.fromkeys(read_documents(config.held_out)))
+    held_out = list(dict.fromkeys(documents_of(config.held_out)))
     unseen = set(held_out)
     pool = shuffled((each for each in dict.fromkeys(documents) if each not in unseen), 0)
     return Split(_first(pool, config.train_bytes), held_out, pool)

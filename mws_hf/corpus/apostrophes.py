@@ -36,7 +36,7 @@ def cut_at_apostrophes(counts: WordCounts) -> ApostropheCuts:
 
     >>> counts = WordCounts.from_mapping({" п": 3, "'ять": 3, " слово": 7, "'": 2, " слово's": 1}, pattern="...")
     >>> cut_at_apostrophes(counts)
-    CutWords(share=0.2727272727272727, example="'ять")
+    ApostropheCuts(share=0.2727272727272727, example="'ять")
     """
     rests = _matching(counts, _REST)
     words = counts.counts[_matching(counts, _WORD) & ~rests].sum()

@@ -18,8 +18,8 @@ _FEW = 16
 class AddedTexts:
     """The texts of added tokens, sorted, so that a document is read once however many there are.
 
-    >>> from mws_hf.corpus.blocks import joined
-    >>> AddedTexts(["<s>", "<pad>"]).documents(joined([b"a<s>", b"<sa", b"<<pad>"], str))
+    >>> from mws_hf.corpus.blocks import block_of
+    >>> AddedTexts(["<s>", "<pad>"]).documents(block_of([b"a<s>", b"<sa", b"<<pad>"], str))
     {0, 2}
     """
 

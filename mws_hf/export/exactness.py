@@ -79,7 +79,7 @@ def compare_ids(
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> backend = build_backend(base_vocab((), "ab"), [])
     >>> compare_ids(backend, ["ab", "ba"], lambda text: [256, 257])
-    Comparison(texts=2, ids=['ba'], decoded=[])
+    IdComparison(texts=2, ids=['ba'], decoded=[])
     """
     wrong_ids, wrong_text, number = [], [], 0
     for text in texts:

@@ -129,7 +129,7 @@ def place_of(name: str) -> str:
 def text_digest(content: bytes) -> str:
     r"""Return the SHA-256 of a text file, the same for the line ends of every system.
 
-    >>> text_digest(b"a\r\nb") == digest(b"a\nb")
+    >>> text_digest(b"a\r\nb") == text_digest(b"a\nb")
     True
     """
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()

@@ -90,7 +90,7 @@ def train_model(
 def with_word_marks(pre_token: str) -> list[str]:
     """Put the word mark before a pre-token; white space alone is no word.
 
-    >>> with_word_marks(" дом"), marked("дом"), marked("-то"), marked(" ")
+    >>> with_word_marks(" дом"), with_word_marks("дом"), with_word_marks("-то"), with_word_marks(" ")
     (['▁дом'], ['▁дом'], ['-то'], [])
     """
     word = pre_token.strip()

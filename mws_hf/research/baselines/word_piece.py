@@ -78,7 +78,7 @@ def characters(word: str) -> list[str]:
 def join_pieces(left: str, right: str) -> str:
     """Make the piece of two adjacent pieces.
 
-    >>> join_pieces("##u", "##gs"), join("h", "##u")
+    >>> join_pieces("##u", "##gs"), join_pieces("h", "##u")
     ('##ugs', 'hu')
     """
     return left + right.removeprefix(PREFIX)

@@ -305,7 +305,7 @@ def paradigms() -> Iterator[Claim]:
         told = (won(stems), won(shares))
         yield Claim(MEASURED, rf"^\* \*\*Against {name}\*\*.*$", told)
     fewer = [100 * (1 - of[x, "mws"]["entries_a_form"] / of[x, "bpe-byte"]["entries_a_form"]) for x in sources]
-    yield Claim(MEASURED, r"^\* \*\*Entries\*\*.*$", (f"{min(fewer):.0f} to {max(fewer):.0f} % fewer",))
+    yield Claim(MEASURED, r"^\* \*\*Entries\*\*.*$", (f"{round(min(fewer))} to {round(max(fewer))} % fewer",))
 
 
 def won(leads: list[list[float]]) -> str:

@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from safetensors.torch import load_file
+from tokenizers import Tokenizer
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -29,12 +30,13 @@ from transformers import (
     LlamaForCausalLM,
     PhiConfig,
     PhiForCausalLM,
+    PreTrainedTokenizerFast,
 )
 
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.checkpoint import transplant_directory
-from mws_hf.extend.embeddings import transplant
+from mws_hf.extend.embeddings import mix_rows, transplant
 from mws_hf.extend.extension import extend
 from mws_hf.extend.files import open_base
 from mws_hf.extend.id_map import read_ids
@@ -353,6 +355,21 @@ def test_check_tells_rows_against_ids(folder, surgeries, tmp_path):
     config = json.loads((directory / "config.json").read_text("utf-8"))
     (directory / "config.json").write_text(json.dumps({**config, "vocab_size": 600}), encoding="utf-8")
     assert "rows-config" in {finding.trap for finding in check(directory).findings}
+
+
+def test_as_many_rows_as_ids_are_right(folder):
+    directory, _ = make(folder, "exact")
+    assert not check(directory).facts.get("embedding_rows")
+    assert not {"rows", "rows-config", "vocab-size"} & {finding.trap for finding in check(directory).findings}
+
+
+def test_a_role_that_the_old_tokenizer_lacks_begins_as_its_end_token():
+    backend = Tokenizer.from_str(llama3_like().to_str())
+    backend.add_special_tokens(["<mask>"])
+    old = PreTrainedTokenizerFast(tokenizer_object=llama3_like(), eos_token=SPECIAL[1])
+    new = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=SPECIAL[1], mask_token="<mask>")
+    mixtures, report = mix_rows(old, new, "mean", None, None)
+    assert mixtures[new.mask_token_id] == ([old.eos_token_id], [1.0]) and report.fallback == 0
 
 
 def test_a_damaged_shard_is_named_and_nothing_is_written(folder, tmp_path):

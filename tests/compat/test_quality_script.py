@@ -11,9 +11,11 @@ from pathlib import Path
 import parama
 import pytest
 import word_lists
-from mixture import LANGUAGES, excess
+from mixture import LANGUAGES, excess, parity_bpe
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.evaluate import read_gold
+from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.paths import ROOT
 
 PARAMA = "rocks:rock-s rocks\nnewest:new-est\ncross-talk:cross-talk\newers':ewer-s-'\nunder:under\n"
@@ -114,3 +116,15 @@ def test_the_length_of_a_mixture_beside_bpe_of_its_size():
     ]
     text = excess(rows)
     assert "| mws-composed, 64 |" in text and text.count("+4.0%") == 8 and "128" not in text
+
+
+def test_balanced_bpe_cuts_the_language_of_little_text_less_often():
+    large = ["they walked and talked while others waited for the walking talkers"] * 200
+    small = ["talossa talosta taloista autossa autosta autoista"] * 2
+    plain = Tokenizer(models.BPE())
+    plain.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), "isolated")
+    plain.train_from_iterator([*large, *small], trainers.BpeTrainer(vocab_size=60, show_progress=False))
+    balanced = parity_bpe([iter(large), iter(small)], 60)
+    assert balanced.get_vocab_size() == plain.get_vocab_size() == 60
+    lengths = [len(each.encode(small[0]).tokens) for each in (balanced, plain)]
+    assert lengths[0] < lengths[1]

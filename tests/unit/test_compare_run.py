@@ -276,9 +276,9 @@ def test_damaged_entries_are_made_again_and_said_once(gold, tmp_path, caplog, na
 
 KEYS = """
 from pathlib import Path
-from mws_hf.research.compare.cache import Cache, text_record
+from mws_hf.research.compare.cache import ResultCache, text_record
 from mws_hf.research.compare.plan import Job, parse_systems
-cache = Cache(Path("c"), "", ())
+cache = ResultCache(Path("c"), "", ())
 print([cache.directory(Job(spec, 300)).name for spec in parse_systems(["mws,bpe"])] + [text_record(["a"])])
 """
 

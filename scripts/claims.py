@@ -242,6 +242,20 @@ def ready() -> Iterator[Claim]:
     yield Claim(PRETRAINED, r"^.*% longer\.$", (f"{longer[0]:.0f} to {longer[-1]:.0f} % longer",))
 
 
+def small_texts() -> Iterator[Claim]:
+    """Yield what little text and labels bring, least and most of six languages."""
+    cells: dict[tuple[str, float, str], list[float]] = {}
+    for row in results("small_texts"):
+        cells.setdefault((row["language"], row["megabytes"], row["system"]), []).append(row["f1"])
+    f1 = {key: statistics.fmean(found) for key, found in cells.items()}
+    languages = {language for language, _, _ in f1}
+    more = sorted(f1[each, 1.0, "mws"] - f1[each, 0.1, "mws"] for each in languages)
+    labels = sorted(f1[each, 0.1, "mws, 300 labels"] - f1[each, 0.1, "mws"] for each in languages)
+    page = "docs/small-languages.md"
+    yield Claim(page, r"From 0.1 to 1 MB[\s\S]*?\. At", (f"{more[0]:.2f} to\n{more[-1]:.2f}",))
+    yield Claim(page, r"At 0.1 MB, 300.*$", (f"add {labels[0]:.2f} to {labels[-1]:.2f}",))
+
+
 def english() -> Iterator[Claim]:
     """Yield what n-gram models gain in English over BPE, with all text, by vocabulary size."""
     rows = [row for row in results("ngram_map") if (row["language"], row["slice"]) == ("eng", "all")]
@@ -330,7 +344,7 @@ def spread(values: list[float]) -> str:
 
 def claims() -> list[Claim]:
     """List every claim."""
-    kinds = (boundaries, models, reading, texts, speed, ready, english, ablation, public_sets, paradigms)
+    kinds = (boundaries, models, reading, texts, speed, ready, english, small_texts, ablation, public_sets, paradigms)
     return [claim for kind in kinds for claim in kind()]
 
 

@@ -276,6 +276,10 @@ def ablation() -> Iterator[Claim]:
     }.items():
         yield Claim(MEASURED, rf"^\* .*{place}.*$", (spread([-row[f"against_{rival}"][0] for row in ours.values()]),))
     yield Claim(LIMITS, r"^\* .*shuffled.*$", (spread([-row["against_mws-shuffled"][0] for row in ours.values()]),))
+    unigram = spread([-row["against_sentencepiece-unigram-identity"][0] for row in ours.values()])
+    yield Claim(README, r"^\| Language models.*$", (f"{unigram} bits",))
+    shuffled = spread([-row["against_mws-shuffled"][0] for row in ours.values()])
+    yield Claim(README, r"^\* Morphology is isolated.*$", (shuffled,))
     base = "against_bpe-byte"
     kept = [100 * rows[*key[:2], "mws-shuffled"][base][0] / row[base][0] for key, row in ours.items()]
     yield Claim(MEASURED, r"^\* Shuffled evidence keeps.*$", (f"{min(kept):.0f} to {max(kept):.0f} %",))
@@ -283,6 +287,8 @@ def ablation() -> Iterator[Claim]:
 
 def public_sets() -> Iterator[Claim]:
     """Yield on how many of the public sets, run once, the default and morphs alone are ahead of both rivals."""
+    rivals = ("bpe-byte", "sentencepiece-unigram-identity")
+    leads: dict[str, list[bool]] = {rival: [] for rival in rivals}
     for kinds, field, place in (
         (("sigmorphon",), "f1", r"^\* \*\*Whole segmentations\*\*.*$"),
         (("morphscore", "lemma"), "single_recall", r"^\* \*\*One boundary a word\*\*.*$"),
@@ -291,14 +297,18 @@ def public_sets() -> Iterator[Claim]:
         for row in results("blind")["rows"]:
             if row["kind"] in kinds and "system" in row:
                 sets.setdefault((row["kind"], row["language"], row["vocab_size"]), {})[row["system"]] = row[field]
-        rivals = ("bpe-byte", "sentencepiece-unigram-identity")
         told = []
         for system in ("mws", "mws-morphs"):
             for rival in rivals:
                 ahead = sum(found[system] > found[rival] for found in sets.values())
                 told.append(f"{ahead} of {len(sets)}")
         yield Claim(MEASURED, place, tuple(told))
-
+        for rival in rivals:
+            leads[rival] += [found["mws"] > found[rival] for found in sets.values()]
+    byte_level, unigram = (f"{sum(found)} of {len(found)}" for found in leads.values())
+    yield Claim(
+        README, r"^\| Boundaries.*$", (f"byte-level BPE on {byte_level}", f"SentencePiece Unigram on {unigram}")
+    )
     morfessor = next(row["f1"] for row in results("blind")["rows"] if row.get("system") == "morfessor")
     yield Claim(MEASURED, r"^\* Morfessor was run in Mongolian.*$", (f"{morfessor:.3f}",))
     roots = results("blind")["roots"]

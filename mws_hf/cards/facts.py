@@ -82,7 +82,7 @@ class CardFacts:
 
 
 def _readable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tests.examples import thorough
 from tests.paths import ROOT
 
 CARDS = ROOT / "model_cards"
@@ -72,6 +73,7 @@ def test_it_is_short_and_begins_with_a_picture():
 
 
 @pytest.mark.slow
+@thorough
 def test_the_segmentations_of_the_lexicon_are_those_of_the_demo(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     from segmentation_table import WORDS, mws_cuts

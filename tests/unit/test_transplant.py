@@ -382,7 +382,7 @@ def test_a_damaged_shard_is_named_and_nothing_is_written(folder, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.slow
+@thorough
 def test_the_example_runs_and_the_extended_model_is_ahead(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     from extend_example import run

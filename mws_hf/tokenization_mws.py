@@ -20,11 +20,28 @@ from mws_hf.atomic import write_text
 from mws_hf.text.byte_alphabet import BYTE_OF, Alphabet, built_first, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenization_mws_fast import read_merges, read_vocab
-from mws_hf.tokenizer.backend import alphabet_of, base_vocab, build_backend, check_merges, check_vocab, tables_of
-from mws_hf.tokenizer.dropout import Dropout, Dropped, merge_dropped, starting_symbols, text_key, word_key
+from mws_hf.tokenizer.backend import (
+    alphabet_of,
+    base_vocab,
+    build_backend,
+    check_merges,
+    check_vocab,
+    settle_leading_space,
+    tables_of,
+    without_leading_space,
+)
 from mws_hf.tokenizer.file import read_tokenizer, refuse_empty
-from mws_hf.tokenizer.leading_space import settle_leading_space, without_leading_space
-from mws_hf.tokenizer.merging import merge, ranked, symbols_of
+from mws_hf.tokenizer.merging import (
+    Dropout,
+    Dropped,
+    merge,
+    merge_dropped,
+    ranked,
+    starting_symbols,
+    symbols_of,
+    text_key,
+    word_key,
+)
 from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
 from mws_hf.tokenizer.training_record import kinds_at
 
@@ -186,7 +203,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             self._words_given = before
 
     def set_dropout(self, share: float, *, seed: int = 0, kind: Dropped = "all") -> None:
-        """Let merges fail at random from now on, as `mws_hf.tokenizer.dropout` defines and `encode_corpus` does.
+        """Let merges fail at random from now on, as `mws_hf.tokenizer.merging` defines and `encode_corpus` does.
 
         Args:
             share: probability that a pair is left out at a step; 0 ends it.

@@ -13,9 +13,17 @@ from transformers import PreTrainedTokenizerFast
 
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import Alphabet
-from mws_hf.tokenizer.backend import base_vocab, bpe_model, build_backend, is_byte_level, pattern_of, without_limits
+from mws_hf.tokenizer.backend import (
+    base_vocab,
+    bpe_model,
+    build_backend,
+    is_byte_level,
+    leading_space,
+    pattern_of,
+    settle_leading_space,
+    without_limits,
+)
 from mws_hf.tokenizer.file import load_json, refuse_empty
-from mws_hf.tokenizer.leading_space import leading_space, settle_leading_space
 from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
 from mws_hf.trained import Recipe, Training
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.errors import MwSError
-from mws_hf.learn.arguments import check_flag
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.described import described
+from mws_hf.learn.described import check_flag, described
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.byte_alphabet import Alphabet, check_added_tokens

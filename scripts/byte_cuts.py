@@ -23,7 +23,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import read_gold, score, segment_words
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
-from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.data import Codec
 from mws_hf.text.byte_alphabet import BYTE_OF
 
 ROOT = Path(__file__).resolve().parent.parent

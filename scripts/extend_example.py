@@ -24,8 +24,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Tr
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.checkpoint import transplant_directory
 from mws_hf.extend.extension import extend
-from mws_hf.research.lm.codec import Codec
-from mws_hf.research.lm.data import Collator, pack
+from mws_hf.research.lm.data import Codec, Collator, pack
 from mws_hf.research.lm.scoring import bits_per_byte
 
 CONTEXT = 256

@@ -25,8 +25,8 @@ from tokenizers import Tokenizer
 
 from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
+from mws_hf.extend.base import open_base
 from mws_hf.extend.extension import Extension, extend
-from mws_hf.extend.files import open_base
 from mws_hf.extend.trim import Trimming, trim
 
 RESULTS = Path(__file__).parent / "results"
@@ -80,8 +80,8 @@ def decoder(data: Path, work: Path) -> list[dict[str, Any]]:
     from transformers import AutoModelForCausalLM
 
     from mws_hf.extend.checkpoint import transplant_directory
-    from mws_hf.research.lm.codec import Codec
     from mws_hf.research.lm.config import RunConfig
+    from mws_hf.research.lm.data import Codec
     from mws_hf.research.lm.scoring import bits_per_byte
     from mws_hf.research.lm.training import pretrain
 

@@ -189,8 +189,7 @@ def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
 
 def _known(directory: Path, backend: Backend, said: CardFacts) -> tuple[dict[str, Any], CardFacts, str]:
     """Read the settings, the facts, and the head of a card of an older version ("" for none)."""
-    from mws_hf.cards.facts import CardFacts, read_facts
-    from mws_hf.cards.old import old_facts, old_head
+    from mws_hf.cards.facts import CardFacts, old_facts, old_head, read_facts
     from mws_hf.cards.readme import FILE, generated_text
     from mws_hf.tokenizer.training_record import read_record
 

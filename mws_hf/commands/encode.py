@@ -17,7 +17,7 @@ from mws_hf.errors import ending
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
-    from mws_hf.tokenizer.dropout import Dropped
+    from mws_hf.tokenizer.merging import Dropped
 
 Share = Annotated[
     float | None,
@@ -70,7 +70,7 @@ def encode(
     from mws_hf.corpus.files import expand_paths
     from mws_hf.encode.bulk import encode_corpus
     from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
-    from mws_hf.tokenizer.dropout import Dropout
+    from mws_hf.tokenizer.merging import Dropout
 
     refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
     check_output(output, folder=True)

@@ -109,9 +109,8 @@ def _to_notebook(directory: Path, output: Path) -> None:
 
 
 def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
-    from mws_hf.export.byte_level import to_byte_level_backend
-    from mws_hf.export.exactness import compare_ids
     from mws_hf.text.sample_texts import sample_texts
+    from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
     from mws_hf.tokenizer.portable import save_backend
 
@@ -128,10 +127,10 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
 
 
 def _to_client(directory: Path, output: Path, form: Format, sample: Path | None, name: str) -> None:
-    from mws_hf.export.gguf_file import write_gguf
-    from mws_hf.export.tiktoken_file import MODULE_FILE, RANKS_FILE, write_tiktoken
     from mws_hf.text.sample_texts import sample_texts
+    from mws_hf.tokenizer.export import MODULE_FILE, RANKS_FILE, write_tiktoken
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+    from mws_hf.tokenizer.gguf import write_gguf
 
     folder = directory if directory.is_dir() else directory.parent
     file = folder / TOKENIZER_FILE if directory.is_dir() else directory

@@ -165,11 +165,11 @@ def _extended(
     settings: dict[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, trim, learn and write; returns the report and the names of files left behind."""
+    from mws_hf.extend.base import RETIRED_FILE, open_base
+    from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
-    from mws_hf.extend.files import RETIRED_FILE, open_base
-    from mws_hf.extend.must_have import check_strings
     from mws_hf.extend.report import facts
-    from mws_hf.learn.apart import Apart
+    from mws_hf.learn.wishes import Apart
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is told before anything is counted
     settings["tokens"] = entries_in(lists[0], asked.reading, lambda entry: check_strings(original, [entry]))

@@ -73,7 +73,7 @@ class Sources:
             MwSError: no source was given, one is missing, an option is unknown or lacks what it needs.
         """
         from mws_hf.corpus.counts import check_normalization
-        from mws_hf.corpus.group_column import check_group_files
+        from mws_hf.corpus.group_counting import check_group_files
         from mws_hf.corpus.inputs import check_files
         from mws_hf.corpus.word_list import check_list
 

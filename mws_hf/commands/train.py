@@ -211,7 +211,7 @@ def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
 
 def _lists(tokens: Path | None, keep_apart: Path | None, reading: Reading) -> dict[str, list[str]]:
     """Read the files of --tokens and --keep-apart."""
-    from mws_hf.learn.apart import Apart
+    from mws_hf.learn.wishes import Apart
 
     apart = entries_in(keep_apart, reading, lambda entry: Apart.of([entry]))
     return {"tokens": entries_in(tokens, reading), "keep_apart": apart}

@@ -63,10 +63,9 @@ def trim(
     refuse_overwriting(files_in(output, WRITTEN), base, text, keep)
     check_output(output, folder=True)
     check_texts(text, reading, "mws trim")
-    from mws_hf.extend.files import TRIM_FILE, open_base
-    from mws_hf.extend.trim import entry_of
+    from mws_hf.extend.base import TRIM_FILE, open_base
+    from mws_hf.extend.trim import entry_of, measure_use, trim_facts, trim_told
     from mws_hf.extend.trim import trim as run
-    from mws_hf.extend.trim_report import measure_use, trim_facts, trim_told
 
     opened = open_base(base)
     named = entries_in(keep, reading, partial(entry_of, opened))
@@ -94,7 +93,7 @@ def documents(names: list[str], reading: Reading) -> Any:
 def measure_files(base: Base, texts: list[str], reading: Reading) -> dict[str, Any]:
     """Measure the use of entries in each file."""
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.extend.trim_report import measure_use
+    from mws_hf.extend.trim import measure_use
 
     return {name: measure_use(base, documents([name], reading)) for name in expand_paths(texts)}
 

@@ -1,13 +1,17 @@
 """Text columns of tables (Parquet, Arrow, CSV) as Arrow strings, checked to be valid UTF-8; strings to and from bytes.
 
 Arrow hands on bytes and offsets as a file has them; code that reads them without a check can crash.
+
+Folders that `save_to_disk` of the `datasets` library wrote name their files here.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,38 @@ import pyarrow as pa
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind, open_binary
 from mws_hf.corpus.readers import decoding_error, no_place, read_lines, text_stream
 from mws_hf.errors import MwSError, first_line
+
+
+def refuse_splits(folder: str) -> None:
+    """Raise MwSError for a folder of several splits, of which one may be the test set; it names one to give."""
+    file = Path(folder, "dataset_dict.json")
+    try:
+        names = json.loads(file.read_text(encoding="utf-8"))["splits"] if file.is_file() else []
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # the `datasets` library says what is wrong with it
+    if len(names) > 1:
+        places = os.path.join(folder, str(names[0]))
+        raise MwSError(f"{folder}: a dataset of {len(names)} splits ({', '.join(map(str, names))}); give one: {places}")
+
+
+def load_folder(name: str) -> Any:
+    """Load the dataset, or dict of one, that `save_to_disk` wrote to a folder.
+
+    Raises:
+        MwSError: the `datasets` library is missing, or cannot read the folder, or it holds several splits.
+    """
+    refuse_splits(name)
+    try:
+        from datasets import load_from_disk
+    except ImportError as error:
+        raise MwSError(f"{name}: folders of datasets need: pip install 'mws-hf[datasets]'") from error
+    try:
+        return load_from_disk(name)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise MwSError(
+            f"{name}: not a folder that `save_to_disk` wrote, or a damaged one ({first_line(error)})"
+        ) from error
+
 
 _ROWS = 4096
 _CSV_BLOCK = 16 << 20  # bytes, also the longest row of a CSV file

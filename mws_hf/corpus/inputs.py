@@ -12,7 +12,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from mws_hf.corpus.columns import arrow_strings, check_column, checked_strings, is_text, read_column
+from mws_hf.corpus.columns import (
+    arrow_strings,
+    check_column,
+    checked_strings,
+    is_text,
+    load_folder,
+    read_column,
+    refuse_splits,
+)
 from mws_hf.corpus.files import (
     COMPRESSED,
     DEFAULT_COLUMN,
@@ -25,7 +33,6 @@ from mws_hf.corpus.files import (
     names_file,
 )
 from mws_hf.corpus.readers import check_unicode, no_place, read_jsonl, read_lines
-from mws_hf.corpus.saved_datasets import load_folder, refuse_splits
 from mws_hf.errors import MwSError
 
 BATCH = 1 << 19

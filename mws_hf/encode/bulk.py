@@ -23,8 +23,8 @@ from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manif
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
-from mws_hf.tokenizer.dropout import Dropout
 from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.training_record import kinds_at
 
 SHARD_BYTES = 64 << 20
@@ -67,7 +67,7 @@ def encode_corpus(
         separator: token written after each document: "eos" for the tokenizer's own, another token, or None.
         document: what a document is in text files: "line" (its line end included, so that the documents joined are the
             file) or "file".
-        dropout: merges that fail at random (`mws_hf.tokenizer.dropout`): a probability, or a `Dropout` with a seed. One
+        dropout: merges that fail at random (`mws_hf.tokenizer.merging`): a probability, or a `Dropout` with a seed. One
             seed cuts a document in one way wherever it stands; give each pass over the corpus its own.
         column: the field of JSON-lines records, or column of tables and datasets, that holds the text; None: ``text``.
             With a name, standard input and files of unknown kinds are JSON lines.

@@ -1,4 +1,4 @@
-"""BPE-dropout in machine code, over the UTF-8 bytes of many documents; `mws_hf.tokenizer.dropout` defines it."""
+"""BPE-dropout in machine code, over the UTF-8 bytes of many documents; `mws_hf.tokenizer.merging` defines it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import WINDOW
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import cut
-from mws_hf.tokenizer.dropout import BYTE, DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
+from mws_hf.tokenizer.merging import BYTE, DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
 
 _I: Any = np.int64
 _U: Any = np.uint64

@@ -13,9 +13,9 @@ import numpy as np
 
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
-from mws_hf.kernels.int_table import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import OTHER, classes_of, scanner_kind
+from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, built_first, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.spec import Spec
@@ -37,7 +37,7 @@ _DECODABLE = 0x200000
 
 
 class Merges(NamedTuple):
-    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.int_table`) from a pair of ids to its rank.
+    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.tables`) from a pair of ids to its rank.
 
     Attributes:
         pairs: int64[slots], the pairs.

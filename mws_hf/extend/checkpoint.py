@@ -18,8 +18,8 @@ from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError, brief
+from mws_hf.extend.base import RECORDS
 from mws_hf.extend.embeddings import TransplantReport, holds_ids, mix_rows, mixed_rows, special_id
-from mws_hf.extend.files import RECORDS
 from mws_hf.extend.id_map import IDS_FILE, read_ids
 from mws_hf.extend.weights import INDEX, read_header, shard_of_tensors
 from mws_hf.tokenizer.file import load_json

@@ -17,8 +17,7 @@ import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.extend.id_map import IdMap
-from mws_hf.extend.rows import kept_rows, row_count
+from mws_hf.extend.id_map import IdMap, kept_rows, row_count
 from mws_hf.extend.spelling import Spelling, raw_bytes
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
@@ -63,7 +62,7 @@ def transplant(
             "focus": a similarity-weighted mean of tokens in both vocabularies (FOCUS, Dobler & de Melo 2023); "similar"
             means near the mean of the old pieces in the old embedding space (the paper trains fastText vectors).
         pad_to_multiple: rows are filled up to a multiple of this, by old rows behind the vocabulary or the mean of all;
-            None does as the old embeddings have it, see `mws_hf.extend.rows.row_count`.
+            None does as the old embeddings have it, see `mws_hf.extend.id_map.row_count`.
 
     Returns:
         The new model (tied embeddings, dtype and device kept, the special ids of its configs changed), and a report.

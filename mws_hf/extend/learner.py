@@ -21,23 +21,19 @@ import numpy as np
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
-from mws_hf.extend.protection import UNPROTECTED, Protection
-from mws_hf.extend.words import CutWords, collect_base_forms, cut_words, symbol_sizes
+from mws_hf.extend.words import UNPROTECTED, CutWords, Protection, collect_base_forms, cut_words, symbol_sizes
 from mws_hf.kernels.arrays import Longs
-from mws_hf.learn.apart import Apart
-from mws_hf.learn.arguments import check_range, check_settings, check_whole
 from mws_hf.learn.compositions import DISCOUNTS, FREE, compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
-from mws_hf.learn.described import Range
+from mws_hf.learn.described import Range, check_range, check_settings, check_whole
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.limits import MergeLimits
-from mws_hf.learn.morphs import MORPH_LIMITS, learn_morphs
-from mws_hf.learn.overflow import SCALE
-from mws_hf.learn.seed_merges import SPACE_SHARE
+from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, learn_morphs
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
+from mws_hf.learn.wishes import Apart
 from mws_hf.learn.words import LearnedMerges, count_points
-from mws_hf.learn.worth import UNIT, composition_worth, form_weights, morph_worth
+from mws_hf.learn.worth import SCALE, UNIT, composition_worth, form_weights, morph_worth
 
 CHARACTER_SHARE = 2
 """At most 1 / CHARACTER_SHARE of the new tokens are characters."""

@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.extend.rows import kept_rows
+from mws_hf.extend.id_map import kept_rows
 from mws_hf.extend.spelling import Spelling
 from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.tokenizer.stock import Tokenizer

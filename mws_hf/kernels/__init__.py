@@ -1,6 +1,6 @@
 """The parts that compiled loops share: compilation itself, the scanner of text, the only hash tables and heap.
 
 `jit` compiles; `instructions` are processor instructions; `arrays` names the types of arrays; `utf8`, `scanner` and
-`windows` read text; `int_table` and `byte_table` are the hash tables, `heap` the priority queue. Nothing here knows of
+`windows` read text; `tables` has the hash tables, `heap` the priority queue. Nothing here knows of
 merges, counts or files.
 """

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mws_hf.kernels.arrays import Bits, Ints, Longs
-from mws_hf.kernels.int_table import FREE, move_entries, pair_key, slot_of
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.tables import FREE, move_entries, pair_key, slot_of
 
 BITS_A_ROW, LEAST_ROWS = 32, 1 << 16
 """Bits that a row may cost where every possible pair has one; beyond that pairs are hashed."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.instructions import prefetch
-from mws_hf.kernels.int_table import FREE, home_of, new_table, slot_of
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.tables import FREE, home_of_int, new_table, slot_of
 from mws_hf.kernels.threads import in_parts
 
 _AHEAD = 16
@@ -33,7 +33,7 @@ def _fetch(points: Ints, starts: Longs, w: int, keys: Longs, values: Ints) -> No
     """Have the places of a word further on in the table brought near; the last words have none."""
     w += _AHEAD
     if w < len(starts) - 1:
-        home = home_of(keys, hash_of(points, starts[w], starts[w + 1]))
+        home = home_of_int(keys, hash_of(points, starts[w], starts[w + 1]))
         prefetch(keys, home)
         prefetch(values, home)
 

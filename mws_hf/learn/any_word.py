@@ -23,8 +23,7 @@ from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import fit_contexts, word_log_odds
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
-from mws_hf.learn.evidence.forms import find_words, fold, split_graphemes
-from mws_hf.learn.evidence.positions import inner_positions
+from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, both_lists
 from mws_hf.tokenizer.stock import Tokenizer

@@ -3,6 +3,11 @@
 Frequency alone would glue morphs back together across every boundary it meets. So each occurrence of a pair is worth
 the tokens of running text that it saves, less a price for the boundary that it hides. The price is paid once a word
 type. This module finds neither morphs nor boundary evidence.
+
+Compositions pay for all boundaries of the evidence, but in code only for certain ones. Between the capitals and
+underscores of identifiers length is what counts, so frequency alone decides there, also whether ``.append`` or
+``(self`` becomes one token. With the prices of a language, a training on several languages and code took 8.7 % fewer
+bytes a token of Python than BPE; without them it takes 4.8 % fewer (scripts/LOG.md, 2026-11-22).
 """
 
 from __future__ import annotations
@@ -14,14 +19,47 @@ from functools import partial
 import numpy as np
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Doubles, Longs
-from mws_hf.kernels.memory import give_back
+from mws_hf.kernels.arrays import Doubles, Ints, Longs
+from mws_hf.kernels.threads import give_back
+from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.limits import UNLIMITED, MergeLimits
-from mws_hf.learn.overflow import SCALE, check_fits
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, in_alphabet
-from mws_hf.learn.worth import cell_values, composition_worth
+from mws_hf.learn.worth import SCALE, cell_values, check_fits, composition_worth
+
+
+def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints | None = None) -> Doubles:
+    """Return the boundary posteriors of pre-tokens, multiplied by the price of their type.
+
+    A word that belongs to the group of code has by this share boundaries only at capitals and behind underscores.
+
+    Args:
+        evidence: boundary evidence with its prices.
+        pretokens: any pre-tokens.
+        type_of: int32, from ``evidence.types_of(pretokens)``, if it is known; saves time.
+
+    Returns:
+        float64, shape (n_characters,): priced probability of a boundary after each character.
+
+    >>> known = Evidence(CodePoints.of(["ab"]), np.array([.5, 0]), in_code=np.array([1.0]))
+    >>> priced_boundaries(known, CodePoints.of(["ab", "aB", "_ab", ".ab"])).tolist()
+    [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    if evidence.in_code is None:
+        return evidence.boundaries(pretokens, type_of, priced=True)
+    type_of = evidence.types_of(pretokens) if type_of is None else type_of
+    within = np.repeat(1 - evidence.in_code, np.diff(evidence.starts))
+    weaker = replace(evidence, probabilities=evidence.probabilities * within)
+    found = weaker.boundaries(pretokens, type_of, priced=True)
+    places = find_words(pretokens)
+    starts = places.text.starts[:-1]
+    led = np.nonzero(places.is_word & (places.begins > starts) & ~places.spaced)[0]
+    led = led[places.text.points[starts[led]] != ord("_")]
+    found[starts[led]] *= np.where(type_of[led] >= 0, 1 - evidence.in_code[np.maximum(type_of[led], 0)], 1.0)
+    return found
+
 
 DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Factors of the price, one after another: where no composition is worth its price, the price falls, until the

@@ -15,8 +15,7 @@ import numpy as np
 
 from mws_hf.kernels.arrays import Bytes, Doubles, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.memory import give_back
-from mws_hf.kernels.threads import in_parts
+from mws_hf.kernels.threads import give_back, in_parts
 from mws_hf.learn.evidence.ensemble import boundary_posteriors
 from mws_hf.learn.evidence.forms import (
     TypeCounts,

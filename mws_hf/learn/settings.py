@@ -10,10 +10,10 @@ from typing import Any, Literal
 from mws_hf.corpus.groups import check_weights
 from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
 from mws_hf.errors import MwSError
-from mws_hf.learn.apart import Apart
-from mws_hf.learn.arguments import check_composition, check_settings
 from mws_hf.learn.classic.coefficient import ClassicSettings
+from mws_hf.learn.described import check_composition, check_settings
 from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.wishes import Apart
 from mws_hf.text.alphabets import characters_of
 from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens

@@ -1,4 +1,10 @@
-"""Learn a vocabulary from word counts: alphabet, morphs, then compositions on top; a pure function, without files."""
+"""Learn a vocabulary from word counts: alphabet, morphs, then compositions on top; a pure function, without files.
+
+Upper-case variants of frequent words are counted at a small share, so that some become compositions: running text has
+few words in capitals, so a vocabulary learnt from it cuts a headline into many tokens. One occurrence in capitals for
+every `SHARE` in small letters mends this for 30 to 300 entries (scripts/LOG.md, 2026-11-23). Words with one capital at
+the head get no variant: they are so many that they would make text 1.9 % longer.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +15,16 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.errors import MwSError
-from mws_hf.kernels.memory import give_back
+from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels.threads import give_back
 from mws_hf.learn.job import LearningJob
-from mws_hf.learn.must_have import merges_for
 from mws_hf.learn.settings import ContextualSettings, CriterionSettings, VocabularySettings, criterion_of
-from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus
+from mws_hf.learn.wishes import merges_for
+from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, both_lists, find_among
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -23,6 +32,43 @@ if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.engine.segmentation import Segmentation
     from mws_hf.learn.evidence.labels import LabelFit
+
+
+SHARE = 500
+"""Occurrences in small letters for which a word counts once in capitals."""
+
+
+def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
+    """Give each word that occurs `SHARE` times and more in small letters an upper-case variant.
+
+    A word whose upper-case variant is longer, such as one with "ß", gets none.
+
+    Args:
+        words: distinct words.
+        counts: int64, shape (n_words,), how often each occurs.
+
+    Returns:
+        The words, with new ones at the end, and the count of each.
+
+    >>> words, counts = with_capitals(CodePoints.of([" ab", " AB", " Cd", " cd"]), np.array([1000, 3, 900, 500]))
+    >>> words.strings(), counts.tolist()
+    ([' ab', ' AB', ' Cd', ' cd', ' CD'], [1000, 5, 900, 500, 1])
+    """
+    often = np.nonzero(counts >= SHARE)[0]
+    variants: dict[str, int] = {}
+    for word, count in zip(words.take(often).strings(), counts[often].tolist(), strict=True):
+        variant = word.upper()
+        if word == word.lower() and variant != word and len(variant) == len(word):
+            variants[variant] = variants.get(variant, 0) + count // SHARE
+    if not variants:
+        return words, counts
+    added, times = CodePoints.of(list(variants)), np.fromiter(variants.values(), np.int64, len(variants))
+    found = find_among(added, words)
+    known = found >= 0
+    counts = counts.astype(np.int64)  # a copy
+    counts[found[known]] += times[known]
+    return both_lists(words, added.take(np.nonzero(~known)[0])), np.concatenate([counts, times[~known]])
+
 
 logger = logging.getLogger(__name__)
 
@@ -221,8 +267,7 @@ def _prepare_compositions(
     if evidence is None or not isinstance(job.settings, ContextualSettings):
         plain = price_words(listed, repeated.counts, job.alphabet)
         return lambda: plain
-    from mws_hf.learn.capitals import with_capitals
-    from mws_hf.learn.composition_prices import priced_boundaries
+    from mws_hf.learn.compositions import priced_boundaries
 
     listed, times = with_capitals(listed, repeated.counts)
     boundaries = partial(priced_boundaries, evidence, listed, evidence.types_of(listed))

@@ -1,5 +1,5 @@
 """The page of `mws report`: tokenizers side by side in one HTML file that asks no network.
 
-`facts` (what is measured: tables, words, uses of tokens) -> `vocabulary` (entries packed for searching in the browser)
-and `pictures` (SVG) -> `page` (the template filled).
+`facts` (measured tables, words, uses of tokens; entries packed for searching in the browser) and `pictures` (SVG)
+-> `page` (the template filled).
 """

@@ -14,10 +14,16 @@ from mws_hf.demo.word_view import TrainingEvidence
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores
-from mws_hf.report.evidence import known_words
-from mws_hf.report.facts import by_text, entries_of, most_different_lines, most_different_words, parity
+from mws_hf.report.facts import (
+    by_text,
+    entries_of,
+    known_words,
+    most_different_lines,
+    most_different_words,
+    packed_within,
+    parity,
+)
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
-from mws_hf.report.vocabulary import packed_within
 
 MOST_BYTES = 1_000_000
 """The page is smaller."""

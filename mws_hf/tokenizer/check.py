@@ -1,14 +1,18 @@
 """Check where a tokenizer directory can go: its faults, its traps in other programs, the programs that read it.
 
 `repair` mends a directory. No code that lies in it is executed.
+
+Faults in the split patterns of a tokenizer.json of any make are found here too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+import regex
 
 from mws_hf.atomic import staged
 from mws_hf.cards.heads import told_rare
@@ -18,11 +22,9 @@ from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import special_roles
-from mws_hf.tokenizer.backend import alphabet_of, without_limits
-from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts
+from mws_hf.tokenizer.backend import alphabet_of, has_leading_space, without_limits
+from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts, runs_in_one
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
-from mws_hf.tokenizer.leading_space import has_leading_space
-from mws_hf.tokenizer.pattern_faults import not_in_one, saved_as_string
 from mws_hf.tokenizer.portable import (
     STOCK_CLASS,
     STOCK_MODULE,
@@ -34,6 +36,43 @@ from mws_hf.tokenizer.portable import (
 from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import read_record
+
+_LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
+
+
+def splitters(state: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
+    """List the Split parts of a pre-tokenizer's entry in tokenizer.json, however deep in sequences.
+
+    >>> parts = {"type": "Sequence", "pretokenizers": [{"type": "Split", "behavior": "Isolated"}, {"type": "Digits"}]}
+    >>> [part["behavior"] for part in splitters(parts)]
+    ['Isolated']
+    """
+    return (part for part in parts_of(state) if part.get("type") == "Split")
+
+
+def saved_as_string(state: Mapping[str, Any] | None) -> str | None:
+    r"""Return the first split pattern that is a regular expression saved as plain text, so that it matches nothing.
+
+    >>> split = {"type": "Split", "behavior": "Isolated"}
+    >>> saved_as_string(split | {"pattern": {"String": r"\p{N}{1,3}| ?[^\s]+"}})
+    '\\p{N}{1,3}| ?[^\\s]+'
+    >>> saved_as_string(split | {"pattern": {"String": " "}}) is None
+    True
+    """
+    texts = (part.get("pattern", {}).get("String") for part in splitters(state))
+    return next((text for text in texts if text and _LIKE_A_REGEX.search(text)), None)
+
+
+def not_in_one(state: Mapping[str, Any] | None) -> str | None:
+    """Return the first split pattern that `tokenizers` 1.0 has no engine for."""
+    for part in splitters(state):
+        pattern = part.get("pattern", {}).get("Regex")
+        if pattern is not None and not (
+            runs_in_one(pattern) and part.get("behavior") == "Isolated" and not part.get("invert")
+        ):
+            return str(pattern)
+    return None
+
 
 REPLACING_TYPES = {
     *("qwen2", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "hyperclovax_vision_v2", "siglip2"),

@@ -1,17 +1,183 @@
-"""BPE in readable Python: the definition of merging, which every faster way is tested against."""
+"""BPE in readable Python: the definition of merging, which every faster way is tested against.
+
+In BPE-dropout (Provilkov, Emelianenko, Voita 2020, arXiv:1910.13267) merges fail at random. At every step each pair
+that could be merged is left out with a given probability, and the pair of lowest rank among the others is merged, the
+leftmost first; where none is left, the pre-token is done. A text is so cut in many ways, and all of them decode to it.
+
+Whether a pair is left out is a function of the seed, the text, the place and the step, not of what was drawn before.
+So one seed cuts a text in one way, in any order and by any number of workers. Take another seed for every pass over a
+corpus. `mws_hf.encode.dropout` does the same in machine code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
+from typing import Literal, TypeVar
 
+from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import Alphabet, to_byte_level
 from mws_hf.text.pattern import split
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import alphabet_of
+from mws_hf.tokenizer.training_record import kinds_by_rank
 
 T = TypeVar("T", str, int)
+Dropped = Literal["all", "morph", "composition"]
+
+KINDS: dict[Dropped, tuple[str, ...]] = {
+    "morph": ("morph", "added morph"),
+    "composition": ("composition", "added composition"),
+}
+"""Names of merges in a training record (`training_record.kinds_of`) that each choice may leave out."""
+
+STEP, PLACE, BYTE = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x100000001B3
+"""Odd 64-bit numbers that steps, places and bytes are multiplied by."""
+FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+"""The multipliers of SplitMix64's last step (Steele, Lea, Flood 2014)."""
+_MASK = (1 << 64) - 1
+DRAW_BITS = 53
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """The merges that fail at random, and how often they do.
+
+    Attributes:
+        share: probability that a pair is left out at a step, 0 to 1; 0.1 is usual.
+        seed: 0 to 2^64 - 1; another one cuts otherwise.
+        kind: "all" merges; "morph": those found by boundary evidence alone, so that cuts are added within morphs;
+            "composition": those that join frequent neighbours alone, so that words fall apart into morphs.
+
+    Raises:
+        MwSError: a value is out of range.
+    """
+
+    share: float
+    seed: int = 0
+    kind: Dropped = "all"
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if isinstance(self.share, bool) or not isinstance(self.share, (int, float)) or not 0 <= self.share <= 1:
+            raise MwSError(f"dropout={self.share!r}: give the probability that a merge fails, from 0 to 1, such as 0.1")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= _MASK:
+            raise MwSError(f"seed={self.seed!r}: give a whole number from 0 to 2^64 - 1")
+        if self.kind not in ("all", *KINDS):
+            raise MwSError(f"drop={self.kind!r} is unknown; choose all, morph or composition")
+
+    @property
+    def threshold(self) -> int:
+        """Draws of `DRAW_BITS` bits below this number leave a pair out."""
+        return round(self.share * (1 << DRAW_BITS))
+
+    def may_fail(self, n_merges: int, n_building: int, kinds: Sequence[tuple[str, int]]) -> list[bool]:
+        """Tell of each merge, in rank order, whether it may be left out.
+
+        Args:
+            n_merges: number of merges.
+            n_building: how many of them, the first ones, build characters from bytes; they never fail.
+            kinds: kinds of the last merges, in order, and how many there are of each (`training_record.kinds_of`).
+
+        Raises:
+            MwSError: one kind of merges is asked for, and no record tells the kinds.
+
+        >>> Dropout(0.1, kind="morph").may_fail(6, 1, [("morph", 3), ("composition", 2)])
+        [False, True, True, True, False, False]
+        """
+        if self.kind == "all":
+            return [rank >= n_building for rank in range(n_merges)]
+        chosen = [name in KINDS[self.kind] for name in kinds_by_rank(kinds, n_merges)]
+        if not any(chosen):
+            raise MwSError(
+                f"drop={self.kind!r}: no record beside the tokenizer tells which of its merges are {self.kind}s; give "
+                "the directory that training wrote, or drop='all'"
+            )
+        return chosen
+
+
+def mixed(number: int) -> int:
+    """Mix the bits of a 64-bit number, as SplitMix64 does.
+
+    >>> hex(mixed(0x9E3779B97F4A7C15))
+    '0xe220a8397b1dcdaf'
+    """
+    number = (number ^ (number >> 30)) * FIRST & _MASK
+    number = (number ^ (number >> 27)) * SECOND & _MASK
+    return number ^ (number >> 31)
+
+
+def text_key(seed: int, text: bytes) -> int:
+    """Hash a text with a seed (FNV-1a, its bits mixed before and after)."""
+    key = mixed(seed)
+    for byte in text:
+        key = (key ^ byte) * BYTE & _MASK
+    return mixed(key)
+
+
+def word_key(key: int, place: int) -> int:
+    """Hash a pre-token that begins at a byte of a text with the key `text_key`."""
+    return mixed(key ^ (place * PLACE & _MASK))
+
+
+def draw(key: int, step: int, place: int) -> int:
+    """Draw a number of `DRAW_BITS` bits for the pair at a place of a pre-token with the key `word_key`."""
+    return mixed((key + step * STEP + place * PLACE) & _MASK) >> (64 - DRAW_BITS)
+
+
+def merge_dropped(
+    symbols: Sequence[T],
+    merges: Mapping[tuple[T, T], tuple[int, T]],
+    may_fail: Sequence[bool],
+    threshold: int,
+    key: int,
+) -> list[T]:
+    """Merge the symbols of one pre-token, leaving pairs out at random.
+
+    Args:
+        symbols: what merging starts from.
+        merges: pair -> (rank, product), as from `merging.ranked`.
+        may_fail: of each merge, by rank.
+        threshold: `Dropout.threshold`.
+        key: of the pre-token, from `word_key`.
+
+    >>> merges = {("a", "b"): (0, "ab"), ("ab", "c"): (1, "abc")}
+    >>> [merge_dropped("abc", merges, [True, True], Dropout(share).threshold, 0) for share in (0, 1)]
+    [['abc'], ['a', 'b', 'c']]
+    """
+    result, places, step = list(symbols), list(range(len(symbols))), 0
+    while True:
+        left = [
+            (merges[pair][0], at)
+            for at, pair in enumerate(pairwise(result))
+            if pair in merges and not (may_fail[merges[pair][0]] and draw(key, step, places[at]) < threshold)
+        ]
+        if not left:
+            return result
+        _, at = min(left)
+        result[at : at + 2] = [merges[result[at], result[at + 1]][1]]
+        del places[at + 1]
+        step += 1
+
+
+def starting_symbols(word: str, whole: Collection[str], pieces: Sequence[str]) -> list[str]:
+    """Put the bytes of whole characters together, as merging of a byte-level tokenizer starts from them.
+
+    Args:
+        word: a pre-token.
+        whole: the characters that the first merges build (`byte_alphabet.built_first`).
+        pieces: a symbol for each of its bytes.
+
+    >>> starting_symbols("aя", {"a", "я"}, ["a", "Ñ", "ı"]), starting_symbols("я", {"a"}, ["Ñ", "ı"])
+    (['a', 'Ñı'], ['Ñ', 'ı'])
+    """
+    found, at = list[str](), 0
+    for character in word:
+        end = at + len(character.encode())
+        found += ["".join(pieces[at:end])] if character in whole else pieces[at:end]
+        at = end
+    return found
 
 
 def ranked(merges: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import staged
-from mws_hf.cards.own import card_of, has_card_by_hand, keep_own_card, push_card
+from mws_hf.cards.card import card_of, has_card_by_hand, keep_own_card, push_card
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.backend import find_surrogate, without_limits
@@ -268,7 +268,7 @@ class PortableMixin:
 
         Args:
             name: what the tokenizer is loaded by, such as ``user/repo``; by default where it was loaded from.
-            **told: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.cards.own.card_of`.
+            **told: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.cards.card.card_of`.
         """
         return card_of(self, name or getattr(self, "name_or_path", "") or "tokenizer", **told)
 

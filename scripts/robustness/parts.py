@@ -194,7 +194,7 @@ def program() -> str:
     folders = ("corpus", "kernels", "learn", "evaluate", "text", "tokenizer")
     files = [f for folder in folders for f in sorted((package / folder).rglob("*.py"))]
     files += [
-        package / name for name in ("trainer.py", "trained.py", "research/compare/plan.py", "research/compare/run.py")
+        package / name for name in ("trainer.py", "trained.py", "research/compare/run.py", "research/compare/run.py")
     ]
     files += [f for f in sorted(Path(__file__).parent.glob("*.py")) if f.name != "report.py"]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from mws_hf.demo.examples import EXAMPLES
+from mws_hf.demo.app import EXAMPLES
 from mws_hf.demo.text_view import MOST_DRAWN
 from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.trainer import MwSTrainer

@@ -14,7 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.significance import paired_bootstrap
-from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.data import Codec
 from mws_hf.research.lm.scoring import (
     KNOWN_LEMMA,
     NEW_LEMMA,

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.codec import Codec
 from mws_hf.research.lm.config import MultiToken, RunConfig
 from mws_hf.research.lm.data import (
     IGNORED,
+    Codec,
     Collator,
     cut_points,
     documents_of,

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from mws_hf.errors import MwSError
 from mws_hf.research.lm.__main__ import app
-from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.data import Codec
 from mws_hf.research.lm.evaluation import evaluate_run
 from mws_hf.research.lm.model import Cost, build_model
 from mws_hf.research.lm.training import pretrain, training_blocks

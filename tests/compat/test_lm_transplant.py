@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, Llama
 
 from mws_hf.errors import MwSError
 from mws_hf.extend.embeddings import sparsemax, transplant
-from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.data import Codec
 from mws_hf.research.lm.scoring import bits_per_byte
 from mws_hf.research.lm.training import pretrain
 from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus

@@ -150,7 +150,7 @@ def test_a_language_model_judges_as_an_independent_loop_does(tmp_path):
 
     from mws_hf.research.lm import judge
     from mws_hf.research.lm.__main__ import app
-    from mws_hf.research.lm.codec import Codec
+    from mws_hf.research.lm.data import Codec
     from mws_hf.research.lm.training import pretrain
     from tests.small_language import small_run, tokenizer_dir, write_corpus
 

@@ -12,7 +12,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.research.baselines import train
 from mws_hf.research.baselines.feed import Task
-from mws_hf.research.baselines.unigram import build_unigram, settled
+from mws_hf.research.baselines.sentence_piece import build_unigram, settled
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from tests.examples import examples
 from tests.small_corpus import running_text, small_counts

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.corpus import blocks
+from mws_hf.corpus.block_counts import share_out
 from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.files import Reading
-from mws_hf.corpus.sharing import share_out
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
@@ -45,7 +45,7 @@ def random_text(seed, size):
 
 
 def hash_twin(word):
-    """What `kernels.byte_table` computes, with Python's integers."""
+    """What `kernels.tables` computes, with Python's integers."""
     a, b, c, d = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
     blocks64 = [int.from_bytes(word[k : k + 8], "little") for k in range(0, len(word) - 7, 8)]
     if len(word) < 24:

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from mws_hf.corpus.counting import count_documents
-from mws_hf.demo.app import STYLE
+from mws_hf.demo.app import EXAMPLES, STYLE, first_example
 from mws_hf.demo.comparison import comparison_html, differences
-from mws_hf.demo.examples import EXAMPLES, first_example
 from mws_hf.demo.guard import LOCAL, refusal
 from mws_hf.demo.text_view import MOST_CHARACTERS, MOST_DRAWN, text_html
 from mws_hf.demo.tokens import Opened, open_all, open_for_page, tokens_of

@@ -20,9 +20,8 @@ from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import built_first
 from mws_hf.text.pattern import O200K_PATTERN, WORD_PATTERN, split
 from mws_hf.tokenizer.backend import pattern_of, tables_of
-from mws_hf.tokenizer.dropout import Dropout, merge_dropped, starting_symbols, text_key, word_key
 from mws_hf.tokenizer.file import load_backend
-from mws_hf.tokenizer.merging import ranked, symbols_of
+from mws_hf.tokenizer.merging import Dropout, merge_dropped, ranked, starting_symbols, symbols_of, text_key, word_key
 from tests.encode_cases import EOS, TRICKY, byte_level_backends, make_backend, random_merges, rust_ids, texts
 from tests.examples import examples
 from tests.in_process import mws

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mws_hf.encode.cache import (
+from mws_hf.encode.kernel import (
     LONGEST_KEY,
     SLOTS_USED,
     add,
@@ -19,8 +19,7 @@ from mws_hf.encode.cache import (
     grown,
 )
 from mws_hf.encode.merge import NO_RANK, SHORT, merge_long, merge_short, merge_table
-from mws_hf.kernels.byte_table import INLINE_KEY, ends_at_home, find, look_ahead
-from mws_hf.kernels.int_table import find_pair
+from mws_hf.kernels.tables import INLINE_KEY, ends_at_home, find, find_pair, look_ahead
 from mws_hf.tokenizer.merging import merge
 from tests.examples import examples
 

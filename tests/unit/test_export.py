@@ -13,14 +13,12 @@ from typer.testing import CliRunner
 
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
-from mws_hf.export.byte_level import to_byte_level_backend
-from mws_hf.export.exactness import compare_ids, refuse_differences
-from mws_hf.export.gguf_file import write_gguf
-from mws_hf.export.tiktoken_file import write_tiktoken
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import NATURAL, sample_texts
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
+from mws_hf.tokenizer.export import compare_ids, refuse_differences, to_byte_level_backend, write_tiktoken
+from mws_hf.tokenizer.gguf import write_gguf
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, small_fast
 
 TEXTS = [text for text in (*ADVERSARIAL, *sample_texts()) if text and "'ſ" not in text]

@@ -19,9 +19,8 @@ from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.extend.base import Base
+from mws_hf.extend.base import Base, open_base
 from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend
-from mws_hf.extend.files import open_base
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, Learner, missing_characters
 from mws_hf.extend.report import measure_change
 from mws_hf.extend.words import collect_base_forms, cut_words

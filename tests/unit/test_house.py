@@ -101,7 +101,7 @@ def test_hash_tables_and_heaps_stand_in_one_room():
 
 def test_no_module_is_longer_than_a_reader_bears():
     long = {
-        name: lines for name, file in MODULES.items() if (lines := file.read_text(encoding="utf-8").count("\n")) > 350
+        name: lines for name, file in MODULES.items() if (lines := file.read_text(encoding="utf-8").count("\n")) > 450
     }
     assert not long
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.kernels.heap import pop, push
-from mws_hf.kernels.int_table import enlarged, find_pair, new_table, pair_key, put
+from mws_hf.kernels.tables import enlarged, find_pair, new_table, pair_key, put
 from tests.examples import examples
 
 NUMBERS = st.integers(0, 2**31 - 1) | st.integers(0, 3)

@@ -8,8 +8,8 @@ import pytest
 from mws_hf import MwSError
 from mws_hf.learn.compositions import learn_compositions, price_words
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.overflow import SCALE
 from mws_hf.learn.words import SymbolCorpus
+from mws_hf.learn.worth import SCALE
 
 WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
 COUNTS = np.array([90, 20, 10, 50, 9, 5, 40, 3])

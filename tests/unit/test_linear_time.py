@@ -17,8 +17,7 @@ from tokenizers import AddedToken
 
 from mws_hf.corpus.blocks import block_of
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.encode.added import AddedTexts
-from mws_hf.encode.encoder import BlockEncoder
+from mws_hf.encode.encoder import AddedTexts, BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import emma2
 from mws_hf.evaluate.consistency import consistency

@@ -10,9 +10,9 @@ from tokenizers import Tokenizer
 
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.extend.base import open_base
 from mws_hf.extend.extension import extend
-from mws_hf.extend.files import open_base
-from mws_hf.extend.protection import protect
+from mws_hf.extend.words import protect
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, SPECIAL, llama3_like, russian, save, turkish

@@ -22,10 +22,9 @@ from typer.testing import CliRunner
 from mws_hf.commands.app import app
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate
-from mws_hf.report.facts import Entry
+from mws_hf.report.facts import Entry, packed, packed_within
 from mws_hf.report.page import MOST_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
-from mws_hf.report.vocabulary import packed, packed_within
 from mws_hf.research import baselines
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.trainer import MwSTrainer

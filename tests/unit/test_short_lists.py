@@ -8,10 +8,12 @@ import pytest
 
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence import reference
-from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes
+from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes, fit_trigrams, spell_stems
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.ensemble import boundary_probabilities, mix_views
-from mws_hf.learn.evidence.paradigms import (
+from mws_hf.learn.evidence.forms import inner_positions
+from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.evidence.short_lists import (
     LONGEST_ENDING,
     MOST_ENDINGS,
     SHORTEST_STEM,
@@ -19,10 +21,7 @@ from mws_hf.learn.evidence.paradigms import (
     fit_paradigms,
     paradigm_support,
 )
-from mws_hf.learn.evidence.positions import inner_positions
-from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.evidence.substrings import build_lattice
-from mws_hf.learn.evidence.trigrams import fit_trigrams, spell_stems
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from tests.agglutinative import make_language
 

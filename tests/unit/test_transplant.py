@@ -35,14 +35,14 @@ from transformers import (
 
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
+from mws_hf.extend.base import open_base
 from mws_hf.extend.checkpoint import transplant_directory
 from mws_hf.extend.embeddings import mix_rows, transplant
 from mws_hf.extend.extension import extend
-from mws_hf.extend.files import open_base
 from mws_hf.extend.id_map import read_ids
 from mws_hf.extend.trim import trim
 from mws_hf.extend.weights import shard_of_tensors
-from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.data import Codec
 from mws_hf.research.lm.scoring import bits_per_byte
 from mws_hf.tokenizer.check import check
 from tests.in_process import mws

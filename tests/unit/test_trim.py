@@ -14,10 +14,8 @@ from tokenizers import Tokenizer, models
 
 import mws_hf
 from mws_hf import MwSError
-from mws_hf.extend.base import Base
-from mws_hf.extend.files import open_base
-from mws_hf.extend.trim import Trimming, count_uses, last_merges, trim
-from mws_hf.extend.trim_report import measure_use
+from mws_hf.extend.base import Base, open_base
+from mws_hf.extend.trim import Trimming, count_uses, last_merges, measure_use, trim
 from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, SPECIAL, llama3_like, russian, save, turkish

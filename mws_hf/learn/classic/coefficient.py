@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arithmetic import log
-from mws_hf.learn.arguments import check_settings
+from mws_hf.learn.described import check_settings
 
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
 NOT_A_CANDIDATE = -(1 << 62)

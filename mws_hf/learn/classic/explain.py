@@ -10,7 +10,7 @@ import numpy as np
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
-from mws_hf.kernels.int_table import find_pair
+from mws_hf.kernels.tables import find_pair
 from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, Terms, coefficient, is_candidate, terms
 from mws_hf.learn.classic.kernels import count_tokens
 from mws_hf.learn.classic.learner import learn_classic

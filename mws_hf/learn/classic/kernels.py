@@ -28,7 +28,7 @@ from mws_hf.kernels.jit import njit
 from mws_hf.learn.classic.coefficient import UNITS, Counts, is_candidate, terms_of, to_units
 from mws_hf.learn.engine.greedy import ASK, EXHAUSTED, REACHED, ROOM
 from mws_hf.learn.engine.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
-from mws_hf.learn.engine.strings import known, remember
+from mws_hf.learn.engine.tables import known, remember
 
 REBUILD = 4
 BLOCK = 128

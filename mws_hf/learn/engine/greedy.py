@@ -13,10 +13,10 @@ import numpy as np
 
 from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.heap import pop, push, sift_down
-from mws_hf.kernels.int_table import pair_key, slot_of
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.tables import pair_key, slot_of
 from mws_hf.learn.engine.pairs import PAIRS, TOKENS, TOUCHED, PairTable, has_room, merge_pair
-from mws_hf.learn.engine.strings import known, remember
+from mws_hf.learn.engine.tables import known, remember
 
 REACHED, EXHAUSTED, ROOM, ASK = 0, 1, 2, 3
 NOT_QUEUED = np.iinfo(np.int64).min
@@ -114,7 +114,7 @@ def advance(
     Args:
         t: the pair table.
         q: its candidates.
-        strings: hashes of the strings that may not be made again (strings.py).
+        strings: hashes of the strings that may not be made again (tables.py).
         goal: number of tokens to stop at.
         least: thresholds that make a pair a candidate.
         bounds: (least occurrences, largest left size + length, greatest length) of a pair worth keeping.

@@ -1,4 +1,10 @@
-"""The context view: a logistic regression from contexts to cut probabilities. No mixing with other views."""
+"""The context view: a logistic regression from contexts to cut probabilities. No mixing with other views.
+
+A position is described by 50 numbers from the context tables, their squares and 9 flags. Of each view: entropy at the
+position, its rise from the previous position (seen in the view's direction), the next rise, log2 support, log2 variety.
+Flags: left part is 1, 2, 3 symbols long, right part is 1, 2, 3 symbols long, the left part is a word, the right part is
+a word, constant.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +13,136 @@ import math
 import numpy as np
 
 from mws_hf.kernels.arithmetic import moments
-from mws_hf.kernels.arrays import Doubles, Floats, Longs
+from mws_hf.kernels.arrays import Doubles, Floats, Ints, Longs, Mask
+from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence.contexts import Contexts
-from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, add_log_odds, sample_rows
+from mws_hf.learn.evidence.contexts import Contexts, View, read_contexts
+from mws_hf.learn.evidence.forms import inner_positions, word_ranges
 from mws_hf.learn.evidence.logistic import fit_logistic
-from mws_hf.learn.evidence.positions import inner_positions, word_ranges
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
+
+PER_VIEW = 5
+N_FLAGS = 9
+
+
+@njit(nogil=True)
+def _fill_view(backwards: bool, i: int, n: int, nodes: Ints, table: Floats, row: Doubles) -> None:
+    """Write one view's numbers of the position after symbol `i` of a word of `n` symbols with these contexts."""
+    if backwards:
+        here, last, following, edge = i + 1, i + 2, i, i + 2 == n
+    else:
+        here, last, following, edge = i, i - 1, i + 1, i == 0
+    node = nodes[here]
+    entropy = np.float64(table[node, 0])
+    row[0] = entropy
+    row[1] = entropy if edge else entropy - table[nodes[last], 0]
+    row[2] = table[nodes[following], 0] - entropy
+    row[3] = table[node, 1]
+    row[4] = table[node, 2]
+
+
+@njit(nogil=True)
+def _fill_flags(i: int, n: int, left_is_word: bool, right_is_word: bool, row: Doubles) -> None:
+    for k in range(3):
+        row[k] = i == k
+        row[3 + k] = n - 2 - i == k
+    row[6] = left_is_word
+    row[7] = right_is_word
+    row[8] = 1.0
+
+
+@njit(nogil=True, allocates=True)
+def _gather_view(
+    positions: Longs, words: Longs, starts: Longs, view: View, backwards: bool, rows: Doubles, column: int
+) -> None:
+    nodes = np.empty(_longest(starts), np.int32)
+    for k in range(len(positions)):
+        begin, end = starts[words[k]], starts[words[k] + 1]
+        read_contexts(view, words[k], begin, end, nodes)
+        _fill_view(backwards, positions[k] - begin, end - begin, nodes, view.table, rows[k, column:])
+
+
+@njit(nogil=True)
+def _gather_flags(
+    positions: Longs, words: Longs, starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask,
+    suffix_is_word: Mask, rows: Doubles,
+) -> None:  # fmt: skip
+    for k in range(len(positions)):
+        i, begin, end = positions[k], starts[words[k]], starts[words[k] + 1]
+        words_beside = prefix_is_word[prefixes[i]], suffix_is_word[suffixes[i + 1]]
+        _fill_flags(i - begin, end - begin, *words_beside, rows[k, rows.shape[1] - N_FLAGS :])
+
+
+@njit(nogil=True)
+def _longest(starts: Longs) -> int:
+    longest = 0
+    for w in range(len(starts) - 1):
+        longest = max(longest, starts[w + 1] - starts[w])
+    return longest
+
+
+@njit(nogil=True, allocates=True)
+def _add_view(
+    first: int, starts: Longs, view: View, backwards: bool, linear: Doubles, square: Doubles, out: Doubles
+) -> None:
+    nodes, row = np.empty(_longest(starts), np.int32), np.empty(len(linear))
+    for w in range(len(starts) - 1):
+        begin, end = starts[w], starts[w + 1]
+        read_contexts(view, first + w, begin, end, nodes)
+        for i in range(end - begin - 1):
+            _fill_view(backwards, i, end - begin, nodes, view.table, row)
+            for k in range(len(row)):
+                out[begin + i] += (linear[k] + square[k] * row[k]) * row[k]
+
+
+@njit(nogil=True, allocates=True)
+def _add_flags(
+    starts: Longs, prefixes: Ints, suffixes: Ints, prefix_is_word: Mask, suffix_is_word: Mask, linear: Doubles,
+    square: Doubles, out: Doubles,
+) -> None:  # fmt: skip
+    row = np.empty(len(linear))
+    for w in range(len(starts) - 1):
+        begin, end = starts[w], starts[w + 1]
+        for i in range(begin, end - 1):
+            words_beside = prefix_is_word[prefixes[i]], suffix_is_word[suffixes[i + 1]]
+            _fill_flags(i - begin, end - begin, *words_beside, row)
+            for k in range(len(row)):
+                out[i] += (linear[k] + square[k] * row[k]) * row[k]
+
+
+def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square: Doubles, out: Doubles) -> None:
+    """Add the log-odds of positions to `out`: linear . row + square . row ** 2, without keeping the rows.
+
+    Args:
+        contexts: from `collect_contexts`.
+        first: number of the first word.
+        starts: its start and those of the words behind it, up to the end of the last.
+        linear: shape (5 * n_views + 9,), weights of the numbers and flags.
+        square: the same shape, weights of their squares.
+        out: float64, one a symbol of the whole corpus.
+    """
+    for v, view in enumerate(contexts.views):
+        part = slice(PER_VIEW * v, PER_VIEW * (v + 1))
+        _add_view(first, starts, view, v % 2 == 1, linear[part], square[part], out)
+    prefixes, suffixes = (view.ids for view in contexts.views[:2])
+    _add_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
+
+
+def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubles) -> None:
+    """Write the raw numbers of the positions after the given symbols into the first columns, the flags into the last.
+
+    Args:
+        contexts: from `collect_contexts`.
+        starts: word starts of the corpus.
+        positions: ascending symbol indices, none of them the last of its word.
+        rows: shape (n, 5 * n_views + 9 or more).
+    """
+    words = np.searchsorted(starts, positions, side="right") - 1
+    for v, view in enumerate(contexts.views):
+        _gather_view(positions, words, starts, view, v % 2 == 1, rows, PER_VIEW * v)
+    prefixes, suffixes = (view.ids for view in contexts.views[:2])
+    _gather_flags(positions, words, starts, prefixes, suffixes, *contexts.is_word, rows)
 
 
 def context_log_odds(

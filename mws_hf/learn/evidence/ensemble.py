@@ -14,13 +14,12 @@ import numpy as np
 
 from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
 from mws_hf.kernels.arrays import Doubles, Floats
-from mws_hf.kernels.memory import give_back
-from mws_hf.kernels.threads import ThreadPool
+from mws_hf.kernels.threads import ThreadPool, give_back
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
+from mws_hf.learn.evidence.forms import inner_positions, least_cut
 from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import LexiconView
-from mws_hf.learn.evidence.positions import inner_positions, least_cut
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.short_lists import rerank, short_list_weight
 from mws_hf.learn.evidence.substrings import build_lattice

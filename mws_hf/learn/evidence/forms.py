@@ -5,6 +5,8 @@ A word pre-token is an optional leading character followed by letters, their com
 cased and spaced forms share the evidence of their type. A leading space is part of the form; any other leading
 character is cut off, since the position after it is a certain boundary. Numbers, punctuation, whitespace and mixed
 pre-tokens are no words.
+
+Also found here: positions inside words, ranges of words for threads, and the threshold of a share.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Ints, Longs, Mask
+from mws_hf.kernels.arrays import Doubles, Ints, Longs, Mask
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts, side_by_side
@@ -325,3 +327,35 @@ def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
     graphemes = cut_out(points, bases[symbols.first], ends[symbols.first + 1])
     corpus = SymbolCorpus(tuple(graphemes.strings()), symbols.ids, starts, np.ones(len(words), np.int64))
     return Graphemes(corpus, np.append(base, True)[1:])
+
+
+def inner_positions(corpus: SymbolCorpus) -> Mask:
+    """Mark the positions inside words: bool, shape (n_symbols,), True after every symbol but the last of each word.
+
+    >>> inner_positions(SymbolCorpus.from_words(["abc", "d"])).tolist()
+    [True, True, False, False]
+    """
+    inner = np.ones(len(corpus.symbols), bool)
+    inner[corpus.starts[1:] - 1] = False
+    return inner
+
+
+def word_ranges(corpus: SymbolCorpus, n: int) -> list[Longs]:
+    """Cut ``corpus.starts`` into at most `n` slices of about as many symbols each; together they cover all words.
+
+    >>> [r.tolist() for r in word_ranges(SymbolCorpus.from_words(["abc", "de", "f"]), 2)]
+    [[0, 3], [3, 5, 6]]
+    """
+    cuts = np.searchsorted(corpus.starts, np.linspace(0, len(corpus.symbols), n + 1).astype(np.int64))
+    return [corpus.starts[lo : hi + 1] for lo, hi in zip(cuts[:-1], cuts[1:], strict=True) if hi > lo]
+
+
+def least_cut(values: Doubles, granularity: float) -> np.float64:
+    """Find the value above which a share of `granularity` of the values lies.
+
+    >>> float(least_cut(np.array([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25))
+    4.0
+    """
+    uncut = round((1 - granularity) * (len(values) - 1))
+    found: np.float64 = np.partition(values, uncut)[uncut]
+    return found

@@ -21,12 +21,17 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.arithmetic import column_sums, exp, log, moments, sigmoid
 from mws_hf.kernels.arrays import Doubles, Longs, Mask
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence.context_view import raw_coefficients, standardise
+from mws_hf.learn.evidence.context_view import (
+    N_FLAGS,
+    PER_VIEW,
+    add_log_odds,
+    raw_coefficients,
+    sample_rows,
+    standardise,
+)
 from mws_hf.learn.evidence.contexts import Contexts
-from mws_hf.learn.evidence.features import N_FLAGS, PER_VIEW, add_log_odds, sample_rows
-from mws_hf.learn.evidence.forms import count_graphemes, find_words
+from mws_hf.learn.evidence.forms import count_graphemes, find_words, inner_positions, word_ranges
 from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
-from mws_hf.learn.evidence.positions import inner_positions, word_ranges
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY
 from mws_hf.learn.words import CodePoints, SymbolCorpus, both_lists, find_among
 

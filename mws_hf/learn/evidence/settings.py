@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
-from mws_hf.learn.arguments import check_settings, check_whole
+from mws_hf.learn.described import check_settings, check_whole
 
 DEFAULT_GRANULARITY = 0.095
 """From .09 to .11 English falls from .663 to .654 and Turkish rises from .664 to .676."""

@@ -3,22 +3,176 @@
 The mixture's values are handed out again in the new order, since the calibration and the constants of the merges are
 made for them. First the paradigm view moves the places, then the affix view is started from the cuts that this gives.
 Full lists need neither view: there the lexicon view knows as much.
+
+The paradigm view asks: do other stems have two endings of this stem as well? Every word is split in all ways into a
+stem and an ending, which may be empty. Two endings of one stem that begin with different letters are a pair. Endings
+that begin alike, as ``-king`` and ``-ked`` after ``wal-``, may owe it to the letter alone. A split is worth the number
+of other stems that have its ending and the partner that most of them share. After Goldsmith's signatures (2001) and
+Schone and Jurafsky (2001), without their decisions.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mws_hf.kernels.arithmetic import moments
-from mws_hf.kernels.arrays import Doubles
+from mws_hf.kernels.arithmetic import logs, moments
+from mws_hf.kernels.arrays import Doubles, Ints, Longs
+from mws_hf.kernels.interning import intern_pairs
+from mws_hf.kernels.jit import njit
+from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
 from mws_hf.learn.evidence.contexts import Contexts
-from mws_hf.learn.evidence.paradigms import find_splits, fit_paradigms, paradigm_support
-from mws_hf.learn.evidence.positions import inner_positions, least_cut
+from mws_hf.learn.evidence.forms import inner_positions, least_cut
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.words import SymbolCorpus
+
+SHORTEST_STEM, LONGEST_ENDING = 2, 8
+"""Shortest stem and longest ending of a split, in symbols."""
+
+MOST_ENDINGS = 150
+"""Stems with more endings than this are beginnings of words that have nothing in common; their pairs are left out."""
+
+
+class Splits(NamedTuple):
+    """Splits whose stem and ending occur in several words, the splits of one stem one after another; int32.
+
+    Attributes:
+        stems: number of each stem, ascending.
+        bounds: the splits of the stem ``stems[k]`` are ``bounds[k]:bounds[k + 1]``.
+        place: the last symbol of the stem.
+        ending: number of the ending; 0 for the empty one.
+        letter: the ending's first symbol; -1 for the empty one.
+    """
+
+    stems: Ints
+    bounds: Ints
+    place: Ints
+    ending: Ints
+    letter: Ints
+
+
+class Paradigms(NamedTuple):
+    """Fitted paradigm view.
+
+    Attributes:
+        splits: of the words it was fitted to.
+        keys: table of pairs of endings, smaller number first (see `kernels.tables`).
+        stems_of: int32, how many stems have both endings.
+    """
+
+    splits: Splits
+    keys: Longs
+    stems_of: Ints
+
+
+def find_splits(corpus: SymbolCorpus, prefixes: Ints, suffixes: Ints) -> Splits:
+    """List the splits of all words.
+
+    Args:
+        corpus: distinct words.
+        prefixes: int32, one a symbol: number of the prefix that ends with it; 0 if one word alone has it.
+        suffixes: int32, one a symbol: number of the suffix that begins with it; 0 if one word alone has it.
+    """
+    rows = np.empty((4, len(corpus) * (LONGEST_ENDING + 1)), np.int32)
+    rows = rows[:, : _list_splits(corpus.symbols, corpus.starts, prefixes, suffixes, rows)]
+    stem, place, ending, letter = rows[:, np.argsort(rows[0], kind="stable")]
+    first = np.nonzero(np.diff(stem, prepend=-1))[0]
+    bounds = np.append(first, len(stem)).astype(np.int32)
+    return Splits(stem[first], bounds, place, ending, letter)
+
+
+@njit(nogil=True)
+def _list_splits(symbols: Ints, starts: Longs, prefixes: Ints, suffixes: Ints, rows: Ints) -> int:
+    """Write stem, last place, ending and its letter of each split into a column; returns the number of splits."""
+    n = 0
+    for w in range(len(starts) - 1):
+        end = starts[w + 1]
+        for i in range(max(starts[w] + SHORTEST_STEM, end - LONGEST_ENDING) - 1, end):
+            whole = i + 1 == end
+            if prefixes[i] > 0 and (whole or suffixes[i + 1] > 0):
+                rows[0, n], rows[1, n] = prefixes[i], i
+                rows[2, n] = 0 if whole else suffixes[i + 1]
+                rows[3, n] = -1 if whole else symbols[i + 1]
+                n += 1
+    return n
+
+
+def fit_paradigms(splits: Splits) -> Paradigms:
+    """Count, for every pair of endings of some stem, the stems that have both endings."""
+    nothing = np.zeros(0, np.int32)
+    size = _write_pairs(splits, nothing, nothing)
+    left, right = np.empty(size, np.int32), np.empty(size, np.int32)
+    _write_pairs(splits, left, right)
+    pairs = intern_pairs(left, right)
+    keys, stems_of = new_table(len(pairs.first))
+    _enter_pairs(left[pairs.first], right[pairs.first], pairs.counts, keys, stems_of)
+    return Paradigms(splits, keys, stems_of)
+
+
+@njit(nogil=True)
+def _write_pairs(splits: Splits, left: Ints, right: Ints) -> int:
+    """Write both endings of every pair, the smaller number first, where there is room; returns the number of pairs."""
+    n = 0
+    for k in range(len(splits.stems)):
+        begin, end = splits.bounds[k], splits.bounds[k + 1]
+        if end - begin <= MOST_ENDINGS:
+            for i in range(begin, end):
+                for j in range(i + 1, end):
+                    if splits.letter[i] != splits.letter[j]:
+                        if len(left):
+                            left[n] = min(splits.ending[i], splits.ending[j])
+                            right[n] = max(splits.ending[i], splits.ending[j])
+                        n += 1
+    return n
+
+
+@njit(nogil=True)
+def _enter_pairs(left: Ints, right: Ints, counts: Ints, keys: Longs, stems_of: Ints) -> None:
+    for k in range(len(left)):
+        put(keys, stems_of, pair_key(left[k], right[k]), counts[k])
+
+
+def paradigm_support(paradigms: Paradigms, splits: Splits, n_symbols: int) -> Doubles:
+    """Compute log(1 + worth) of the split after each symbol; 0 after symbols without a split.
+
+    Args:
+        paradigms: from `fit_paradigms`.
+        splits: of the same words or of others, with the same numbers for stems and endings.
+        n_symbols: symbols of these words.
+
+    Returns:
+        float64, shape (n_symbols,).
+    """
+    worth = np.zeros(n_symbols)
+    _fill_worth(paradigms, splits, worth)
+    return logs(1 + worth)
+
+
+@njit(nogil=True)
+def _fill_worth(paradigms: Paradigms, splits: Splits, worth: Doubles) -> None:
+    known, keys, stems_of = paradigms
+    stem = 0
+    for k in range(len(splits.stems)):
+        while stem < len(known.stems) and known.stems[stem] < splits.stems[k]:
+            stem += 1
+        if stem == len(known.stems) or known.stems[stem] != splits.stems[k]:
+            continue
+        begin, end = known.bounds[stem], known.bounds[stem + 1]
+        if end - begin > MOST_ENDINGS:
+            continue
+        for i in range(splits.bounds[k], splits.bounds[k + 1]):
+            best, own, x = np.int64(0), 0, splits.ending[i]
+            for j in range(begin, end):
+                y = known.ending[j]
+                own += y == x
+                if known.letter[j] != splits.letter[i]:
+                    best = max(best, find_pair(keys, stems_of, min(x, y), max(x, y)))
+            if best > own:
+                worth[splits.place[i]] = best - own
 
 
 def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:

@@ -37,8 +37,8 @@ from mws_hf.research.baselines.sentence_piece import (
     build_lossless_unigram,
     build_sentence_piece_bpe,
     build_sentence_piece_unigram,
+    build_unigram,
 )
-from mws_hf.research.baselines.unigram import build_unigram
 from mws_hf.research.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
 from mws_hf.tokenizer.file import load_json

@@ -16,7 +16,7 @@ from mws_hf.errors import MwSError
 # names are imported when asked for, so that `--help` and scripts need not wait for torch; no module has a public name
 _MODULE = {
     "BitsPerByte": "mws_hf.research.lm.scoring",
-    "Codec": "mws_hf.research.lm.codec",
+    "Codec": "mws_hf.research.lm.data",
     "MultiTokenConfig": "mws_hf.research.lm.model",
     "MultiTokenModel": "mws_hf.research.lm.model",
     "RunConfig": "mws_hf.research.lm.config",

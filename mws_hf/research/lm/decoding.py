@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.codec import Codec
+from mws_hf.research.lm.data import Codec
 from mws_hf.research.lm.model import MultiTokenModel
 from mws_hf.research.lm.scoring import padded_ids, passes, windows_of
 

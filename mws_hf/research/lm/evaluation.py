@@ -17,9 +17,8 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.minimal_pairs import Pair, margins_of
 from mws_hf.kernels.arrays import Doubles
-from mws_hf.research.lm.codec import Codec
 from mws_hf.research.lm.config import RunConfig
-from mws_hf.research.lm.data import read_split
+from mws_hf.research.lm.data import Codec, read_split
 from mws_hf.research.lm.decoding import acceptance, generate, held_out_acceptance
 from mws_hf.research.lm.model import MultiTokenModel
 from mws_hf.research.lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms

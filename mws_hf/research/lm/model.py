@@ -20,9 +20,8 @@ from transformers.modeling_outputs import CausalLMOutput
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaDecoderLayer, LlamaRMSNorm
 
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.codec import Codec
 from mws_hf.research.lm.config import MultiToken, RunConfig
-from mws_hf.research.lm.data import IGNORED, Blocks
+from mws_hf.research.lm.data import IGNORED, Blocks, Codec
 
 
 def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:

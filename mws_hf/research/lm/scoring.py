@@ -23,8 +23,7 @@ from torch.nn.utils.rnn import pad_sequence
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import WORD
 from mws_hf.kernels.arrays import Doubles, Longs, Mask
-from mws_hf.research.lm.codec import Codec
-from mws_hf.research.lm.data import cut_points
+from mws_hf.research.lm.data import Codec, cut_points
 from mws_hf.text.pattern import compiled
 
 SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN = "seen form", "unseen form, seen lemma", "unseen lemma", "unseen form"

@@ -20,9 +20,8 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.codec import Codec
 from mws_hf.research.lm.config import MultiToken, RunConfig
-from mws_hf.research.lm.data import Blocks, Collator, pack, read_split, shuffled
+from mws_hf.research.lm.data import Blocks, Codec, Collator, pack, read_split, shuffled
 from mws_hf.research.lm.model import Cost, MultiTokenModel, build_model
 
 CHECKPOINTS = "checkpoints"

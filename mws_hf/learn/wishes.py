@@ -1,8 +1,12 @@
-"""Keep characters apart by the user's wish: no merge joins them, so the place between them is a certain boundary."""
+"""Fulfil the user's wishes, whatever the learner thinks: characters kept apart, and strings that must be entries.
+
+No merge joins characters that are kept apart, so the place between them is a certain boundary. The merges of strings
+that must be entries come behind the learner's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +16,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Mask
+from mws_hf.tokenizer.merging import merge, ranked
 
 _SHIFT = 21  # bits of a code point
 
@@ -85,3 +90,41 @@ class Apart:
         return WordCounts.from_arrays(
             strings, numbers, pattern=counts.pattern, normalization=counts.normalization, checked=True
         )
+
+
+Merge = tuple[str, str]
+
+
+def merges_for(strings: Iterable[Sequence[str]], merges: Sequence[Merge], known: Collection[str] = ()) -> list[Merge]:
+    """Find merges that make each string one token where it is a word by itself; they rank behind all other merges.
+
+    A string falls into pieces under the merges so far. New merges join these pieces, the left ones first, unless the
+    product is an entry already. A later string changes no earlier one, since its merges rank behind.
+
+    Args:
+        strings: the symbols of each string.
+        merges: the merges that exist, in rank order.
+        known: entries that no merge need make.
+
+    Raises:
+        MwSError: other merges already make every product that could lead to a string.
+
+    >>> merges_for(["abcd", "abc"], [("b", "c")])
+    [('a', 'bc'), ('abc', 'd')]
+    """
+    table = ranked(merges)
+    entries = {*known, *(left + right for left, right in merges)}
+    found: list[Merge] = []
+    for string in strings:
+        whole = "".join(string)
+        pieces = [whole] if whole in entries else merge(string, table)
+        while len(pieces) > 1:
+            pairs = [(pieces[at], pieces[at + 1]) for at in range(len(pieces) - 1)]
+            pair = next((pair for pair in pairs if pair[0] + pair[1] not in entries), None)
+            if pair is None:
+                raise MwSError(f"{whole!r} cannot become an entry: all ways to it are other entries; leave it out")
+            table[pair] = len(table) + len(merges), pair[0] + pair[1]
+            found.append(pair)
+            entries.add(pair[0] + pair[1])
+            pieces = merge(pieces, table)
+    return found

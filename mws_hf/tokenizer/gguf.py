@@ -14,8 +14,8 @@ from typing import Any
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.export.exactness import ByteTables, IdComparison, byte_tables, compare_ids, refuse_differences
 from mws_hf.text.pattern import Digits, with_digits
+from mws_hf.tokenizer.export import ByteTables, IdComparison, byte_tables, compare_ids, refuse_differences
 from mws_hf.tokenizer.stock import Tokenizer
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}

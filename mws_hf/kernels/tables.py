@@ -1,23 +1,4 @@
-"""The hash table of byte strings, of counting and of encoding: one array of slots that kernels read and write.
-
-    slots  uint64, shape (a power of two, 4): three words of key, and a fourth word for the user; free where the third
-        is 0
-    pool   uint8, where the user keeps the bytes of long strings
-
-Strings of up to 23 bytes are their own key, zero-padded, with their length in the top byte, so that a look-up costs one
-cache line and no comparison of strings. Longer ones are known by a hash and their length; the second word then says
-where in the pool the bytes are. Words are read little-endian, which every platform numba supports is.
-
-Strings come by batches: `look_ahead` puts down their keys and has their slots fetched from memory, so that waiting
-overlaps; then `find` looks for each. A slot found free becomes an entry by `enter`; the user sees to the room.
-
->>> text, bounds = np.frombuffer(b"abcab" + bytes(24), np.uint8), np.array([0, 2, 3, 5])
->>> slots, keys, pool = empty_slots(16), np.empty((3, 4), np.uint64), np.empty(0, np.uint8)
->>> look_ahead(text, bounds, 3, keys, slots)
->>> places = [int(find(slots, pool, keys, q, text, bounds[q])) for q in range(3)]
->>> places[0] == places[2], places[0] == places[1]
-(True, False)
-"""
+"""The hash tables: from bytes to numbers, and from integers to integers, in flat arrays that kernels read and write."""
 
 from __future__ import annotations
 
@@ -25,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.instructions import load_word, prefetch
 from mws_hf.kernels.jit import njit
 
@@ -188,3 +170,67 @@ def rehash(old: np.ndarray, places: np.ndarray, new: np.ndarray) -> None:
             for k in range(4):
                 new[slot, k] = old[places[e], k]
             places[e] = np.int64(slot)
+
+
+FREE = -1
+_MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
+
+
+def new_keys(entries: int) -> Longs:
+    """Make an empty set with room for so many members."""
+    return np.full(1 << max(4, (2 * entries).bit_length()), FREE, np.int64)
+
+
+def new_table(entries: int, absent: int = -1) -> tuple[Longs, Ints]:
+    """Make keys and values of an empty table with room for so many entries; absent keys have the value `absent`."""
+    keys = new_keys(entries)
+    return keys, np.full(len(keys), absent, np.int32)
+
+
+@njit
+def pair_key(left: int, right: int) -> np.int64:
+    """Make one key of two numbers from 0 to 2**31 - 1; keys are in the order of pairs."""
+    return np.int64(left) << 32 | np.int64(right)
+
+
+@njit
+def home_of_int(keys: Longs, key: int) -> int:
+    """Find the slot where the search for `key` begins, in the order of hashes: so a larger table fills in order."""
+    return (((key * _MULTIPLIER) >> 32 & 0xFFFFFFFF) * len(keys)) >> 32
+
+
+@njit
+def slot_of(keys: Longs, key: int) -> int:
+    """Find the slot of `key`, or the free slot where it belongs."""
+    slot, mask = home_of_int(keys, key), len(keys) - 1
+    while keys[slot] != key and keys[slot] != FREE:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit
+def find_pair(keys: Longs, values: Ints, left: int, right: int) -> np.int64:
+    """Return the value of a pair; a free slot answers by itself, without a branch."""
+    return np.int64(values[slot_of(keys, pair_key(left, right))])
+
+
+@njit
+def put(keys: Longs, values: Ints, key: int, value: int) -> None:
+    """Set the value of `key`, whether it has one or not."""
+    slot = slot_of(keys, key)
+    keys[slot], values[slot] = key, value
+
+
+def enlarged(keys: Longs, values: Ints, slots: int) -> tuple[Longs, Ints]:
+    """Copy a table's entries into `slots` slots, a power of two; the values of free slots are -1."""
+    larger, moved = np.full(slots, FREE, np.int64), np.full(slots, -1, np.int32)  # numpy's memory comes in large pages
+    move_entries(keys, values, larger, moved)
+    return larger, moved
+
+
+@njit
+def move_entries(keys: Longs, values: Ints, larger: Longs, moved: Ints) -> None:
+    """Enter all entries of a table into another, empty one."""
+    for old in range(len(keys)):
+        if keys[old] != FREE:
+            put(larger, moved, keys[old], values[old])

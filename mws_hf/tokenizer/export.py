@@ -1,0 +1,253 @@
+"""Exports that other programs read: byte-level twins of a tokenizer, rank files for tiktoken, and a check of readers.
+
+A byte-level tokenizer is made from one of characters, or from a byte-level one that splits otherwise; all ids stay. A
+rank file comes with the few lines of Python that load it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mws_hf.atomic import staged
+from mws_hf.errors import MwSError
+from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, bytes_of, check_added_tokens, to_byte_level
+from mws_hf.text.pattern import literal_pattern
+from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.backend import alphabet_of, check_ids, has_leading_space, is_byte_level, pattern_of, tables_of
+from mws_hf.tokenizer.spec import Spec
+from mws_hf.tokenizer.stock import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+
+
+class ByteTables(NamedTuple):
+    """A byte-level BPE.
+
+    Attributes:
+        tokens: by id; ordinary ones in the byte alphabet, added ones as they stand in text.
+        merges: (left, right) in rank order, in the byte alphabet.
+        added: id -> added token.
+        pattern: the split pattern.
+    """
+
+    tokens: list[str]
+    merges: list[tuple[str, str]]
+    added: dict[int, AddedToken]
+    pattern: str
+
+
+def byte_tables(backend: Tokenizer) -> ByteTables:
+    """Read the tables of a byte-level tokenizer that another format can carry.
+
+    Raises:
+        MwSError: the tokenizer is of characters, normalizes, puts a space first, adds tokens around a text, or its ids
+            have holes.
+    """
+    vocab, merges = tables_of(backend)
+    if alphabet_of(vocab) != "bytes" or not is_byte_level(backend):
+        raise MwSError(
+            "this format knows byte-level tokenizers only, and this one is of characters; train with "
+            "--byte-level (for llama.cpp `mws export DIR --format byte-level --pattern llama3` will do)"
+        )
+    if backend.normalizer is not None:
+        raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without")
+    if has_leading_space(backend.pre_tokenizer):
+        raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
+    if not Spec.of(backend).plain:
+        raise MwSError("its BPE has dropout, ignore_merges or affixes, which would be lost; train one without")
+    by_id = {number: token for token, number in backend.get_vocab(with_added_tokens=True).items()}
+    if sorted(by_id) != list(range(len(by_id))):
+        raise MwSError("its ids have holes, which this format cannot have; save it again with all ids in use")
+    tokens = [by_id[number] for number in range(len(by_id))]
+    return ByteTables(tokens, merges, dict(sorted(backend.get_added_tokens_decoder().items())), pattern_of(backend))
+
+
+class IdComparison(NamedTuple):
+    """The differences between a reader and `tokenizers`.
+
+    Attributes:
+        texts: number of texts compared.
+        ids: the texts that the reader cuts otherwise.
+        decoded: the texts whose ids the reader decodes to another text than `tokenizers` does.
+    """
+
+    texts: int
+    ids: list[str]
+    decoded: list[str]
+
+
+def compare_ids(
+    backend: Tokenizer,
+    texts: Iterable[str],
+    encode: Callable[[str], Sequence[int]],
+    decode: Callable[[list[int]], str] | None = None,
+) -> IdComparison:
+    """Compare a reader with `tokenizers`, text by text; special tokens in a text count as such, none are added.
+
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
+    >>> backend = build_backend(base_vocab((), "ab"), [])
+    >>> compare_ids(backend, ["ab", "ba"], lambda text: [256, 257])
+    IdComparison(texts=2, ids=['ba'], decoded=[])
+    """
+    wrong_ids, wrong_text, number = [], [], 0
+    for text in texts:
+        number += 1
+        ids = backend.encode(text, add_special_tokens=False).ids
+        if list(encode(text)) != ids:
+            wrong_ids.append(text)
+        if decode is not None and decode(ids) != backend.decode(ids, skip_special_tokens=False):
+            wrong_text.append(text)
+    return IdComparison(number, wrong_ids, wrong_text)
+
+
+def refuse_differences(found: IdComparison, what: str, remedy: str) -> None:
+    """Stop an export that would not be exact.
+
+    Raises:
+        MwSError: ids or a decoded text differ; the first text is shown.
+    """
+    if found.ids or found.decoded:
+        kind, first = ("ids", found.ids[0]) if found.ids else ("decoded text", found.decoded[0])
+        number = len(found.ids or found.decoded)
+        shown = repr(first if len(first) < 60 else first[:57] + "...")
+        raise MwSError(
+            f"{what} would give other {kind} on {number:,} of {found.texts:,} texts, {shown} for one; {remedy}"
+        )
+
+
+def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:
+    """Tell the merges of a tokenizer of characters in the byte alphabet; of a byte-level one change the pattern alone.
+
+    A model trained with the old ids goes on with the new tokenizer: tokens keep their ids, the byte tokens become the
+    bytes (an ASCII character and its byte token were two, and the latter is left unused), and beginnings of characters
+    that have no id yet get new ones at the end. Ids differ only where characters outside the vocabulary occur, and
+    where another pattern, or its name, is given.
+
+    Raises:
+        MwSError: the tokenizer is byte-level already and no pattern is given, it puts a space before the text or splits
+            by more than a pattern, or an added token would not survive.
+
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
+    >>> merges = [("о", "н"), (" ", "он")]
+    >>> old = build_backend(base_vocab((), " но", merges), merges)
+    >>> new = to_byte_level_backend(old)
+    >>> new.encode("но он я").ids == old.encode("но он я").ids
+    True
+    """
+    vocab, merges = tables_of(backend)
+    in_characters = alphabet_of(vocab) == "characters"
+    if pattern is None and not in_characters:
+        raise MwSError("it is byte-level already; export it as gguf or tiktoken, give it another --pattern, or use it")
+    there = pattern_of(backend)
+    wanted = there if pattern is None else literal_pattern(pattern)
+    new = _in_bytes(backend, vocab, merges) if in_characters else Tokenizer.from_str(backend.to_str())
+    splitter = pre_tokenizers.Split(Regex(wanted), behavior="isolated")
+    spelled = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
+    new.pre_tokenizer = pre_tokenizers.Sequence([splitter, spelled])
+    return new
+
+
+def _in_bytes(backend: Tokenizer, vocab: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
+    """Return the same tokenizer in bytes, without a pre-tokenizer."""
+    added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
+    check_added_tokens(list(added))
+    characters = [token for token in vocab if len(token) == 1 and token not in added]
+    in_bytes = byte_level_merges(characters, merges)
+    recoded = _recoded(vocab, added, in_bytes)
+    check_ids(recoded)
+    spec = json.loads(backend.to_str())
+    new = Tokenizer(models.BPE(vocab=recoded, merges=in_bytes, fuse_unk=False, byte_fallback=False))
+    new.normalizer = backend.normalizer
+    new.decoder = decoders.ByteLevel()
+    told = json.loads(new.to_str())
+    told |= {key: spec[key] for key in ("added_tokens", "post_processor")}
+    return Tokenizer.from_str(json.dumps(told, ensure_ascii=False))
+
+
+def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """Give the old ids their names in the byte alphabet, and new ids to further products of the merges."""
+    byte_ids = {token: vocab[token] for token in BYTE_TOKENS}
+    recoded = dict(added)  # else new ids would be theirs
+    for token, number in vocab.items():
+        if token not in byte_ids and token not in added:
+            recoded[to_byte_level(token)] = number
+    for token, character in zip(BYTE_TOKENS, BYTE_CHARACTERS, strict=True):
+        recoded[token if character in recoded else character] = byte_ids[token]
+    following = max(recoded.values()) + 1
+    for left, right in merges:
+        if left + right not in recoded:
+            recoded[left + right] = following
+            following += 1
+    return recoded
+
+
+RANKS_FILE = "ranks.tiktoken"
+MODULE_FILE = "load_tiktoken.py"
+_MODULE = '''\
+"""Loads the tokenizer beside this file: `from load_tiktoken import encoding`, `encoding.encode(text)`."""
+
+import base64
+from pathlib import Path
+
+import tiktoken
+
+# not by load_tiktoken_bpe, which keeps a copy by path and would go on reading a file that was since replaced
+lines = map(bytes.split, Path(__file__).with_name({ranks!r}).read_bytes().splitlines())
+encoding = tiktoken.Encoding(
+    name={name!r},
+    pat_str={pattern!r},
+    mergeable_ranks={{base64.b64decode(token): int(rank) for token, rank in lines}},
+    special_tokens={special!r},
+)
+'''
+
+
+def write_tiktoken(
+    backend: Tokenizer, output: str | os.PathLike[str], texts: list[str], name: str
+) -> IdComparison | None:
+    """Write a folder with a rank file and its loader that gives the same ids in tiktoken, or nothing.
+
+    The ids of the tokenizer, a byte-level one, grow with the ranks of its merges; both must agree on the texts. Returns
+    the comparison, or None where tiktoken is not installed.
+
+    Raises:
+        MwSError: the tokenizer cannot be carried exactly.
+    """
+    tables = byte_tables(backend)
+    ranks = _ranks(tables)
+    special = {token.content: number for number, token in tables.added.items()}
+    found = _read_back(backend, ranks, special, tables.pattern, texts)
+    if found is not None:
+        refuse_differences(found, "tiktoken", "keep to clients that read tokenizer.json")
+    with staged(Path(output), head=MODULE_FILE) as stage:
+        lines = [f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in ranks.items()]
+        (stage / RANKS_FILE).write_text("".join(lines), encoding="ascii", newline="\n")
+        module = _MODULE.format(name=name, pattern=tables.pattern, ranks=RANKS_FILE, special=special)
+        (stage / MODULE_FILE).write_text(module, encoding="utf-8", newline="\n")
+    return found
+
+
+def _ranks(tables: ByteTables) -> dict[bytes, int]:
+    """Return token -> id, without added tokens; tiktoken takes ids for ranks, so MwSError where the orders differ."""
+    places = {token: number for number, token in enumerate(tables.tokens)}
+    made = [places[left + right] for left, right in tables.merges]
+    if made != sorted(made):
+        raise MwSError(
+            "tiktoken takes ids for merge ranks, and here a later merge has a smaller id (as in an export from "
+            "characters, which keeps ids); train with --byte-level"
+        )
+    return {bytes_of(token): number for number, token in enumerate(tables.tokens) if number not in tables.added}
+
+
+def _read_back(
+    backend: Tokenizer, ranks: dict[bytes, int], special: dict[str, int], pattern: str, texts: list[str]
+) -> IdComparison | None:
+    try:
+        import tiktoken
+    except ImportError:
+        return None
+    encoding = tiktoken.Encoding("mws", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
+    return compare_ids(backend, texts, lambda text: encoding.encode(text, allowed_special="all"), encoding.decode)

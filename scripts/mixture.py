@@ -25,7 +25,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from quality import HELD_OUT_EVERY, lines_of
+from quality import lines_of, split_lines
 from systems import UNIGRAM
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -60,12 +60,11 @@ def corpus_of(data: Path, cache: Path, most_held_out: int) -> tuple[GroupedCount
     cache.mkdir(parents=True, exist_ok=True)
     counts, held_out = dict[str, WordCounts](), dict[str, list[str]]()
     for language in LANGUAGES:
-        lines = lines_of(data, language)
-        held_out[language] = lines[::HELD_OUT_EVERY][:most_held_out]
+        training, kept = split_lines(lines_of(data, language))
+        held_out[language] = kept[:most_held_out]
         file = cache / f"{language}.parquet"
         if not file.exists():
-            found = count_documents(line for i, line in enumerate(lines) if i % HELD_OUT_EVERY)
-            GroupedCounts({language: found}).save(file)
+            GroupedCounts({language: count_documents(training)}).save(file)
         counts |= dict(GroupedCounts.load(file))
     return GroupedCounts(counts), held_out
 
@@ -74,23 +73,17 @@ def train(system: str, size: int, counts: GroupedCounts, directory: Path, data: 
     """A trained tokenizer as `segment_words` takes it, and the seconds of training; rivals see all text as one."""
     started = time.perf_counter()
     if system == PARITY:
-        return load_encoder(parity_bpe([training_lines(data, each) for each in counts], size)), (
-            time.perf_counter() - started
-        )
-    if system in COMPOSITION:
+        source = load_encoder(parity_bpe([split_lines(lines_of(data, each))[0] for each in counts], size))
+    elif system in COMPOSITION:
         trainer = MwSTrainer(vocab_size=size, composition=COMPOSITION[system], show_progress=False)
-        backend, _ = trainer.backend(trainer.learn(counts))
-        return load_encoder(backend), time.perf_counter() - started
-    baselines.train(system, counts.union, size, directory)
-    return baselines.load(directory).source, time.perf_counter() - started
+        source = load_encoder(trainer.backend(trainer.learn(counts))[0])
+    else:
+        baselines.train(system, counts.union, size, directory)
+        source = baselines.load(directory).source
+    return source, time.perf_counter() - started
 
 
-def training_lines(data: Path, language: str) -> Iterator[str]:
-    """The lines of a language that are not held out."""
-    return (line for i, line in enumerate(lines_of(data, language)) if i % HELD_OUT_EVERY)
-
-
-def parity_bpe(languages: list[Iterator[str]], size: int) -> Tokenizer:
+def parity_bpe(languages: list[list[str]], size: int) -> Tokenizer:
     """BPE over characters that merges next for the language with the fewest characters a token."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), "isolated")

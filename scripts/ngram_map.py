@@ -20,7 +20,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from quality import HELD_OUT_EVERY, HELD_OUT_LINES, lines_of
+from quality import HELD_OUT_LINES, lines_of, split_lines
 from systems import UNIGRAM, train_system
 
 from mws_hf import WordCounts, __version__
@@ -53,10 +53,8 @@ COLOURS = {"mws": "#d55e00", "mws-morphs": "#e6a000", "bpe-byte": "#117733", UNI
 
 def parts_of(data: Path, language: str) -> tuple[list[str], list[str]]:
     """Training lines in an order that depends on their content alone, and the lines held out."""
-    lines = [line for line in lines_of(data, language, NOT_FOR_MODELS) if line.strip()]
-    held_out = lines[::HELD_OUT_EVERY]
+    training, held_out = split_lines([line for line in lines_of(data, language, NOT_FOR_MODELS) if line.strip()])
     step = max(1, len(held_out) // HELD_OUT_LINES)
-    training = (line for i, line in enumerate(lines) if i % HELD_OUT_EVERY)
     return sorted(training, key=lambda line: hashlib.sha256(line.encode()).digest()), held_out[::step][:HELD_OUT_LINES]
 
 

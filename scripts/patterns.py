@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import regex
-from quality import GOLD, HELD_OUT_EVERY, HELD_OUT_LINES, lines_of
+from quality import GOLD, HELD_OUT_EVERY, HELD_OUT_LINES, lines_of, split_lines
 from robustness.made_up import made_up_lists
 
 from mws_hf import MwSTrainer, WordCounts
@@ -51,8 +51,8 @@ def text_of(data: Path, language: str, size: int) -> tuple[list[str], list[str]]
     lines = [line for line in lines_of(data, language) if line.strip()]
     step = max(1, sum(len(line.encode()) for line in lines) // size)
     chosen = [line for i, line in enumerate(lines) if i // HELD_OUT_EVERY % step == 0]
-    held_out = [line.rstrip("\n") for line in chosen[::HELD_OUT_EVERY]][:HELD_OUT_LINES]
-    return [line for i, line in enumerate(chosen) if i % HELD_OUT_EVERY], held_out
+    training, held_out = split_lines(chosen)
+    return training, [line.rstrip("\n") for line in held_out[:HELD_OUT_LINES]]
 
 
 def f1(backend: Any, golds: list[Gold]) -> float | None:

@@ -70,6 +70,16 @@ def lines_of(data: Path, language: str, without: tuple[str, ...] = ()) -> list[s
     return lines
 
 
+def split_lines(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Lines to train on, and every so manieth that is held out.
+
+    >>> training, held_out = split_lines([str(number) for number in range(100)])
+    >>> len(training), held_out
+    (98, ['0', '50'])
+    """
+    return [line for i, line in enumerate(lines) if i % HELD_OUT_EVERY], lines[::HELD_OUT_EVERY]
+
+
 def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
     """Word counts to train on, and held-out lines where there is running text."""
     if language == "rus-lexicon":
@@ -78,9 +88,7 @@ def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
         rows = (data / "gold" / "lat.sigmorphon2022.tsv").read_text(encoding="utf-8").splitlines()
         pieces = {piece for row in rows for piece in split(" " + row.split("\t")[0])}
         return WordCounts.from_mapping(dict.fromkeys(pieces, 1), pattern=DEFAULT_PATTERN), None
-    lines = lines_of(data, language)
-    held_out = lines[::HELD_OUT_EVERY]
-    training = (line for i, line in enumerate(lines) if i % HELD_OUT_EVERY)
+    training, held_out = split_lines(lines_of(data, language))
     return count_documents(training), held_out[:HELD_OUT_LINES]
 
 

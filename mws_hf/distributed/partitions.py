@@ -209,7 +209,7 @@ def encoder_of(tokenizer: SharedTokenizer) -> BlockEncoder:
 
 
 @dataclass(frozen=True)
-class Encoding:
+class EncodingTask:
     """The settings by which partitions are encoded.
 
     Attributes:
@@ -229,7 +229,7 @@ class Encoding:
     @classmethod
     def of(
         cls, columns: dict[str, bool], source: str, tokenizer: Any, column: str, separator: str | None, **more: Any
-    ) -> Encoding:
+    ) -> EncodingTask:
         """Check the arguments of an engine's call; `more` holds the `ids_column` that rows get, or a `shard_size`.
 
         Raises:
@@ -243,7 +243,7 @@ class Encoding:
         return cls(SharedTokenizer.of(tokenizer, separator), column, place, **more)
 
 
-def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
+def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
     """Yield the same rows with a column of token ids, list<int32>; null where the text is null.
 
     Raises:
@@ -263,7 +263,7 @@ def encoded_batches(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]
         yield rows.append_column(how.ids_column, lists)
 
 
-def _pieces(batches: Batches, how: Encoding) -> Iterator[pa.RecordBatch]:
+def _pieces(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
     """Yield the same rows in batches of a block of text at most, but for rows that are longer."""
     size = min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
@@ -280,12 +280,12 @@ def _strings(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _block(rows: pa.RecordBatch, how: Encoding) -> Block:
+def _block(rows: pa.RecordBatch, how: EncodingTask) -> Block:
     texts = checked_strings(rows.column(how.place), f"column {how.column!r}")
     return padded(arrow_block(texts, lambda _: f"column {how.column!r}"))
 
 
-def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.RecordBatch]:
+def write_shards(batches: Batches, how: EncodingTask, folder: str) -> Iterator[pa.RecordBatch]:
     """Write the ids of a partition as shards of an encoded corpus into `folder`; yield a row of `SHARD` for each.
 
     Raises:
@@ -310,7 +310,7 @@ def write_shards(batches: Batches, how: Encoding, folder: str) -> Iterator[pa.Re
         yield written()
 
 
-def assembled(output: Path, how: Encoding, write: Callable[[str], pa.Table]) -> EncodedCorpus:
+def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table]) -> EncodedCorpus:
     """Let the workers write shards and make an encoded corpus of them, the shards in the order of the partitions.
 
     The output is seen by all workers and must not exist, or be empty; `write` runs `write_shards` on all partitions

@@ -22,7 +22,7 @@ from mws_hf.distributed.partitions import (
     PARTITION_CAP,
     SHARD,
     Counting,
-    Encoding,
+    EncodingTask,
     assembled,
     check_columns,
     encoded_batches,
@@ -94,7 +94,7 @@ def encode(
     Raises:
         MwSError: there is no such tokenizer, separator or column, or `ids_column` is there already.
     """
-    how = Encoding.of(_columns(data), "Dataset", tokenizer, column, separator, ids_column=ids_column)
+    how = EncodingTask.of(_columns(data), "Dataset", tokenizer, column, separator, ids_column=ids_column)
     return data.map_batches(partial(_tables, None, encoded_batches, how=how), **_BLOCKS)
 
 
@@ -113,7 +113,7 @@ def write_corpus(
 
     Documents are in the order of the dataset where its ``context.execution_options.preserve_order`` is set.
     """
-    how = Encoding.of(_columns(data), "Dataset", tokenizer, column, separator, shard_size=shard_size)
+    how = EncodingTask.of(_columns(data), "Dataset", tokenizer, column, separator, shard_size=shard_size)
 
     def write(folder: str) -> pa.Table:
         work = partial(_tables, SHARD, write_shards, how=how, folder=folder)

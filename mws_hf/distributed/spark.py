@@ -21,7 +21,7 @@ from mws_hf.distributed.partitions import (
     PARTITION_CAP,
     SHARD,
     Counting,
-    Encoding,
+    EncodingTask,
     assembled,
     check_columns,
     encoded_batches,
@@ -102,7 +102,7 @@ def encode(
     """
     from pyspark.sql import types
 
-    how = Encoding.of(_columns(df), "DataFrame", tokenizer, column, separator, ids_column=ids_column)
+    how = EncodingTask.of(_columns(df), "DataFrame", tokenizer, column, separator, ids_column=ids_column)
     if dotted := [name for name in df.columns if "." in name or "`" in name]:
         raise MwSError(f"DataFrame: mapInArrow cannot hand on a column named {dotted[0]!r}; rename it")
     ids = types.StructField(ids_column, types.ArrayType(types.IntegerType(), containsNull=True))
@@ -136,7 +136,7 @@ def write_corpus(
         MwSError: pyspark is missing, there is no such tokenizer, separator or column, there are no documents, or the
             output holds something or is not shared by the workers.
     """
-    how = Encoding.of(_columns(df), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
+    how = EncodingTask.of(_columns(df), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
 
     def write(folder: str) -> pa.Table:
         rows = _plain(df, [column]).mapInArrow(partial(write_shards, how=how, folder=folder), _ddl(SHARD))

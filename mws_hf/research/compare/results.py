@@ -17,7 +17,7 @@ from mws_hf.evaluate.significance import Difference
 
 
 @dataclass(frozen=True)
-class Tokenizer:
+class TokenizerRow:
     """A trained system.
 
     Attributes:
@@ -62,7 +62,7 @@ class Row:
         mws_ahead: MwS at the same vocabulary size minus this system; None without MwS and for itself.
     """
 
-    tokenizer: Tokenizer
+    tokenizer: TokenizerRow
     gold: str
     scores: BoundaryScores
     low: float
@@ -111,7 +111,7 @@ class Comparison:
     corpus: dict[str, Any]
     sizes: list[int]
     golds: list[dict[str, Any]]
-    tokenizers: list[Tokenizer]
+    tokenizers: list[TokenizerRow]
     rows: list[Row]
     examples: list[CutExample]
 
@@ -129,7 +129,7 @@ class Comparison:
         """Return the rows of one gold file."""
         return [row for row in self.rows if row.gold == gold]
 
-    def at(self, system: str, size: int) -> Tokenizer | None:
+    def at(self, system: str, size: int) -> TokenizerRow | None:
         """Return a system at a size; a system without a size is the same at all."""
         found = (t for t in self.tokenizers if t.system == system and t.vocab_size in (size, None))
         return next(found, None)
@@ -256,7 +256,7 @@ def _by_size(
     return markdown_table(["vocabulary", *(f"{size:,}" for size in comparison.sizes)], lines)
 
 
-def _name(tokenizer: Tokenizer | None, system: str) -> str:
+def _name(tokenizer: TokenizerRow | None, system: str) -> str:
     if tokenizer is None or tokenizer.vocab_size is not None:
         return system
     return f"{system} ({tokenizer.n_tokens:,} tokens)"

@@ -26,7 +26,7 @@ from mws_hf.learn.settings import ContextualSettings, CriterionSettings
 from mws_hf.research import baselines
 from mws_hf.research.compare.cache import TRAINING, ResultCache, counts_digest, text_record
 from mws_hf.research.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, plan
-from mws_hf.research.compare.results import Comparison, CutExample, Row, Tokenizer, write_tables
+from mws_hf.research.compare.results import Comparison, CutExample, Row, TokenizerRow, write_tables
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.trainer import MwSTrainer
 
@@ -224,10 +224,10 @@ def _bits(source: Any, lines: Sequence[str], train: Sequence[str] | None) -> dic
     return {"bits_per_byte": found.value, "restored_lines": float(found.restored.mean())}
 
 
-def _record(job: Job, cache: ResultCache, folder: Path, text: dict[str, float | None] | None) -> Tokenizer:
+def _record(job: Job, cache: ResultCache, folder: Path, text: dict[str, float | None] | None) -> TokenizerRow:
     training = cache.read(job, TRAINING) or {}
     directory = cache.directory(job).relative_to(folder).as_posix()
-    return Tokenizer(
+    return TokenizerRow(
         job.spec.label, job.vocab_size, int(training["n_tokens"]), float(training["seconds"]), directory, text
     )
 
@@ -236,7 +236,7 @@ def _about(gold: Gold) -> dict[str, Any]:
     return {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
 
 
-def _rows(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], resamples: int) -> list[Row]:
+def _rows(gold: Gold, tokenizers: Sequence[TokenizerRow], cuts: Sequence[Cuts], resamples: int) -> list[Row]:
     tables = [word_table(gold.words, pieces) for pieces in cuts]
     resampled = bootstrap_f1(tables, resamples)
     rows = []
@@ -251,7 +251,7 @@ def _rows(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], res
     return rows
 
 
-def _reference(tokenizer: Tokenizer, tokenizers: Sequence[Tokenizer]) -> int | None:
+def _reference(tokenizer: TokenizerRow, tokenizers: Sequence[TokenizerRow]) -> int | None:
     """Return the index of MwS at the same size, or at the nearest to the tokens of a system that has no size."""
     if tokenizer.system == REFERENCE:
         return None
@@ -261,7 +261,7 @@ def _reference(tokenizer: Tokenizer, tokenizers: Sequence[Tokenizer]) -> int | N
     return next((i for i in ours if tokenizers[i].vocab_size == tokenizer.vocab_size), None)
 
 
-def _example(gold: Gold, tokenizers: Sequence[Tokenizer], cuts: Sequence[Cuts], sizes: Sequence[int]) -> CutExample:
+def _example(gold: Gold, tokenizers: Sequence[TokenizerRow], cuts: Sequence[Cuts], sizes: Sequence[int]) -> CutExample:
     """Choose a few words of several morphs, spread over the sorted list, at the size nearest 8,000."""
     size = min(sizes, key=lambda each: (abs(each - _EXAMPLE_SIZE), each))
     several = [i for i, entry in enumerate(gold.words) if len(entry.segmentations[0]) >= 3]

@@ -115,7 +115,7 @@ IGNORED = -100
 
 
 @dataclass(frozen=True)
-class Split:
+class TextSplit:
     """Documents of one experiment.
 
     Attributes:
@@ -142,7 +142,7 @@ def documents_of(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     return documents
 
 
-def read_split(config: RunConfig) -> Split:
+def read_split(config: RunConfig) -> TextSplit:
     """Read the text of a run and split it: by whole files where the run names some to hold out, else by documents.
 
     Raises:
@@ -154,10 +154,10 @@ def read_split(config: RunConfig) -> Split:
     held_out = list(dict.fromkeys(documents_of(config.held_out)))
     unseen = set(held_out)
     pool = shuffled((each for each in dict.fromkeys(documents) if each not in unseen), 0)
-    return Split(_first(pool, config.train_bytes), held_out, pool)
+    return TextSplit(_first(pool, config.train_bytes), held_out, pool)
 
 
-def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_bytes: int) -> Split:
+def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_bytes: int) -> TextSplit:
     """Take distinct documents in the order of their digests: first the held-out ones, then documents to train on.
 
     Both get so many UTF-8 bytes at least, for the last document is not cut; None trains on all.
@@ -172,7 +172,7 @@ def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_
     ordered = shuffled(dict.fromkeys(documents), 0)
     n_held_out = _reaching(ordered, held_out_bytes)
     pool = ordered[n_held_out:]
-    return Split(_first(pool, train_bytes), ordered[:n_held_out], pool)
+    return TextSplit(_first(pool, train_bytes), ordered[:n_held_out], pool)
 
 
 def _first(pool: list[str], train_bytes: int | None) -> list[str]:

@@ -1,26 +1,28 @@
-"""What surgery on pretrained tokenizers costs and brings, on stand-ins of public size (`surgery_bases`).
+"""What surgery on pretrained tokenizers costs and brings, on stand-ins (`surgery_bases`, `surgery_decoder`).
 
-    python scripts/surgery.py --data ../shared/data --work out/surgery [--parts length decoder protect]
+    python scripts/surgery.py --data ../shared/data --work out/surgery [--parts length protect decoder first_rows]
 
 length: trim to 60 % of the entries by the learnt text of the languages that are kept, add 16,000 Russian tokens, and
-count tokens of held-out lines. decoder: a model of 4.9 million weights (four layers of 72 under 64,000 rows of tied
-embeddings), trained on English novels with the English stand-in; bits per byte of held-out English and Russian before
-and right after surgery on it. protect: 8,000 Turkish tokens for the English stand-in, with and without a sample of
-English and Python code that no new merge may change. Writes scripts/results/surgery.json and surgery.md; what a run
-does not measure again stays.
+count tokens of held-out lines. protect: 8,000 Turkish tokens for the English stand-in of 64,000 entries, with and
+without a sample of English and Python code that no new merge may change. decoder: a model of 1.1 million weights under
+8,000 entries, trained on 5 MB of English novels; bits per byte of held-out English and Finnish before surgery, trimmed
+to 4,800 entries, and with 2,000 Finnish tokens more. first_rows: the same after surgery with each kind of first rows,
+and after 200 and 1,000 steps of training on Finnish (1 kB a step), over three orders of the text; in brackets the
+difference from "mean" in the same order, with its standard deviation over orders. Writes scripts/results/surgery.json
+and surgery.md after each row; what a run does not measure again stays.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from surgery_bases import CODE, MIXTURE, bases, held_out, learnt
+from surgery_decoder import before_and_after, first_rows, summary
 from tokenizers import Tokenizer
 
 from mws_hf.cards.markdown import markdown_table
@@ -56,68 +58,22 @@ def operated(data: Path, work: Path, name: str, directory: Path) -> tuple[Trimmi
     return smaller, larger
 
 
-def length(data: Path, work: Path) -> list[dict[str, Any]]:
+def length(data: Path, work: Path) -> Iterator[dict[str, Any]]:
     """Tokens of held-out text by stand-in and language."""
-    rows = []
     for name, directory in bases(data, work).items():
         smaller, larger = operated(data, work, name, directory)
         before = Tokenizer.from_file(str(directory / "tokenizer.json"))
         for language in dict.fromkeys((*KEPT[name], "rus")):
             lines = held_out(data, language, SIZES[language] if language != "rus" else RUSSIAN)
             first, second, third = (tokens(each, lines) for each in (before, smaller.tokenizer, larger.tokenizer))
-            rows.append({
+            yield {
                 "base": name, "entries": len(smaller.base.vocab), "trimmed to": sum(smaller.kept.values()),
                 "language": language, "tokens": first, "trimmed": f"{second / first - 1:+.2%}",
                 f"and {NEW:,} Russian tokens": f"{third / first - 1:+.2%}",
-            })  # fmt: skip
-            print(rows[-1], flush=True)
-    return rows
+            }  # fmt: skip
 
 
-def decoder(data: Path, work: Path) -> list[dict[str, Any]]:
-    """Bits per byte of a small model before and after surgery."""
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    from mws_hf.extend.checkpoint import transplant_directory
-    from mws_hf.research.lm.config import RunConfig
-    from mws_hf.research.lm.data import Codec
-    from mws_hf.research.lm.scoring import bits_per_byte
-    from mws_hf.research.lm.training import pretrain
-
-    torch.set_num_threads(1)
-    base = bases(data, work)["English, byte-level"]
-    text = work / "english.txt"
-    if not text.is_file():
-        text.write_text("".join(learnt(data, "eng", SIZES["eng"])), encoding="utf-8")
-    config = RunConfig(
-        tokenizer=str(base), text=(str(text),), train_bytes=1_200_000, held_out_bytes=20_000, context_bytes=512,
-        batch_blocks=8, hidden_size=72, layers=4, heads=4, learning_rate=4e-3, save_every=50,
-    )  # fmt: skip
-    began = time.process_time()
-    report = pretrain(config, work / "decoder")
-    print("decoder", time.process_time() - began, {key: value for key, value in report.items() if key != "curve"})
-    languages = {
-        "English": held_out(data, "eng", SIZES["eng"], 300),
-        "Russian": [line[:300] for line in held_out(data, "rus", RUSSIAN, 60)],
-    }
-    rows = []
-    for stage in ("base", "trimmed", "both"):
-        place, directory = work / "decoder" / "model", base
-        if stage != "base":
-            directory, place = work / f"{base.name}-{stage}", work / f"decoder-{stage}"
-            transplant_directory(work / "decoder" / "model", directory, place)
-        model, codec = AutoModelForCausalLM.from_pretrained(place).eval(), Codec.open(directory)
-        row = {"tokenizer": stage, "rows": model.config.vocab_size}
-        for language, lines in languages.items():
-            scores = bits_per_byte(model, codec, [line.strip() for line in lines if line.strip()], 512, batch_size=4)
-            row[f"bits per byte, {language}"] = round(scores.value, 4)
-        rows.append(row)
-        print(row, flush=True)
-    return rows
-
-
-def protect(data: Path, work: Path) -> list[dict[str, Any]]:
+def protect(data: Path, work: Path) -> Iterator[dict[str, Any]]:
     """Old texts that are cut otherwise after 8,000 Turkish tokens."""
     directory = bases(data, work)["English, byte-level"]
     before = Tokenizer.from_file(str(directory / "tokenizer.json"))
@@ -129,7 +85,6 @@ def protect(data: Path, work: Path) -> list[dict[str, Any]]:
         "tur": held_out(data, "tur", SIZES["tur"]),
     }
     first = {name: before.encode_batch_fast(texts) for name, texts in lines.items()}
-    rows = []
     for protected in ([], sample):
         larger = extend(directory, counts, 8000, protected=protected)
         second = {name: larger.tokenizer.encode_batch_fast(texts) for name, texts in lines.items()}
@@ -139,13 +94,11 @@ def protect(data: Path, work: Path) -> list[dict[str, Any]]:
             row[f"{name}: texts cut otherwise"] = f"{changed:,} of {len(lines[name]):,}"
         lengths = [sum(len(item.ids) for item in cut["tur"]) for cut in (first, second)]
         row["Turkish tokens"] = f"{lengths[1] / lengths[0] - 1:+.1%}"
-        rows.append(row)
-        print(row, flush=True)
-    return rows
+        yield row
 
 
-PARTS: dict[str, Callable[[Path, Path], list[dict[str, Any]]]] = {
-    "length": length, "decoder": decoder, "protect": protect,
+PARTS: dict[str, Callable[[Path, Path], Iterator[dict[str, Any]]]] = {
+    "length": length, "protect": protect, "decoder": before_and_after, "first_rows": first_rows,
 }  # fmt: skip
 
 
@@ -157,11 +110,13 @@ def main() -> None:
     arguments = parser.parse_args()
     file = RESULTS / "surgery.json"
     for part in arguments.parts:
-        rows = PARTS[part](arguments.data, arguments.work)
         found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-        found[part] = rows
-        file.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        write(found)
+        found[part] = []
+        for row in PARTS[part](arguments.data, arguments.work):
+            print(row, flush=True)
+            found[part].append(row)
+            file.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            write(found)
 
 
 def write(found: dict[str, list[dict[str, Any]]]) -> None:
@@ -169,7 +124,8 @@ def write(found: dict[str, list[dict[str, Any]]]) -> None:
     about = "length: " + (__doc__ or "").partition("length: ")[2]
     tables = [
         f"## {part}\n\n{markdown_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])}\n"
-        for part, rows in found.items()
+        for part, rows in (found | {"first_rows": summary(found.get("first_rows", []))}).items()
+        if rows
     ]
     text = f"# Surgery on pretrained tokenizers\n\n{about}\n" + "\n".join(tables)
     (RESULTS / "surgery.md").write_text(text, encoding="utf-8")

@@ -259,9 +259,20 @@ def transplant(
     model: Annotated[str, typer.Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
     tokenizer: Annotated[str, typer.Argument(help="Directory of the new tokenizer, or a Hub name.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model directory to write.")],
-    method: Annotated[
-        Literal["mean", "focus"], typer.Option(metavar="mean|focus", help="mean of the old pieces, or focus.")
+    init: Annotated[
+        Literal["mean", "quiet", "weighted", "focus"],
+        typer.Option(
+            metavar="mean|quiet|weighted|focus",
+            help="First row of a new token: the mean of its old pieces; half that, half the rows of bytes that no text "
+            "has; pieces weighted by their share in --text; or a mean of old tokens that stand in --text as it does.",
+        ),
     ] = "mean",
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Text of the new tokens' language, for --init weighted and focus; repeat for more [default: none]."
+        ),
+    ] = None,
     pad_to_multiple: Annotated[
         int | None,
         typer.Option(
@@ -271,6 +282,9 @@ def transplant(
             min=1,
         ),
     ] = None,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
     as_json: options.Json = False,
 ) -> None:
     """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.
@@ -280,15 +294,39 @@ def transplant(
     For example:
 
         mws transplant Qwen/Qwen3-0.6B out/qwen-ru -o out/qwen-ru-model
+
+        mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init focus --text 'russian/*.txt.gz' -o out/qwen-ru-model
     """
-    refuse_overwriting([output], model, tokenizer)
+    reading = Reading(column, encoding, errors)
+    refuse_overwriting([output], model, tokenizer, text or [])
     check_output(output, folder=True)
+    _check_rows_text(init, text, reading)
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise MwSError("models need torch: pip install 'mws-hf[lm]'") from error
     from mws_hf.extend.checkpoint import transplant_directory
 
-    report = asdict(transplant_directory(model, tokenizer, output, method, pad_to_multiple))
+    read = documents(text, reading) if text else None
+    report = asdict(transplant_directory(model, tokenizer, output, init, pad_to_multiple, read))
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())
     typer.echo(json.dumps({"directory": str(output), **report}) if as_json else f"{output}: rows {line}")
+
+
+def _check_rows_text(init: str, text: list[str] | None, reading: Reading) -> None:
+    """Refuse an init without the text it needs, text that nothing would read, and files that cannot be read."""
+    from mws_hf.corpus.counts_file import is_counts_file
+    from mws_hf.corpus.files import expand_paths
+    from mws_hf.corpus.inputs import check_files
+
+    reads = init in ("weighted", "focus")
+    if reads and not text:
+        raise MwSError(f"--init {init} needs --text, files of the language that the new tokens are for")
+    if text and not reads:
+        raise MwSError(f"--init {init} reads no text; leave --text out, or give --init weighted or --init focus")
+    if not text:
+        return
+    files = expand_paths(text)
+    if saved := [name for name in files if Path(name).is_file() and is_counts_file(name)]:
+        raise MwSError(f"{saved[0]}: holds counts of words, not text; give files of text to --text")
+    check_files(files, reading)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,7 +19,8 @@ from safetensors import SafetensorError, safe_open
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError, brief
 from mws_hf.extend.base import RECORDS
-from mws_hf.extend.embeddings import TransplantReport, holds_ids, mix_rows, mixed_rows, special_id
+from mws_hf.extend.embeddings import TransplantReport, holds_ids, mix_rows, special_id
+from mws_hf.extend.first_rows import check_init, mixed_rows
 from mws_hf.extend.id_map import IDS_FILE, read_ids
 from mws_hf.extend.weights import INDEX, read_header, shard_of_tensors
 from mws_hf.tokenizer.file import load_json
@@ -41,8 +42,9 @@ def transplant_directory(
     model: str | os.PathLike[str],
     tokenizer: str | os.PathLike[str],
     output: str | os.PathLike[str],
-    method: str = "mean",
+    init: str = "mean",
     pad_to_multiple: int | None = None,
+    text: Iterable[str] | None = None,
 ) -> TransplantReport:
     """Write a copy of a pretrained model that is fitted to another tokenizer, and the tokenizer beside it.
 
@@ -50,13 +52,15 @@ def transplant_directory(
         model: a directory with config.json, tokenizer and .safetensors weights, or a Hub name.
         tokenizer: a directory with tokenizer.json, or a Hub name.
         output: the directory to write, atomically.
-        method: "mean" or "focus", see `embeddings.transplant`.
+        init: "mean", "quiet", "weighted" or "focus", see `embeddings.transplant`.
         pad_to_multiple: rows are filled up to a multiple of this; None does as the model's embeddings have it.
+        text: documents of the language that the new tokens are for; "weighted" and "focus" read them once.
 
     Raises:
-        MwSError: there is no such model or tokenizer, no .safetensors weights, quantized embeddings, a slow tokenizer,
-            an ids.json of another base, fewer rows than ids.
+        MwSError: unknown init, text missing or not read, no such model or tokenizer, no .safetensors weights, quantized
+            embeddings, a slow tokenizer, an ids.json of another base, fewer rows than ids.
     """
+    check_init(init, text is not None)
     source, target = _local(model), _local(tokenizer)
     old_tokenizer, new_tokenizer = _open_tokenizer(source), _open_tokenizer(target)
     shards = shard_of_tensors(source)
@@ -66,7 +70,8 @@ def transplant_directory(
         if not matrix.is_floating_point() or matrix.element_size() < 2:
             raise MwSError(f"{source / shards[name]}: {name} is quantized ({matrix.dtype}); give the full weights")
     ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
-    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrices[names[0]], pad_to_multiple, ids)
+    rows = len(matrices[names[0]])
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple, ids)
     changed = {name: _fitted(matrices.pop(name), mixtures) for name in names}
     with staged(Path(output), ("*.safetensors", INDEX), head="config.json") as stage:
         for file in sorted(set(shards.values())):

@@ -2,32 +2,27 @@
 
 Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended or
 trimmed tokenizer (`mws_hf.extend`) every old token keeps its row bit for bit. Every new row is a weighted mean of old
-rows, and input and output embeddings use the same weights. Models on disk: `extend.checkpoint`.
+rows (`extend.first_rows`), and input and output embeddings use the same weights. Models on disk: `extend.checkpoint`.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
+from mws_hf.extend.first_rows import Mixture, check_init, mixed_rows, weigh
 from mws_hf.extend.id_map import IdMap, kept_rows, row_count
 from mws_hf.extend.spelling import Spelling, raw_bytes
 
-Mixture: TypeAlias = tuple[list[int], list[float]]
-"""Old ids and their weights, which add up to 1."""
-
-METHODS = ("mean", "focus")
 SPECIAL_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _ROLES = ("bos_token", "eos_token", "pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-_NEIGHBOURS = 16
-_CHUNK = 1024
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ class TransplantReport:
     Attributes:
         special: special tokens, by role or by name.
         copied: tokens with the same bytes in both vocabularies; old rows that no token uses, kept, are among them.
-        mixed: tokens made of old pieces ("mean") or of similar copied tokens ("focus").
+        mixed: tokens made of their old pieces or, by "focus", of copied tokens like them.
         fallback: tokens that the old tokenizer cannot spell, such as special tokens it lacks: the mean of all old rows.
         padding: rows behind the vocabulary, which no token uses.
     """
@@ -50,7 +45,12 @@ class TransplantReport:
 
 
 def transplant(
-    model: Any, old_tokenizer: Any, new_tokenizer: Any, method: str = "focus", pad_to_multiple: int | None = None
+    model: Any,
+    old_tokenizer: Any,
+    new_tokenizer: Any,
+    init: str = "mean",
+    pad_to_multiple: int | None = None,
+    text: Iterable[str] | None = None,
 ) -> tuple[Any, TransplantReport]:
     """Copy a causal model and fit it to another tokenizer.
 
@@ -58,20 +58,22 @@ def transplant(
         model: a causal model of transformers; left as it is.
         old_tokenizer: the fast tokenizer it was trained with.
         new_tokenizer: a fast tokenizer.
-        method: "mean": a new token is the mean of the old tokenizer's pieces of its string (FVT, Gee et al. 2022).
-            "focus": a similarity-weighted mean of tokens in both vocabularies (FOCUS, Dobler & de Melo 2023); "similar"
-            means near the mean of the old pieces in the old embedding space (the paper trains fastText vectors).
+        init: "mean": a new token is the mean of the old tokenizer's pieces of its string (FVT, Gee et al. 2022).
+            "quiet": half that, half the rows of bytes that no text has, so that old tokens keep their probability.
+            "weighted": the pieces count by their share in `text`. "focus": a mean of tokens in both vocabularies by the
+            likeness of their neighbours in `text` (FOCUS, Dobler & de Melo 2023, who train fastText vectors for that).
         pad_to_multiple: rows are filled up to a multiple of this, by old rows behind the vocabulary or the mean of all;
             None does as the old embeddings have it, see `mws_hf.extend.id_map.row_count`.
+        text: documents of the language that the new tokens are for; "weighted" and "focus" read them once.
 
     Returns:
         The new model (tied embeddings, dtype and device kept, the special ids of its configs changed), and a report.
 
     Raises:
-        MwSError: unknown method, a slow tokenizer, or an old one with more ids than the model has rows.
+        MwSError: unknown init, text missing or not read, a slow tokenizer, or an old one with more ids than rows.
     """
-    matrix = model.get_input_embeddings().weight.detach() if hasattr(model, "get_input_embeddings") else None
-    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, method, matrix, pad_to_multiple)
+    rows = len(model.get_input_embeddings().weight) if hasattr(model, "get_input_embeddings") else None
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple)
     changed = copy.deepcopy(model)
     _replace_rows(model, changed, mixtures)
     for config in filter(None, (changed.config, getattr(changed, "generation_config", None))):
@@ -83,8 +85,9 @@ def transplant(
 def mix_rows(
     old_tokenizer: Any,
     new_tokenizer: Any,
-    method: str,
-    matrix: torch.Tensor | None,
+    init: str,
+    text: Iterable[str] | None,
+    rows: int | None,
     pad_to_multiple: int | None,
     ids: IdMap | None = None,
 ) -> tuple[list[Mixture], TransplantReport]:
@@ -93,24 +96,23 @@ def mix_rows(
     Args:
         old_tokenizer: tokenizer that the model was trained with.
         new_tokenizer: a fast tokenizer.
-        method: "mean" or "focus", see `transplant`.
-        matrix: the input embeddings; None stands for as many rows as the old tokenizer has ids.
+        init: "mean", "quiet", "weighted" or "focus", see `transplant`.
+        text: documents that the last two read.
+        rows: rows of the old embeddings; None stands for as many as the old tokenizer has ids.
         pad_to_multiple: rows are filled up to a multiple of this, see `transplant`.
         ids: new id of each old id; None matches tokens by their strings.
 
     Raises:
-        MwSError: unknown method, a slow tokenizer, more ids than rows, or a map of another base.
+        MwSError: unknown init, text missing or not read, a slow tokenizer, more ids than rows, a map of another base.
     """
-    if method not in METHODS:
-        raise MwSError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    check_init(init, text is not None)
     old, new = Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
     old_size, pieces = len(old.pieces), raw_bytes(new)
-    rows = old_size if matrix is None else len(matrix)
+    rows = old_size if rows is None else rows
     n_rows = row_count(rows, old_size, len(pieces), pad_to_multiple)
     kept = kept_rows(old.backend, new, ids)
     mixtures, report = _mean_mixtures(old, pieces, _special_matches(old_tokenizer, new_tokenizer), kept)
-    if method == "focus" and matrix is not None:
-        mixtures = _focus_mixtures(mixtures, matrix.float())
+    mixtures = weigh(mixtures, init, old, new, text)
     report = dataclasses.replace(report, padding=n_rows - len(pieces))
     for index in range(len(pieces), n_rows):
         spare = index if index >= old_size else old_size + index - len(pieces)
@@ -182,63 +184,6 @@ def _mean_mixtures(
         else:
             mixtures.append(([], []))
     return mixtures, TransplantReport(len(special), copied, mixed, len(mixtures) - len(special) - copied - mixed)
-
-
-def _focus_mixtures(mixtures: list[Mixture], embedding: torch.Tensor) -> list[Mixture]:
-    """Mix tokens of several pieces from the copied tokens nearest to the pieces' mean, by sparsemax of cosines."""
-    copied = torch.tensor(sorted({ids[0] for ids, _ in mixtures if len(ids) == 1}), device=embedding.device)
-    wanted = [index for index, (ids, _) in enumerate(mixtures) if len(ids) > 1]
-    if not wanted or len(copied) < 2:
-        return mixtures
-    directions = torch.nn.functional.normalize(embedding[copied], dim=1)
-    result = list(mixtures)
-    for start in range(0, len(wanted), _CHUNK):
-        chunk = wanted[start : start + _CHUNK]
-        means = torch.nn.functional.normalize(_means(embedding, [mixtures[index] for index in chunk]), dim=1)
-        nearest = (means @ directions.T).topk(min(_NEIGHBOURS, len(copied)), dim=1)
-        weights = sparsemax(nearest.values)
-        for index, places, shares in zip(chunk, copied[nearest.indices].tolist(), weights.tolist(), strict=True):
-            result[index] = (places, shares)
-    return result
-
-
-def sparsemax(scores: torch.Tensor) -> torch.Tensor:
-    """Project each row onto the simplex (Martins & Astudillo 2016); rows are in descending order.
-
-    >>> sparsemax(torch.tensor([[1.0, 0.5, -2.0]])).tolist()
-    [[0.75, 0.25, 0.0]]
-    """
-    sizes = torch.arange(1, scores.shape[1] + 1, device=scores.device)
-    sums = scores.cumsum(1)
-    support = (1 + sizes * scores > sums).sum(1, keepdim=True)
-    threshold = (sums.gather(1, support - 1) - 1) / support
-    return (scores - threshold).clamp(min=0)
-
-
-def mixed_rows(matrix: torch.Tensor, mixtures: Sequence[Mixture]) -> torch.Tensor:
-    """Compute weighted means of rows, (mixtures, width), in the type of `matrix`; single rows stay bit for bit."""
-    rows = matrix.new_empty((len(mixtures), matrix.shape[1]))
-    single = [index for index, (ids, _) in enumerate(mixtures) if len(ids) == 1]
-    rows[single] = matrix[[mixtures[index][0][0] for index in single]]
-    if len(single) == len(mixtures):
-        return rows
-    mixed = [index for index, (ids, _) in enumerate(mixtures) if len(ids) > 1]
-    rows[mixed] = _means(matrix, [mixtures[index] for index in mixed]).to(matrix.dtype)
-    rows[[index for index, (ids, _) in enumerate(mixtures) if not ids]] = matrix.mean(0, dtype=torch.float32).to(
-        matrix.dtype
-    )
-    return rows
-
-
-def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
-    """Compute weighted means of rows in float32, (mixtures, width); only the rows that occur are made float32."""
-    flat = torch.tensor([index for ids, _ in mixtures for index in ids], device=matrix.device, dtype=torch.long)
-    weights = torch.tensor([weight for _, shares in mixtures for weight in shares], device=matrix.device)
-    starts = torch.tensor([0, *(len(ids) for ids, _ in mixtures)], device=matrix.device).cumsum(0)[:-1]
-    used, places = flat.unique(return_inverse=True)
-    return torch.nn.functional.embedding_bag(
-        places, matrix[used].float(), starts, mode="sum", per_sample_weights=weights.float()
-    )
 
 
 def _replace_rows(model: Any, changed: Any, mixtures: list[Mixture]) -> None:

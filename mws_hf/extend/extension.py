@@ -9,7 +9,6 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, Rewritten, fetch, open_base, write_directory
+from mws_hf.extend.cuts import count_ids
 from mws_hf.extend.id_map import IdMap, composed
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
 from mws_hf.extend.trim import Trimming
@@ -72,8 +72,6 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
         room -= more
     raise MwSError(f"{len(strings)} strings must be entries, which takes more than {n_tokens} new tokens; add more")
 
-
-_BATCH = 1000
 
 _logger = logging.getLogger(__name__)
 
@@ -252,11 +250,7 @@ def _spelled(base: Base, old: Sequence[tuple[str, str]], new: Sequence[tuple[str
 
 def used_ids(base: Base, texts: Iterable[str]) -> set[int]:
     """List the ids that occur where the base encodes the texts."""
-    pipeline, used, iterator = base.pipeline(), set[int](), iter(texts)
-    while batch := list(islice(iterator, _BATCH)):
-        for item in pipeline.encode_batch_fast(batch, add_special_tokens=False):
-            used.update(item.ids)
-    return used
+    return set(count_ids(base.pipeline(), texts, base.next_id).nonzero()[0].tolist())
 
 
 def retire(base: Base, used: Collection[int], wanted: int) -> Retirement:

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +24,7 @@ import numpy as np
 
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, Rewritten, fetch, open_base, write_directory
+from mws_hf.extend.cuts import count_ids
 from mws_hf.extend.id_map import renumbered
 from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.described import check_whole
@@ -118,8 +118,6 @@ def trim_told(found: Mapping[str, Any]) -> str:
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
 """Why an entry stays (the first five; "unused" ones do where there is room) or goes (the last two)."""
-
-_BATCH = 1000
 
 
 @dataclass(frozen=True)
@@ -229,12 +227,7 @@ def trim(
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:
     """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,)."""
-    uses, pipeline, iterator = np.zeros(base.next_id, np.int64), base.pipeline(with_prefix=True), iter(texts)
-    while batch := list(islice(iterator, _BATCH)):
-        items = pipeline.encode_batch_fast(batch, add_special_tokens=False)
-        ids = np.fromiter(chain.from_iterable(item.ids for item in items), np.int64)
-        uses += np.bincount(ids, minlength=len(uses))
-    return uses
+    return count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
 
 
 def last_merges(base: Base) -> dict[str, tuple[str, str]]:

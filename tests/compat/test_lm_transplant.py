@@ -14,7 +14,8 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
-from mws_hf.extend.embeddings import sparsemax, transplant
+from mws_hf.extend.embeddings import transplant
+from mws_hf.extend.first_rows import INITS, READERS, sparsemax
 from mws_hf.research.lm.data import Codec
 from mws_hf.research.lm.scoring import bits_per_byte
 from mws_hf.research.lm.training import pretrain
@@ -34,18 +35,22 @@ def old(folder):
     return folder / "run" / "model"
 
 
+def text_for(init):
+    return sentences(300, seed=4) if init in READERS else None
+
+
 def _random_like(model):
     torch.manual_seed(5)
     return LlamaForCausalLM(model.config).eval()
 
 
-@pytest.mark.parametrize("method", ["mean", "focus"])
+@pytest.mark.parametrize("init", INITS)
 @pytest.mark.parametrize("kind", ["mws", "bpe"])
-def test_far_below_random_at_once_and_recovers(old, folder, method, kind):
+def test_far_below_random_at_once_and_recovers(old, folder, init, kind):
     directory = tokenizer_dir(folder, kind, 345)
     model = AutoModelForCausalLM.from_pretrained(old).eval()
     new_tokenizer = AutoTokenizer.from_pretrained(directory)
-    changed, report = transplant(model, AutoTokenizer.from_pretrained(old), new_tokenizer, method)
+    changed, report = transplant(model, AutoTokenizer.from_pretrained(old), new_tokenizer, init, text=text_for(init))
     codec, held_out = Codec.open(directory), sentences(40, seed=77)
     assert changed.get_input_embeddings().weight.shape[0] == codec.vocabulary_size
     assert report.special + report.copied + report.mixed + report.fallback == codec.vocabulary_size
@@ -97,8 +102,8 @@ def test_ties_dtype_and_special_tokens_are_kept(folder, tied, dtype):
 def test_to_its_own_tokenizer_nothing_changes(old):
     model = AutoModelForCausalLM.from_pretrained(old)
     tokenizer = AutoTokenizer.from_pretrained(old)
-    for method in ("mean", "focus"):
-        changed, report = transplant(model, tokenizer, tokenizer, method)
+    for init in INITS:
+        changed, report = transplant(model, tokenizer, tokenizer, init, text=text_for(init))
         rows = len(tokenizer)
         assert torch.equal(changed.get_input_embeddings().weight, model.get_input_embeddings().weight[:rows])
         assert report.mixed == 0
@@ -117,7 +122,7 @@ def test_sparsemax_is_the_projection_onto_the_simplex():
 
 
 def test_mistakes_are_named(old):
-    with pytest.raises(MwSError, match="choose one of mean, focus"):
+    with pytest.raises(MwSError, match="choose one of mean, quiet, weighted, focus"):
         transplant(None, None, None, "magic")
     with pytest.raises(MwSError, match="slow"):
         transplant(None, object(), Tokenizer.from_file(str(old / "tokenizer.json")), "mean")

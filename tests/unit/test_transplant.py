@@ -39,6 +39,7 @@ from mws_hf.extend.base import open_base
 from mws_hf.extend.checkpoint import transplant_directory
 from mws_hf.extend.embeddings import mix_rows, transplant
 from mws_hf.extend.extension import extend
+from mws_hf.extend.first_rows import READERS
 from mws_hf.extend.id_map import read_ids
 from mws_hf.extend.trim import trim
 from mws_hf.extend.weights import shard_of_tensors
@@ -87,7 +88,7 @@ def tensors(directory: Path) -> dict:
     return {name: load_file(directory / file)[name] for name, file in shard_of_tensors(directory).items()}
 
 
-@pytest.mark.parametrize("method", ["mean", "focus"])
+@pytest.mark.parametrize("init", ["mean", "quiet", "weighted", "focus"])
 @pytest.mark.parametrize(
     ("kind", "tied", "dtype", "rows", "shard"),
     [
@@ -98,11 +99,12 @@ def tensors(directory: Path) -> dict:
         ("phi", False, torch.bfloat16, N_OLD, "30KB"),
     ],
 )
-def test_streamed_as_in_memory_and_old_rows_bit_for_bit(folder, tmp_path, method, kind, tied, dtype, rows, shard):
+def test_streamed_as_in_memory_and_old_rows_bit_for_bit(folder, tmp_path, init, kind, tied, dtype, rows, shard):
     directory, model = make(
-        folder, f"model-{method}-{kind}-{rows}", rows=rows, tied=tied, dtype=dtype, shard=shard, kind=kind
+        folder, f"model-{init}-{kind}-{rows}", rows=rows, tied=tied, dtype=dtype, shard=shard, kind=kind
     )
-    report = transplant_directory(directory, folder / "larger", tmp_path / "new", method, pad_to_multiple=64)
+    text = russian() * 5 if init in READERS else None
+    report = transplant_directory(directory, folder / "larger", tmp_path / "new", init, 64, text)
     assert report.special + report.copied + report.mixed + report.fallback == N_OLD + N_NEW
     assert report.mixed > 20 and report.copied + report.special >= N_OLD
     before, after = tensors(directory), tensors(tmp_path / "new")
@@ -115,7 +117,7 @@ def test_streamed_as_in_memory_and_old_rows_bit_for_bit(folder, tmp_path, method
         assert torch.equal(_bits(after[name][:kept]), _bits(before[name][:kept])), name
     larger = AutoModelForCausalLM.from_pretrained(tmp_path / "new", dtype="auto")
     assert larger.get_input_embeddings().weight.shape[0] == larger.config.vocab_size == 512
-    twin, _ = transplant(model, *map(AutoTokenizer.from_pretrained, (directory, folder / "larger")), method, 64)
+    twin, _ = transplant(model, *map(AutoTokenizer.from_pretrained, (directory, folder / "larger")), init, 64, text)
     for one, other in zip(larger.parameters(), twin.parameters(), strict=True):
         assert torch.equal(one, other)
 
@@ -251,7 +253,7 @@ def test_the_command(folder, tmp_path):
         ([directory, folder / "larger", "-o", directory], "written over"),
         ([folder / "base", folder / "larger", "-o", tmp_path / "x"], "no model.safetensors"),
         ([directory, folder / "nothing", "-o", tmp_path / "x"], "no such directory"),
-        ([directory, folder / "larger", "-o", tmp_path / "x", "--method", "magic"], "not one of 'mean', 'focus'"),
+        ([directory, folder / "larger", "-o", tmp_path / "x", "--init", "magic"], "not one of 'mean', 'quiet'"),
     ):
         done = mws("transplant", *arguments)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
@@ -368,7 +370,7 @@ def test_a_role_that_the_old_tokenizer_lacks_begins_as_its_end_token():
     backend.add_special_tokens(["<mask>"])
     old = PreTrainedTokenizerFast(tokenizer_object=llama3_like(), eos_token=SPECIAL[1])
     new = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=SPECIAL[1], mask_token="<mask>")
-    mixtures, report = mix_rows(old, new, "mean", None, None)
+    mixtures, report = mix_rows(old, new, "mean", None, None, None)
     assert mixtures[new.mask_token_id] == ([old.eos_token_id], [1.0]) and report.fallback == 0
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterator
-from itertools import chain, product
+from itertools import accumulate, chain, product
 from pathlib import Path
 from typing import Any
 
@@ -81,26 +81,39 @@ def operated(data: Path, work: Path) -> dict[str, Path]:
     return found
 
 
+def sample(data: Path, language: str) -> list[str]:
+    """Held-out lines of 40,000 characters."""
+    lines = [line.strip()[:600] for line in held_out(data, language, SIZES[language], 10**9)]
+    lines = shuffled(filter(None, lines), 0)
+    ends = accumulate(map(len, lines))
+    return [line for line, end in zip(lines, ends, strict=True) if end <= 40_000]
+
+
 def scores(model: Any, codec: Codec, data: Path) -> dict[str, float]:
-    """Bits per byte of held-out text, 40,000 characters of each language."""
-    found = {}
-    for name, language in (("English", "eng"), ("Finnish", "fin")):
-        lines = [line.strip()[:600] for line in held_out(data, language, SIZES[language], 10**9)]
-        lines = [line for line in shuffled(filter(None, lines), 0)]
-        ends = [sum(map(len, lines[: place + 1])) for place in range(len(lines))]
-        few = [line for line, end in zip(lines, ends, strict=True) if end <= 40_000]
-        found[name] = round(bits_per_byte(model.eval(), codec, few, CONTEXT_BYTES, batch_size=16).value, 4)
-    return found
+    """Bits per byte of held-out text."""
+    return {
+        name: round(bits_per_byte(model.eval(), codec, sample(data, code), CONTEXT_BYTES, batch_size=16).value, 4)
+        for name, code in (("English", "eng"), ("Finnish", "fin"))
+    }
 
 
 def before_and_after(data: Path, work: Path) -> Iterator[dict[str, Any]]:
     """Bits per byte of the model with the tokenizer it was trained with, that trimmed, and that extended."""
     model, old = (kind.from_pretrained(base_model(data, work)) for kind in (AutoModelForCausalLM, AutoTokenizer))
-    for stage, directory in operated(data, work).items():
-        changed = model if stage == "base" else transplant(model, old, AutoTokenizer.from_pretrained(directory))[0]
-        row = {"tokenizer": stage, "rows": changed.config.vocab_size}
-        yield row | {
-            f"bits per byte, {name}": value for name, value in scores(changed, Codec.open(directory), data).items()
+    given = operated(data, work)
+    first: dict[str, float] = {}
+    for stage, init in (("base", ""), ("trimmed", "mean"), ("both", "mean"), ("both", "quiet")):
+        codec = Codec.open(given[stage])
+        changed = transplant(model, old, AutoTokenizer.from_pretrained(given[stage]), init)[0] if init else model
+        tokens = sum(map(len, codec.encode(sample(data, "eng"))))
+        found = {"tokens": tokens, **scores(changed, codec, data)}
+        first = first or found
+        yield {
+            "tokenizer": f"trimmed and extended, --init {init}" if stage == "both" else stage,
+            "rows": changed.config.vocab_size,
+            "English tokens": f"{tokens:,} ({tokens / first['tokens'] - 1:+.2%})",
+            "bits per byte, English": f"{found['English']:.3f} ({found['English'] / first['English'] - 1:+.2%})",
+            "bits per byte, Finnish": f"{found['Finnish']:.3f}",
         }
 
 

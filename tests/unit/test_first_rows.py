@@ -84,7 +84,7 @@ def test_quiet_is_half_the_pieces_and_half_the_bytes_that_no_text_has(parts):
     given, found = model.get_input_embeddings().weight, changed.get_input_embeddings().weight
     never = [old.convert_tokens_to_ids(each) for byte, each in enumerate(BYTE_CHARACTERS) if byte not in IN_TEXTS]
     pieces = old(NEW, add_special_tokens=False)["input_ids"]
-    assert len(never) == 13 and report.mixed > 20
+    assert len(never) == 13 and report.mixed > 5
     expected = given[pieces].mean(0) / 2 + given[never].mean(0) / 2
     assert torch.allclose(found[row_of(new, NEW)], expected, atol=1e-6)
     assert torch.equal(found[: len(old)], given)

@@ -21,9 +21,9 @@ from surgery_bases import held_out, learnt
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from mws_hf.corpus.counting import count_documents
+from mws_hf.extend.base import open_base
 from mws_hf.extend.embeddings import mix_rows, transplant
 from mws_hf.extend.extension import extend
-from mws_hf.extend.base import open_base
 from mws_hf.extend.first_rows import READERS, by_company, mixed_rows
 from mws_hf.extend.trim import trim
 from mws_hf.research.lm.config import RunConfig

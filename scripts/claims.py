@@ -271,6 +271,24 @@ def english() -> Iterator[Claim]:
         yield Claim(page, r"(?i)expect next to nothing.*$", (f"{gains[0]:.1f} to {gains[-1]:.1f} % fewer n-gram bits",))
 
 
+def surgery() -> Iterator[Claim]:
+    """Yield what surgery costs a small decoder, and what kinds of first rows bring."""
+    page, found = "docs/extend.md", results("surgery")
+    bits: dict[tuple[str, str, str], list[float]] = {}
+    for run in found["first_rows"]:
+        for step, by_language in run["steps"].items():
+            for language, value in by_language.items():
+                bits.setdefault((run["init"], language, step), []).append(value)
+    means = {key: statistics.fmean(values) for key, values in bits.items()}
+    mean, focus, quiet = (f"{means[each, 'Finnish', '1,000']:.3f}" for each in ("mean", "focus", "quiet"))
+    yield Claim(page, r"^\* After 1,000 steps.*$", (f"{mean} and {focus} bits per byte, and {quiet} with",))
+    more = [row["bits per byte, English"] for row in found["decoder"]]  # such as "1.887 (+0.65%)"
+    trimmed, plain, hushed = (each[each.index("+") + 1 : -2] + " %" for each in more[1:])
+    yield Claim(page, r"English rose by\n.*$", (f"{plain} with `mean`, by {hushed} with `quiet`, of which {trimmed}",))
+    forgotten = statistics.fmean(means[each, "English", "1,000"] for each in ("mean", "quiet", "weighted", "focus"))
+    yield Claim(page, r"forget English.*$", (f"{forgotten:.1f} bits per byte after 1,000 steps",))
+
+
 def ablation() -> Iterator[Claim]:
     """Yield what n-gram models gain at 8,000 entries over the rivals and over shuffled evidence, least and most."""
     rows = {(row["language"], row["slice"], row["system"]): row for row in results("ngram_map") if row["size"] == 8_000}
@@ -362,7 +380,8 @@ def spread(values: list[float]) -> str:
 
 def claims() -> list[Claim]:
     """List every claim."""
-    kinds = (boundaries, models, reading, texts, speed, ready, english, small_texts, ablation, public_sets, paradigms)
+    texts_and_models = (boundaries, models, reading, texts, speed, ready, english, small_texts, surgery)
+    kinds = (*texts_and_models, ablation, public_sets, paradigms)
     return [claim for kind in kinds for claim in kind()]
 
 

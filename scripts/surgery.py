@@ -8,8 +8,9 @@ without a sample of English and Python code that no new merge may change. decode
 8,000 entries, trained on 5 MB of English novels; bits per byte of held-out English and Finnish before surgery, trimmed
 to 4,800 entries, and with 2,000 Finnish tokens more. first_rows: the same after surgery with each kind of first rows,
 and after 200 and 1,000 steps of training on Finnish (1 kB a step), over three orders of the text; in brackets the
-difference from "mean" in the same order, with its standard deviation over orders. Writes scripts/results/surgery.json
-and surgery.md after each row; what a run does not measure again stays.
+difference from "mean" in the same order, with its standard deviation over orders. "focus by old rows" is no choice any
+more: it compared tokens by the rows of their pieces, not by a text. Writes scripts/results/surgery.json and surgery.md
+after each row; what a run does not measure again stays.
 """
 
 from __future__ import annotations

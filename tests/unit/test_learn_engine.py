@@ -172,10 +172,10 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
     alone, parts = opened(1), opened(5)
     n = int(alone.used[PAIRS])
     assert n > 1000 and parts.used.tolist() == alone.used.tolist()
-    for name in ("left", "right", "value", "occurrences", "begin", "listed"):
-        assert np.array_equal(getattr(parts, name)[:n], getattr(alone, name)[:n]), name
+    for name in alone.pairs.dtype.names:
+        assert np.array_equal(parts.pairs[name][:n], alone.pairs[name][:n]), name
     assert np.array_equal(parts.arena[: alone.used[ARENA]], alone.arena[: alone.used[ARENA]])
-    assert 0 < alone.used[ARENA] < alone.occurrences[:n].sum()  # some are too rare to be listed
+    assert 0 < alone.used[ARENA] < alone.pairs["occurrences"][:n].sum()  # some are too rare to be listed
 
 
 @examples(100)
@@ -185,8 +185,8 @@ def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     limits = 1, NO_LIMIT, NO_LIMIT
     table = tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
     for _ in range(n):
-        pair = int(np.argmax(table.occurrences[: table.used[PAIRS]])) if table.used[PAIRS] else -1
-        if pair < 0 or table.occurrences[pair] == 0:
+        pair = int(np.argmax(table.pairs["occurrences"][: table.used[PAIRS]])) if table.used[PAIRS] else -1
+        if pair < 0 or table.pairs["occurrences"][pair] == 0:
             break
         table = tables.make_room(table, pair)
         merge_pair(table, pair, limits)
@@ -194,9 +194,10 @@ def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     def occurrences(valid):
         found = []
         for p in range(table.used[PAIRS]):
-            listed = table.arena[table.begin[p] :][: table.listed[p]].tolist()
-            size = table.length[table.left[p]]
-            stands = [table.tok[i] == table.left[p] and table.tok[i + size] == table.right[p] for i in listed]
+            listed = table.arena[table.pairs["begin"][p] :][: table.pairs["listed"][p]].tolist()
+            size = table.length[table.pairs["left"][p]]
+            left, right = table.pairs["left"][p], table.pairs["right"][p]
+            stands = [table.tok[i] == left and table.tok[i + size] == right for i in listed]
             found.append([i for i, here in zip(listed, stands, strict=True) if here or not valid])
         return found
 

@@ -87,7 +87,7 @@ def explain_pair(
     values = segmentation.cell_values(None)
     table = open_table(segmentation.text, values, segmentation.tokens, (1, NO_LIMIT, NO_LIMIT))
     pair = int(find_pair(table.keys, table.ids, *ids))
-    b = int(table.value[pair]) if pair >= 0 else 0
+    b = int(table.pairs["value"][pair]) if pair >= 0 else 0
     return _explanation(segmentation, _unigrams(segmentation, values), (ids[0], ids[1]), b, settings)
 
 

@@ -19,7 +19,7 @@ are not in the table; when the mean token length lets longer ones in, the caller
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,8 @@ BLOCK = 128
 _MARGIN = 1e-6
 N_TOKENS, N_WORDS, N_CHARACTERS, LARGEST, BEST = 0, 1, 2, 3, 4
 
-# left, right, left_size, length, value of a PairTable: the whole table costs too many reference counts in a loop
-PairArrays = tuple[Array, Array, Array, Array, Array]
+# pairs, left_size, length of a PairTable: the whole table costs too many reference counts in a loop
+PairArrays = tuple[Array, Array, Array]
 
 _terms = njit(terms_of)
 _is_candidate = njit(is_candidate)
@@ -91,17 +91,18 @@ def count_tokens(tok: Array, val: Array, length: Array, unigrams: Array) -> None
 @njit
 def _evaluate(pairs: PairArrays, unigrams: Array, totals: Array, rules: Rules, p: int) -> float:
     """Compute the coefficient of a pair, not cut at 0; -inf when it is out of the race for good."""
-    left, right, left_size, length, value = pairs
-    left_length, right_length = np.int64(max(1, left_size[left[p]])), np.int64(length[right[p]])
+    rows, left_size, length = pairs
+    left, right, value = rows[p].left, rows[p].right, rows[p].value
+    left_length, right_length = np.int64(max(1, left_size[left])), np.int64(length[right])
     n_tokens, n_characters = totals[N_TOKENS], totals[N_CHARACTERS]
-    if value[p] < rules.min_frequency or not _is_candidate(
+    if value < rules.min_frequency or not _is_candidate(
         left_length + right_length, n_tokens, n_characters, rules.max_merge_len, rules.max_len_delta
     ):
         return -np.inf
     counts = Counts(
-        unigrams[left[p]],
-        unigrams[right[p]],
-        value[p],
+        unigrams[left],
+        unigrams[right],
+        value,
         int(left_length),
         int(right_length),
         n_tokens,
@@ -114,11 +115,12 @@ def _evaluate(pairs: PairArrays, unigrams: Array, totals: Array, rules: Rules, p
 @njit
 def enter_pairs(t: PairTable, k: Keys, rules: Rules, first: int) -> None:
     """Chain and evaluate the pairs from row `first` on."""
-    left, right, head, link, key, top = t.left, t.right, k.head, k.link, k.key, k.top
-    pairs, unigrams, totals = (left, right, t.left_size, t.length, t.value), k.unigrams, k.totals
+    rows, head, link, key, top = t.pairs, k.head, k.link, k.key, k.top
+    pairs, unigrams, totals = (rows, t.left_size, t.length), k.unigrams, k.totals
     for p in range(first, t.used[PAIRS]):
-        link[0, p], head[0, left[p]] = head[0, left[p]], p
-        link[1, p], head[1, right[p]] = head[1, right[p]], p
+        left, right = rows[p].left, rows[p].right
+        link[0, p], head[0, left] = head[0, left], p
+        link[1, p], head[1, right] = head[1, right], p
         key[p] = _evaluate(pairs, unigrams, totals, rules, p) - k.drift[0]
         top[p // BLOCK] = max(top[p // BLOCK], key[p])
 
@@ -127,7 +129,7 @@ def enter_pairs(t: PairTable, k: Keys, rules: Rules, first: int) -> None:
 def _renew(t: PairTable, k: Keys, rules: Rules, token: int) -> None:
     """Evaluate all pairs of a token whose count changed, and drop pairs that are out of the race from its chains."""
     head, link, key, top, drift = k.head, k.link, k.key, k.top, k.drift[0]
-    pairs, unigrams, totals = (t.left, t.right, t.left_size, t.length, t.value), k.unigrams, k.totals
+    pairs, unigrams, totals = (t.pairs, t.left_size, t.length), k.unigrams, k.totals
     for side in range(2):
         before = np.int64(-1)
         p = np.int64(head[side, token])
@@ -159,10 +161,16 @@ def _highest(key: Array, top: Array, n_blocks: int) -> int:
 
 
 @njit
+def _before(pair: Any, other: Any) -> bool:
+    """Tell which of two pairs of equal coefficient comes first: by left, then by right token."""
+    return bool(pair.left < other.left or (pair.left == other.left and pair.right < other.right))
+
+
+@njit
 def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
     """Find the pair with the highest coefficient by the total order, and its units; (-1, floor) when there is none."""
-    left, right, key, top, drift = t.left, t.right, k.key, k.top, k.drift[0]
-    pairs, unigrams, totals = (left, right, t.left_size, t.length, t.value), k.unigrams, k.totals
+    rows, key, top, drift = t.pairs, k.key, k.top, k.drift[0]
+    pairs, unigrams, totals = (rows, t.left_size, t.length), k.unigrams, k.totals
     best, best_units = -1, rules.floor
     n_blocks = (t.used[PAIRS] + BLOCK - 1) // BLOCK
     guess = _highest(key, top, n_blocks)
@@ -179,7 +187,7 @@ def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
                 key[p] = coefficient - drift
                 units = _to_units(coefficient) if coefficient > -np.inf else -1
                 tie = best >= 0 and units == best_units
-                if units > best_units or tie and (left[p], right[p]) < (left[best], right[best]):
+                if units > best_units or (tie and _before(rows[p], rows[best])):
                     best, best_units = p, units
             highest = max(highest, key[p])
         top[block] = highest
@@ -217,7 +225,7 @@ def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rul
         k.totals[BEST] = p
         if p < 0:
             return EXHAUSTED
-        left, right = np.int64(t.left[p]), np.int64(t.right[p])
+        left, right = np.int64(t.pairs[p].left), np.int64(t.pairs[p].right)
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
         if p != accepted and known(strings, product):
             return ASK

@@ -102,7 +102,7 @@ def _open(segmentation: Segmentation, values: Array, rules: Rules) -> tuple[Pair
     rules = rules._replace(limit=next(possible, 0))
     table = open_table(segmentation.text, values, tokens, (1, rules.limit, rules.max_token_length), strip=True)
     n_words = int(segmentation.corpus.weights[np.diff(segmentation.corpus.starts) > 0].sum())
-    largest = int(table.value[: table.used[PAIRS]].max(initial=0))
+    largest = int(table.pairs["value"][: table.used[PAIRS]].max(initial=0))
     keys = _resized(
         Keys(
             unigrams=unigrams,
@@ -126,11 +126,11 @@ def _with_room(table: PairTable, keys: Keys) -> tuple[PairTable, Keys]:
 
 def _resized(keys: Keys, table: PairTable) -> Keys:
     """Make room in keys for as many tokens and pairs as the table has; new rows are empty."""
-    n_tokens, n_blocks = len(table.length), -(-len(table.left) // BLOCK)
+    n_tokens, n_blocks = len(table.length), -(-len(table.pairs) // BLOCK)
     return keys._replace(
         unigrams=resized(keys.unigrams, n_tokens),
         head=resized(keys.head, n_tokens, -1),
-        link=resized(keys.link, len(table.left), -1),
+        link=resized(keys.link, len(table.pairs), -1),
         key=resized(keys.key, n_blocks * BLOCK, -np.inf),
         top=resized(keys.top, n_blocks, -np.inf),
     )

@@ -48,32 +48,32 @@ class Least(NamedTuple):
 @njit(inner=True)
 def _add(t: PairTable, q: Queue, p: int) -> None:
     """Queue pair `p` under its present value."""
-    q.queued[p] = t.value[p]
-    q.used[SIZE] = push(q.heap, q.used[SIZE], -t.value[p], pair_key(t.left[p], t.right[p]))
+    q.queued[p] = t.pairs[p].value
+    q.used[SIZE] = push(q.heap, q.used[SIZE], -t.pairs[p].value, pair_key(t.pairs[p].left, t.pairs[p].right))
 
 
 @njit(nogil=True)
 def fill_queue(t: PairTable, q: Queue, least: Least) -> None:
     """Queue every pair of the table that is a candidate."""
     for p in range(t.used[PAIRS]):
-        if t.occurrences[p] >= least.occurrences and t.value[p] >= least.value:
+        if t.pairs[p].occurrences >= least.occurrences and t.pairs[p].value >= least.value:
             _add(t, q, p)
 
 
 @njit(inner=True)
 def _best(t: PairTable, q: Queue, least: Least) -> int:
     """Bring the heap's top up to date; returns the best pair, or -1 when no candidate is left."""
-    keys, ids, value, occurrences, heap, queued, used = t.keys, t.ids, t.value, t.occurrences, q.heap, q.queued, q.used
+    keys, ids, pairs, heap, queued, used = t.keys, t.ids, t.pairs, q.heap, q.queued, q.used
     while used[SIZE] > 0:
         p = np.int64(ids[slot_of(keys, heap[0, 1])])
         if -heap[0, 0] != queued[p]:
             used[SIZE] = pop(heap, used[SIZE])
-        elif occurrences[p] < least.occurrences or value[p] < least.value:
+        elif pairs[p].occurrences < least.occurrences or pairs[p].value < least.value:
             queued[p] = NOT_QUEUED
             used[SIZE] = pop(heap, used[SIZE])
-        elif value[p] < queued[p]:
-            queued[p] = value[p]
-            heap[0, 0] = -value[p]
+        elif pairs[p].value < queued[p]:
+            queued[p] = pairs[p].value
+            heap[0, 0] = -pairs[p].value
             sift_down(heap, used[SIZE])
         else:
             return int(p)
@@ -89,9 +89,9 @@ def most_pushes(listed: int, n_tokens: int) -> int:
 @njit(inner=True)
 def _frequency(t: PairTable, p: int, weights: Array) -> int:
     """Add up the occurrences of a pair, each with the weight of its first cell."""
-    tok, arena, left, right, total = t.tok, t.arena, t.left[p], t.right[p], np.int64(0)
+    tok, arena, left, right, total = t.tok, t.arena, t.pairs[p].left, t.pairs[p].right, np.int64(0)
     size = t.length[left]
-    for s in range(t.begin[p], t.begin[p] + t.listed[p]):
+    for s in range(t.pairs[p].begin, t.pairs[p].begin + t.pairs[p].listed):
         i = arena[s]
         if tok[i] == left and tok[i + size] == right:
             total += weights[i]
@@ -130,22 +130,26 @@ def advance(
         if p < 0:
             return EXHAUSTED
         if len(weights) > 0 and _frequency(t, p, weights) < least.frequency:
-            t.value[p] = t.occurrences[p] = t.listed[p] = 0  # for good: occurrences only vanish
+            t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = 0  # for good: occurrences only vanish
             continue
-        left, right = t.left[p], t.right[p]
+        left, right = t.pairs[p].left, t.pairs[p].right
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
         if p != accepted and known(strings, product):
             return ASK
-        if not has_room(t, p) or len(q.heap) - q.used[SIZE] < most_pushes(np.int64(t.listed[p]), t.used[TOKENS]):
+        if not has_room(t, p) or len(q.heap) - q.used[SIZE] < most_pushes(np.int64(t.pairs[p].listed), t.used[TOKENS]):
             return ROOM
         first = t.used[PAIRS]
-        t.token_score[t.used[TOKENS]] = t.value[p]
+        t.token_score[t.used[TOKENS]] = t.pairs[p].value
         q.queued[p] = NOT_QUEUED
         q.used[SIZE] = pop(q.heap, q.used[SIZE])
         merge_pair(t, p, bounds)
         remember(strings, product)
         for k in range(t.used[TOUCHED] + t.used[PAIRS] - first):
             p = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]
-            if t.occurrences[p] >= least.occurrences and t.value[p] >= least.value and t.value[p] > q.queued[p]:
+            if (
+                t.pairs[p].occurrences >= least.occurrences
+                and t.pairs[p].value >= least.value
+                and t.pairs[p].value > q.queued[p]
+            ):
                 _add(t, q, p)
     return REACHED

@@ -34,8 +34,8 @@ class PairTable(NamedTuple):
     Text: `tok` int32, `val` int64 (what the position after a cell is worth).
     Tokens: `length` in characters, `left_size` (the same, or without leading whitespace; the limit on pairs uses it),
     `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (see tables.py), `token_score`.
-    Pairs: `left`, `right`, `value` (sum of `val` over `occurrences`), `occurrences`, `begin` and `listed` (segment of
-    `arena`). `keys` and `ids`: hash table (kernels/tables.py) from a pair to its row.
+    Pairs: `pairs`, records of type `PAIR`: `left`, `right`, `value` (sum of `val` over `occurrences`), `occurrences`,
+    `begin` and `listed` (segment of `arena`). `keys` and `ids`: hash table (kernels/tables.py) from a pair to its row.
     Scratch: `hits`, `sums`, `seen`, `n_seen`, `cursor`, one row each for left and for right neighbours; `touched`: rows
     of pairs that lost occurrences in the last merge.
     """
@@ -49,12 +49,7 @@ class PairTable(NamedTuple):
     token_hash: Array
     token_power: Array
     token_score: Array
-    left: Array
-    right: Array
-    value: Array
-    occurrences: Array
-    begin: Array
-    listed: Array
+    pairs: Array
     keys: Array
     ids: Array
     arena: Array
@@ -68,7 +63,13 @@ class PairTable(NamedTuple):
 
 
 TOKEN_FIELDS = ("length", "left_size", "token_left", "token_right", "token_hash", "token_power", "token_score")
-PAIR_FIELDS = ("left", "right", "value", "occurrences", "begin", "listed")
+PAIR = np.dtype(
+    {
+        "names": ["left", "right", "occurrences", "listed", "value", "begin"],
+        "formats": [np.int32, np.int32, np.int32, np.int32, np.int64, np.int64],
+    }
+)
+"""A row of `PairTable.pairs`, 32 bytes: two rows are a cache line."""
 
 
 @njit(nogil=True)
@@ -106,8 +107,8 @@ def _new_pair(t: PairTable, left: int, right: int) -> int:
     p = t.used[PAIRS]
     t.used[PAIRS] = p + 1
     put(t.keys, t.ids, pair_key(left, right), p)
-    t.left[p], t.right[p] = left, right
-    t.value[p] = t.occurrences[p] = t.begin[p] = t.listed[p] = 0
+    t.pairs[p].left, t.pairs[p].right = left, right
+    t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].begin = t.pairs[p].listed = 0
     return p
 
 
@@ -120,10 +121,8 @@ def _fits(left_size: Array, length: Array, left: int, right: int, limit: int, lo
 def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int) -> int:
     """Count adjacent pairs from cell `position` up to `end`, a separator; returns where room ran out, or the end."""
     # handing the whole table to a function costs a reference count for each array: too dear within loops
-    tok, val, length, left_size, value, occurrences, keys, ids = (
-        t.tok, t.val, t.length, t.left_size, t.value, t.occurrences, t.keys, t.ids,
-    )  # fmt: skip
-    room = min(len(t.left), len(t.keys) // 2)
+    tok, val, length, left_size, pairs, keys, ids = t.tok, t.val, t.length, t.left_size, t.pairs, t.keys, t.ids
+    room = min(len(pairs), len(keys) // 2)
     while position < end:
         left = np.int64(tok[position])
         if left < 0:
@@ -137,8 +136,8 @@ def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int)
                 if t.used[PAIRS] >= room:
                     return position
                 p = _new_pair(t, left, right)
-            value[p] += val[after - 1]
-            occurrences[p] += 1
+            pairs[p].value += val[after - 1]
+            pairs[p].occurrences += 1
         position = after
     return position
 
@@ -147,12 +146,12 @@ def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int)
 def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
     """Add the counts of another table; `rows` (int32) gets the row of each of its pairs. Needs room for all of them."""
     for k in range(other.used[PAIRS]):
-        left, right = np.int64(other.left[k]), np.int64(other.right[k])
+        left, right = np.int64(other.pairs[k].left), np.int64(other.pairs[k].right)
         p = find_pair(t.keys, t.ids, left, right)
         if p < 0:
             p = _new_pair(t, left, right)
-        t.value[p] += other.value[k]
-        t.occurrences[p] += other.occurrences[k]
+        t.pairs[p].value += other.pairs[k].value
+        t.pairs[p].occurrences += other.pairs[k].occurrences
         rows[k] = p
 
 
@@ -162,7 +161,7 @@ def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
 
     Occurrences of pair p go to ``at[p]`` (int64, changed) and behind; pairs that are not listed are passed over.
     """
-    tok, length, keys, ids, listed, arena = t.tok, t.length, t.keys, t.ids, t.listed, t.arena
+    tok, length, keys, ids, pairs, arena = t.tok, t.length, t.keys, t.ids, t.pairs, t.arena
     while position < end:
         left = np.int64(tok[position])
         if left < 0:
@@ -171,7 +170,7 @@ def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
         after = position + length[left]
         if tok[after] >= 0:
             p = find_pair(keys, ids, left, np.int64(tok[after]))
-            if p >= 0 and listed[p] > 0:
+            if p >= 0 and pairs[p].listed > 0:
                 arena[at[p]] = position
                 at[p] += 1
         position = after
@@ -193,15 +192,15 @@ def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
 
     The occurrences found valid are packed at the front of the pair's arena segment; returns their number and value.
     """
-    left, right = t.left[p], t.right[p]
+    left, right = t.pairs[p].left, t.pairs[p].right
     left_length = t.length[left]
     size = left_length + t.length[right]
     tok, val, arena = t.tok, t.val, t.arena
     hits, sums, seen, n_seen = t.hits, t.sums, t.seen, t.n_seen
-    first = t.begin[p]
+    first = t.pairs[p].begin
     kept = first
     total = np.int64(0)
-    for s in range(first, first + t.listed[p]):
+    for s in range(first, first + t.pairs[p].listed):
         i = arena[s]
         j = i + left_length
         if tok[i] != left or tok[j] != right:
@@ -227,11 +226,11 @@ def _withdraw(t: PairTable, p: int) -> None:
     for side in range(2):
         for k in range(t.n_seen[side]):
             x = np.int64(t.seen[side, k])
-            a, b = (x, np.int64(t.left[p])) if side == LEFT else (np.int64(t.right[p]), x)
+            a, b = (x, np.int64(t.pairs[p].left)) if side == LEFT else (np.int64(t.pairs[p].right), x)
             q = find_pair(t.keys, t.ids, a, b)
             if q >= 0:
-                t.value[q] -= t.sums[side, x]
-                t.occurrences[q] -= t.hits[side, x]
+                t.pairs[q].value -= t.sums[side, x]
+                t.pairs[q].occurrences -= t.hits[side, x]
                 t.touched[t.used[TOUCHED]] = q
                 t.used[TOUCHED] += 1
             t.hits[side, x] = t.sums[side, x] = 0
@@ -250,8 +249,8 @@ def _enter(t: PairTable, new: int, bounds: tuple[int, int, int]) -> None:
             a, b = (x, new) if side == LEFT else (new, x)
             if hits >= bounds[0] and _fits(t.left_size, t.length, a, b, bounds[1], bounds[2]):
                 q = _new_pair(t, a, b)
-                t.value[q], t.occurrences[q], t.listed[q] = value, hits, hits
-                t.begin[q] = t.cursor[side, x] = t.used[ARENA]
+                t.pairs[q].value, t.pairs[q].occurrences, t.pairs[q].listed = value, hits, hits
+                t.pairs[q].begin = t.cursor[side, x] = t.used[ARENA]
                 t.used[ARENA] += hits
         t.n_seen[side] = 0
 
@@ -259,7 +258,7 @@ def _enter(t: PairTable, new: int, bounds: tuple[int, int, int]) -> None:
 @njit(inner=True)
 def _add_token(t: PairTable, p: int) -> int:
     new = t.used[TOKENS]
-    left, right = t.left[p], t.right[p]
+    left, right = t.pairs[p].left, t.pairs[p].right
     t.used[TOKENS] = new + 1
     t.token_left[new], t.token_right[new] = left, right
     t.length[new] = t.length[left] + t.length[right]
@@ -285,8 +284,8 @@ def merge_pair(t: PairTable, p: int, bounds: tuple[int, int, int]) -> int:
     new = _add_token(t, p)
     n, total = _replace(t, p, new)
     _withdraw(t, p)
-    t.value[p] = t.occurrences[p] = t.listed[p] = 0
-    first, size, tok, val, arena = t.begin[p], t.length[new], t.tok, t.val, t.arena
+    t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = 0
+    first, size, tok, val, arena = t.pairs[p].begin, t.length[new], t.tok, t.val, t.arena
     hits, sums, seen, n_seen = t.hits, t.sums, t.seen, t.n_seen
     for s in range(first, first + n):
         i = arena[s]
@@ -314,25 +313,25 @@ def tidy(t: PairTable) -> None:
     tok, length, arena = t.tok, t.length, t.arena
     kept = np.int64(0)
     for p in range(t.used[PAIRS]):
-        left, right = t.left[p], t.right[p]
-        first, t.begin[p] = t.begin[p], kept
-        for s in range(first, first + t.listed[p]):
+        left, right = t.pairs[p].left, t.pairs[p].right
+        first, t.pairs[p].begin = t.pairs[p].begin, kept
+        for s in range(first, first + t.pairs[p].listed):
             i = arena[s]
             if tok[i] == left and tok[i + length[left]] == right:
                 arena[kept] = i
                 kept += 1
-        t.listed[p] = kept - t.begin[p]
+        t.pairs[p].listed = kept - t.pairs[p].begin
     t.used[ARENA] = kept
 
 
 @njit(inner=True)
 def has_room(t: PairTable, p: int) -> bool:
     """Tell whether `merge_pair(t, p)` fits into the arrays as they are."""
-    n = np.int64(t.listed[p])
+    n = np.int64(t.pairs[p].listed)
     pairs = t.used[PAIRS] + 2 * min(n, t.used[TOKENS] + 1)
     return (
         t.used[TOKENS] < len(t.length)
         and t.used[ARENA] + 2 * n <= len(t.arena)
-        and pairs <= len(t.left)
+        and pairs <= len(t.pairs)
         and 2 * pairs <= len(t.keys)
     )

@@ -267,8 +267,8 @@ class Segmentation:
             ids = self._ids_of(left, right)
             pair = int(find_pair(table.keys, table.ids, *ids))
             value = replaced = 0
-            if pair >= 0 and table.listed[pair] > 0:
-                value = int(table.value[pair])
+            if pair >= 0 and table.pairs["listed"][pair] > 0:
+                value = int(table.pairs["value"][pair])
                 table = make_room(table, pair)
                 replaced = int(merge_pair(table, pair, bounds))
             else:
@@ -382,10 +382,10 @@ class Segmentation:
 
     def accepted_pair(self, table: PairTable, pair: int, forbidden: frozenset[str]) -> int:
         """Return `pair` if its product is a new string after all; otherwise strike the pair out and return -1."""
-        product = self.tokens[table.left[pair]] + self.tokens[table.right[pair]]
+        product = self.tokens[table.pairs["left"][pair]] + self.tokens[table.pairs["right"][pair]]
         if product not in self._ids and product not in forbidden:
             return pair
-        table.value[pair] = table.occurrences[pair] = table.listed[pair] = 0
+        table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
         return -1
 
 
@@ -399,18 +399,18 @@ def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> 
 
 
 def _queue(table: PairTable) -> Queue:
-    queued = np.full(len(table.left), NOT_QUEUED, np.int64)
+    queued = np.full(len(table.pairs), NOT_QUEUED, np.int64)
     return Queue(np.empty((int(table.used[PAIRS]) + 1024, 2), np.int64), queued, np.zeros(2, np.int64))
 
 
 def _enlarged(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
     pair, size = (int(queue.used[i]) for i in (ASKED, SIZE))
     table = make_room(table, pair)
-    heap, needed = queue.heap, size + most_pushes(int(table.listed[pair]), int(table.used[0]))
+    heap, needed = queue.heap, size + most_pushes(int(table.pairs["listed"][pair]), int(table.used[0]))
     if needed > len(heap):
         heap = np.empty((2 * needed, 2), np.int64)
         heap[:size] = queue.heap[:size]
-    return table, Queue(heap, resized(queue.queued, len(table.left), NOT_QUEUED), queue.used)
+    return table, Queue(heap, resized(queue.queued, len(table.pairs), NOT_QUEUED), queue.used)
 
 
 def _absent_product(table: PairTable, left: int, right: int) -> PairTable:

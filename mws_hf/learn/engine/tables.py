@@ -17,7 +17,7 @@ from mws_hf.kernels.tables import FREE, enlarged, find_pair, new_keys, new_table
 from mws_hf.kernels.threads import in_parts, part_edges, side_by_side
 from mws_hf.learn.engine.pairs import (
     ARENA,
-    PAIR_FIELDS,
+    PAIR,
     PAIRS,
     SEPARATOR,
     TOKEN_FIELDS,
@@ -144,7 +144,7 @@ def open_table(
     table, places = _joined(parts)
     del empty, parts
     table = _laid_out(table, bounds[0])
-    at = [table.begin[: table.used[PAIRS]].copy()]  # where the list of each part begins
+    at = [table.pairs["begin"][: table.used[PAIRS]].copy()]  # where the list of each part begins
     for own in places[:-1]:
         at.append(np.add(at[-1], own, out=own))
     side_by_side(list_occurrences, [table] * len(at), edges, edges[1:], at)
@@ -159,14 +159,14 @@ def strike_out(table: PairTable, pairs: Iterable[tuple[int, int]]) -> None:
     for left, right in pairs:
         pair = int(find_pair(table.keys, table.ids, left, right))
         if pair >= 0:
-            table.value[pair] = table.occurrences[pair] = table.listed[pair] = 0
+            table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
 
 
 def _count(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int]) -> PairTable:
     """Count the pairs of the cells from `begin` to `end`; returns the table, enlarged where needed."""
     position = count_pairs(table, begin, end, bounds[1], bounds[2])
     while position < end:
-        table = _more_pairs(table, 2 * len(table.left))
+        table = _more_pairs(table, 2 * len(table.pairs))
         position = count_pairs(table, position, end, bounds[1], bounds[2])
     return table
 
@@ -174,10 +174,10 @@ def _count(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int])
 def _joined(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
     """Join the pairs of all parts in one table; also returns how often each stands in each part, int64 by row."""
     table, rows = parts[0], [np.arange(parts[0].used[PAIRS], dtype=np.int32)]
-    own = [part.occurrences[: part.used[PAIRS]].copy() for part in parts]
+    own = [part.pairs["occurrences"][: part.used[PAIRS]].copy() for part in parts]
     for part in parts[1:]:
         needed = int(table.used[PAIRS] + part.used[PAIRS])
-        table = _more_pairs(table, needed) if needed > min(len(table.left), len(table.keys) // 2) else table
+        table = _more_pairs(table, needed) if needed > min(len(table.pairs), len(table.keys) // 2) else table
         rows.append(np.empty(part.used[PAIRS], np.int32))
         add_counts(table, part, rows[-1])
     places = [np.zeros(table.used[PAIRS], np.int64) for _ in parts]
@@ -189,16 +189,16 @@ def _joined(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
 def _laid_out(table: PairTable, least: int) -> PairTable:
     """Reserve a segment of the arena for every pair that has `least` occurrences."""
     n = int(table.used[PAIRS])
-    table.listed[:n] = np.where(table.occurrences[:n] >= least, table.occurrences[:n], 0)
-    ends = np.cumsum(table.listed[:n], dtype=np.int64)
-    table.begin[:n] = ends - table.listed[:n]
+    table.pairs["listed"][:n] = np.where(table.pairs["occurrences"][:n] >= least, table.pairs["occurrences"][:n], 0)
+    ends = np.cumsum(table.pairs["listed"][:n], dtype=np.int64)
+    table.pairs["begin"][:n] = ends - table.pairs["listed"][:n]
     table.used[ARENA] = listed = int(ends[-1]) if n else 0
     return table._replace(arena=np.empty(listed + listed // 4 + 1024, np.int32))
 
 
 def make_room(table: PairTable, pair: int) -> PairTable:
     """Enlarge the arrays until row `pair` can be merged (see `has_room`), with room to spare."""
-    occurrences = int(table.listed[pair])
+    occurrences = int(table.pairs["listed"][pair])
     tokens, pairs = (int(table.used[i]) for i in (TOKENS, PAIRS))
     new_pairs = pairs + 2 * min(occurrences, tokens + 1)
     if tokens >= len(table.length):
@@ -210,8 +210,8 @@ def make_room(table: PairTable, pair: int) -> PairTable:
             more = np.empty(max(arena + 2 * occurrences, len(table.arena) + len(table.arena) // 2), np.int32)
             more[:arena] = table.arena[:arena]
             table = table._replace(arena=more)
-    if new_pairs > len(table.left) or 2 * new_pairs > len(table.keys):
-        table = _more_pairs(table, max(new_pairs, len(table.left) * 3 // 2))
+    if new_pairs > len(table.pairs) or 2 * new_pairs > len(table.keys):
+        table = _more_pairs(table, max(new_pairs, len(table.pairs) * 3 // 2))
     return table
 
 
@@ -223,14 +223,11 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
     nothing = np.full(n, -1, np.int32)
     rows: tuple[Array, ...] = (length, size, nothing, nothing, hashes[:, 0], hashes[:, 1], np.zeros(n))
     keys, ids = new_table(SPARE - 1)
-    int32s = {name: np.zeros(SPARE, np.int32) for name in ("left", "right", "occurrences", "listed")}
     return PairTable(
         tok=tok,
         val=val,
         **{name: resized(row, room) for name, row in zip(TOKEN_FIELDS, rows, strict=True)},
-        **int32s,
-        value=np.zeros(SPARE, np.int64),
-        begin=np.zeros(SPARE, np.int64),
+        pairs=np.zeros(SPARE, PAIR),
         keys=keys,
         ids=ids,
         arena=np.zeros(0, np.int32),
@@ -246,8 +243,7 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
 
 def _with_own_pairs(table: PairTable) -> PairTable:
     """Copy a table's pairs, so that the copy can count its own; text and tokens are shared."""
-    fields = (*PAIR_FIELDS, "keys", "ids", "used")
-    return table._replace(**{name: getattr(table, name).copy() for name in fields})
+    return table._replace(**{name: getattr(table, name).copy() for name in ("pairs", "keys", "ids", "used")})
 
 
 def _more_tokens(table: PairTable, size: int) -> PairTable:
@@ -257,8 +253,8 @@ def _more_tokens(table: PairTable, size: int) -> PairTable:
 
 
 def _more_pairs(table: PairTable, size: int) -> PairTable:
-    for name in PAIR_FIELDS:  # in place: old and new side by side would be the peak of memory; no view of them lives
-        getattr(table, name).resize(size, refcheck=False)
+    # in place: old and new side by side would be the peak of memory; no view of them lives
+    table.pairs.resize(size, refcheck=False)
     slots = 1 << (2 * size - 1).bit_length()
     if slots <= len(table.keys):
         return table

@@ -136,6 +136,24 @@ def models() -> Iterator[Claim]:
     yield Claim(QUESTIONS, r"Small models need.*$", (f"{figures[0]} % fewer", f"{figures[2]} % in Hungarian"))
 
 
+def works() -> Iterator[Claim]:
+    """Yield what small models of whole Russian works gain over the strongest rival and over shuffled evidence."""
+    rivals = {
+        "SentencePiece Unigram": "sentencepiece-unigram-identity",
+        "shuffled evidence": "mws-shuffled",
+        "byte-level BPE": "bpe-byte",
+    }
+    told = {name: difference("rus-works", "mws", rival, False, 1) for name, rival in rivals.items()}
+    for name, figures in told.items():
+        yield Claim(MEASURED, rf"^\| against {name} \| \d.*$", (figures,))
+    rival, (shuffled, _, _) = told["SentencePiece Unigram"], told["shuffled evidence"].partition(" ")
+    value, _, interval = rival.partition(" fewer ")
+    yield Claim(README, r"Russian works never seen.*$", (f"{value} % fewer {interval}",))
+    yield Claim(README, r"^\* Morphology is isolated.*$", (f"small models ({shuffled} % fewer)",))
+    yield Claim(MEASURED, r"^\| Does a language model gain.*$", (f"{value} % fewer than SentencePiece Unigram",))
+    yield Claim(QUESTIONS, r"Against SentencePiece Unigram.*$", (f"it is {value} % on Russian works",))
+
+
 def reading() -> Iterator[Claim]:
     """Yield the tables of scripts/results/README.md on small language models, of equal text and of equal operations."""
     rows = {
@@ -380,7 +398,7 @@ def spread(values: list[float]) -> str:
 
 def claims() -> list[Claim]:
     """List every claim."""
-    texts_and_models = (boundaries, models, reading, texts, speed, ready, english, small_texts, surgery)
+    texts_and_models = (boundaries, models, works, reading, texts, speed, ready, english, small_texts, surgery)
     kinds = (*texts_and_models, ablation, public_sets, paradigms)
     return [claim for kind in kinds for claim in kind()]
 

@@ -225,7 +225,10 @@ def _main_table(rows: list[dict[str, Any]], preset: Preset) -> str:
 def _held_out(preset: Preset) -> str:
     if not preset.works:
         return "single lines of works are held out, and rates are chosen on the same lines."
-    return "whole works are held out, and rates are chosen on other works (lists: lm_*.works.json)."
+    chosen = "rates are chosen on other works"
+    if preset.rate is not None:
+        chosen = "the rate is the best of the sweeps on single lines; the sweep below is on works kept for that"
+    return f"whole works are held out, and {chosen} (lists: lm_*.works.json)."
 
 
 def _main_cells(row: dict[str, Any], references: tuple[str, ...]) -> list[str]:
@@ -255,7 +258,7 @@ def _sanity(records: Records, preset: Preset) -> str:
         if run.system == "bpe" and (other := records.runs.get(replace(run, system="bpe-byte"))) is not None
     ]
     if not pairs:
-        return "Sanity check: not yet (it needs `bpe` and `bpe-byte`)."
+        return "" if preset.works else "Sanity check: not yet (it needs `bpe` and `bpe-byte`)."
     most = max(round(size / MB) for size, _, _ in pairs)
     gaps = [(gap, rate) for size, gap, rate in pairs if round(size / MB) == most]
     shown = ", ".join(f"{gap:+.4f} (rate {rate:g})" for gap, rate in gaps)

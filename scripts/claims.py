@@ -149,7 +149,7 @@ def works() -> Iterator[Claim]:
     rival, (shuffled, _, _) = told["SentencePiece Unigram"], told["shuffled evidence"].partition(" ")
     value, _, interval = rival.partition(" fewer ")
     yield Claim(README, r"Russian works never seen.*$", (f"{value} % fewer {interval}",))
-    yield Claim(README, r"^\* Morphology is isolated.*$", (f"small models ({shuffled} % fewer)",))
+    yield Claim(README, r"^\* Morphology is isolated.*$", (f"in one language ({shuffled} % fewer)",))
     yield Claim(MEASURED, r"^\| Does a language model gain.*$", (f"{value} % fewer than SentencePiece Unigram",))
     yield Claim(QUESTIONS, r"Against SentencePiece Unigram.*$", (f"it is {value} % on Russian works",))
 

@@ -145,7 +145,7 @@ def works() -> Iterator[Claim]:
     }
     told = {name: difference("rus-works", "mws", rival, False, 1) for name, rival in rivals.items()}
     for name, figures in told.items():
-        yield Claim(MEASURED, rf"^\| against {name} \| \d.*$", (figures,))
+        yield Claim(MEASURED, rf"^\| beside {name} \| \d.*$", (figures,))
     rival, (shuffled, _, _) = told["SentencePiece Unigram"], told["shuffled evidence"].partition(" ")
     value, _, interval = rival.partition(" fewer ")
     yield Claim(README, r"Russian works never seen.*$", (f"{value} % fewer {interval}",))

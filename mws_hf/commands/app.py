@@ -9,11 +9,13 @@ import ctypes
 import functools
 import importlib
 import inspect
+import os
 import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -141,6 +143,7 @@ class PanelCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; what is wrong with a value is said in plain words."""
+        _take_plain_values(self.get_params(ctx))
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # click's BadParameter or, by version, the one of typer's own copy of click
@@ -161,6 +164,44 @@ class PanelCommand(TyperCommand):
                     formatter.write_dl(lines)
 
 
+def _take_plain_values(params: Sequence[Any]) -> None:
+    """Have plainly right values of parameters taken as they are, in those versions of typer that load pydantic."""
+    for param in params:
+        if hasattr(param, "get_runtime_param") and not isinstance(param.get_runtime_param, _PlainFirst):
+            param.get_runtime_param = _PlainFirst(param.type_descriptor, param.get_runtime_param)
+
+
+class _PlainFirst:
+    """Let typer check those values alone that are not plainly right: it loads pydantic, which takes .15 s.
+
+    Args:
+        described: what typer knows of the values: their type, and what is asked of paths.
+        usual: makes typer's own check.
+    """
+
+    def __init__(self, described: Any, usual: Callable[[], Any]) -> None:
+        self._kind, self._usual, info = described.annotation, usual, described.parameter_info
+        self._any_path = info.file_okay and info.dir_okay and not (info.exists or info.writable or info.resolve_path)
+
+    def __call__(self) -> _PlainFirst:
+        """Return the check, as typer asks for it."""
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a value of its type; typer converts all but texts, defaults, and paths that may be read."""
+        several = self._kind == list[str] and isinstance(value, (list, tuple))
+        if several and value and all(type(each) is str for each in value):
+            return list(value)
+        if type(value) is self._kind and self._kind in (str, int, float, bool):
+            return value
+        if type(value) is str and self._kind is Path and self._any_path:
+            if not os.path.exists(value) or os.access(value, os.R_OK):
+                return Path(value)
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        return self._usual().coerce(value, param=param, ctx=ctx)
+
+
 def _without_types(record: tuple[str, str] | None) -> tuple[str, str] | None:
     """Return a line of help without ``<list[str]>``, which some versions of typer put behind a name."""
     return record and (re.sub(r" <list\[\w+\]>", "", record[0]), record[1])
@@ -168,6 +209,11 @@ def _without_types(record: tuple[str, str] | None) -> tuple[str, str] | None:
 
 class LazyGroup(TyperGroup):
     """The commands of the table, each loaded when it is called or asked for its own help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what stands before the command."""
+        _take_plain_values(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the names of all commands, in the order of the table."""

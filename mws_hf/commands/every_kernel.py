@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from mws_hf.corpus.blocks import LITTLE
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.dictionary import lexicon_words
@@ -90,7 +91,8 @@ def _encode(folder: Path) -> None:
     trainer = MwSTrainer(n_merges=150, alphabet="characters", special_tokens=["<s>"], show_progress=False)
     learned = trainer.learn(count_documents([TEXT]))
     file = folder / "text.txt"
-    file.write_text(TEXT + "ж" * 5000 + "漢字 😀<s>\n", encoding="utf-8", newline="\n")
+    text = TEXT + "ж" * 5000 + "漢字 😀<s>\n"
+    file.write_text(text * (LITTLE // len(text) + 1), encoding="utf-8", newline="\n")
     many = [*learned.alphabet, *map(chr, range(0x10000, 0x20000))]  # more than 65,536 ids take 32 bits
     for name, alphabet in (("narrow", learned.alphabet), ("wide", many)):
         backend, _ = trainer.backend(replace(learned, alphabet=alphabet))

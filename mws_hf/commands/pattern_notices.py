@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from mws_hf.corpus.columns import integers
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import WORD_PATTERN, named
@@ -54,7 +56,7 @@ def cut_at_apostrophes(counts: WordCounts) -> ApostropheCuts:
 
 def _matching(counts: WordCounts, expression: str) -> npt.NDArray[np.bool_]:
     found = pc.match_substring_regex(counts.strings, expression)
-    return np.asarray(found.to_numpy(zero_copy_only=False), bool)
+    return integers(pc.cast(found, pa.uint8())).astype(bool)
 
 
 TOLD_FROM = 0.002

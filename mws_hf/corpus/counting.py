@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from tqdm import tqdm
 
 from mws_hf.corpus.block_counts import MEMORY_CAP, Entries, count_blocks
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
@@ -19,6 +18,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import STDIN, PathLike, Reading, column_named, expand_paths
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
+from mws_hf.corpus.progress import progress_bar
 from mws_hf.kernels.scanner import scanner_kind
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -165,7 +165,7 @@ def _entries(sources: Sequence[Iterator[Block]], *options: Any) -> Entries:
 
 
 def _bar(**options: Any) -> Any:
-    return tqdm(desc="counting words", disable=None, **options)  # None: silent unless stderr is a terminal
+    return progress_bar(True, desc="counting words", **options)
 
 
 @contextmanager

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from mws_hf.atomic import output_lock
-from mws_hf.corpus.blocks import Advance, Block, document_blocks, file_blocks, padded, whole_files
+from mws_hf.corpus.blocks import LITTLE, Advance, Block, document_blocks, file_blocks, padded, whole_files
 from mws_hf.corpus.files import PLAIN, Reading, column_named
 from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
+from mws_hf.corpus.progress import progress_bar
 from mws_hf.encode.corpus import DATASET_FILES, EncodedBlock, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
@@ -123,9 +123,8 @@ def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple
         raise MwSError("the corpus has no documents, nothing to encode")
 
 
-def _progress(source: Any, show: bool) -> tqdm:
-    disable = None if show else True  # None: only where standard error is a terminal
-    return tqdm(total=source_size(source), unit="B", unit_scale=True, desc="encode", disable=disable)
+def _progress(source: Any, show: bool) -> Any:
+    return progress_bar(show, total=source_size(source), unit="B", unit_scale=True, desc="encode")
 
 
 def separator_token(separator: str | None, eos: str | None) -> str | None:
@@ -199,7 +198,11 @@ def _encode_in_order(
     encoder: BlockEncoder, blocks: Iterator[Block], workers: int
 ) -> Iterator[tuple[EncodedBlock, Block]]:
     """Encode on `workers` threads, a few blocks ahead, and hand results over in the order of the source."""
-    threads = workers if encoder.is_fast else 1
+    begin = list(islice(blocks, 2))
+    if len(begin) == 1 and begin[0].size <= LITTLE:
+        yield encoder.encode_little(begin[0]), begin[0]
+        return
+    blocks, threads = chain(begin, blocks), workers if encoder.is_fast else 1
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[tuple[Future[EncodedBlock], Block]] = deque()
         for block in blocks:
@@ -307,4 +310,19 @@ def _fold(words: np.ndarray, size: int, ends: np.ndarray, seed: int) -> int:
 def checksum(block: Block, seed: int = 0) -> int:
     """Compute a 64-bit checksum of the documents and their ends, continued from `seed`; it finds accidents alone."""
     words = np.frombuffer(block.buffer, np.uint64, len(block.buffer) >> 3)
-    return int(_fold(words, block.size, block.offsets[1:], np.uint64(seed)))
+    fold = _fold_little if block.size <= LITTLE else _fold
+    return int(fold(words, block.size, block.offsets[1:], np.uint64(seed)))
+
+
+def _fold_little(words: np.ndarray, size: int, ends: np.ndarray, seed: Any) -> int:
+    """Compute what `_fold` does, in Python."""
+    folded, prime, most = int(seed), int(_PRIME), (1 << 64) - 1
+    for word in words[: size >> 3].tolist():
+        folded = (folded ^ word) * prime & most
+        folded ^= folded >> 32
+    if size & 7:
+        folded = (folded ^ int(words[size >> 3]) & (1 << 8 * (size & 7)) - 1) * prime & most
+    for end in ends.tolist():
+        folded = (folded ^ end) * prime & most
+        folded ^= folded >> 32
+    return folded

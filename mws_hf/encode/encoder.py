@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import queue
+import threading
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ import numpy as np
 from mws_hf.corpus.blocks import Block, block_of
 from mws_hf.encode.corpus import EncodedBlock
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
-from mws_hf.encode.merge import bpe_tables
+from mws_hf.encode.merge import BpeTables, bpe_tables, is_served
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import find_short
@@ -130,6 +132,7 @@ class BlockEncoder:
         separator_id: the separator's id, or -1.
         dtype: type of the ids: uint16 if all fit, else uint32.
         fingerprint: SHA-256 of the tokenizer and the separator, which decide the ids.
+        is_fast: whether the kernel serves this tokenizer; otherwise every document goes through the Rust code.
     """
 
     def __init__(
@@ -161,7 +164,7 @@ class BlockEncoder:
         self.fingerprint = hashlib.sha256((text + settings).encode()).hexdigest()
         spec = Spec(json.loads(text))
         self.dtype = np.dtype(np.uint16 if spec.highest_id < 1 << 16 else np.uint32)
-        self.tables = bpe_tables(spec)
+        self._spec, self.is_fast, self._reading = spec, is_served(spec), threading.Lock()
         self._failing = None if dropout is None else self._failing_merges(dropout, kinds, spec.merges)
         self._cache_limit = cache_limit
         self._workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
@@ -180,7 +183,7 @@ class BlockEncoder:
     def _failing_merges(self, dropout: Dropout, kinds: Sequence[tuple[str, int]], merges: list[tuple[str, str]]) -> Any:
         from mws_hf.encode.dropout import Failing
 
-        if self.tables is None:
+        if not self.is_fast:
             raise MwSError(
                 "dropout: this tokenizer is no BPE with byte fallback or of bytes behind a split pattern that mws_hf "
                 "knows; leave --dropout out, or train with a named pattern such as o200k"
@@ -193,10 +196,19 @@ class BlockEncoder:
         normalizer = self.backend.normalizer
         return AddedTexts(contents + ([] if normalizer is None else list(map(normalizer.normalize_str, contents))))
 
-    @property
-    def is_fast(self) -> bool:
-        """Whether the kernel serves this tokenizer; otherwise every document goes through the Rust code."""
-        return self.tables is not None
+    @cached_property
+    def tables(self) -> BpeTables | None:
+        """The tokenizer as arrays for the kernel, made when they are first needed; None where it is not served."""
+        with self._reading:  # several threads may ask at once
+            return self.__dict__.get("tables") or bpe_tables(self._spec)
+
+    def encode_little(self, block: Block) -> EncodedBlock:
+        """Return the ids of a little text as `encode` does, by the Rust code, which needs neither tables nor numba."""
+        if self._failing is not None:
+            return self.encode(block)
+        n_bytes = np.diff(block.offsets)
+        nothing = np.empty(0, self.dtype), np.zeros(len(n_bytes), np.int64)
+        return EncodedBlock(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
 
     def encode(self, block: Block) -> EncodedBlock:
         """Return the ids of the documents of a padded block.
@@ -204,10 +216,8 @@ class BlockEncoder:
         Raises:
             MwSError: a document is not UTF-8.
         """
-        n_bytes = np.diff(block.offsets)
-        if self.tables is None:
-            nothing = np.empty(0, self.dtype), np.zeros(len(n_bytes), np.int64)
-            return EncodedBlock(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
+        if not self.is_fast:
+            return self.encode_little(block)
         routed = self._added.documents(block)
         plain = block
         if self.backend.normalizer is not None:
@@ -216,7 +226,7 @@ class BlockEncoder:
         ids, ends = self._encode_plain(plain)
         if routed:
             ids, ends = self._stitch(ids, ends, block, sorted(routed))
-        return EncodedBlock(ids, ends, n_bytes)
+        return EncodedBlock(ids, ends, np.diff(block.offsets))
 
     def _encode_plain(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Return ids and ends of documents that hold no added token."""

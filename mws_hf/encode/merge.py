@@ -101,20 +101,28 @@ def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_
     return ids
 
 
-def bpe_tables(spec: Spec) -> BpeTables | None:
-    """Read the tables of a tokenizer.json; None when only the Rust code can be trusted with it.
+def is_served(spec: Spec) -> bool:
+    """Tell whether a tokenizer.json is one that `bpe_tables` reads; all others are left to the Rust code.
 
     Served: BPE without dropout, affixes or `ignore_merges`, after an isolating Split on a pattern the scanner knows,
     with byte fallback and all 256 byte tokens, or byte-level. Normalizers and added tokens are the caller's business.
     """
+    pattern, in_bytes = spec.split
+    if pattern is None or scanner_kind(pattern) is None or not spec.plain:
+        return False
+    vocab: dict[str, int] = spec.model["vocab"]
+    has_bytes = all(token in vocab for token in (BYTE_CHARACTERS if in_bytes else BYTE_TOKENS))
+    return bool((in_bytes or spec.model.get("byte_fallback")) and has_bytes and not max(vocab.values()) >> ID_BITS)
+
+
+def bpe_tables(spec: Spec) -> BpeTables | None:
+    """Read the tables of a tokenizer.json; None when only the Rust code can be trusted with it (`is_served`)."""
     (pattern, in_bytes), merges = spec.split, spec.merges
     kind = scanner_kind(pattern) if pattern is not None else None
-    if kind is None or not spec.plain or not (in_bytes or spec.model.get("byte_fallback")):
+    if kind is None or not is_served(spec):
         return None
     vocab: dict[str, int] = spec.model["vocab"]
-    byte_ids = np.array([vocab.get(token, -1) for token in (BYTE_CHARACTERS if in_bytes else BYTE_TOKENS)], np.int32)
-    if byte_ids.min() < 0 or max(vocab.values()) >> ID_BITS:
-        return None
+    byte_ids = np.array([vocab[token] for token in (BYTE_CHARACTERS if in_bytes else BYTE_TOKENS)], np.int32)
     left, right = (list(side) for side in zip(*merges, strict=True)) if merges else ([], [])
     products = _ids(vocab, map(add, left, right)).astype(np.int32)
     table = merge_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]), products)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from mws_hf.kernels.jit import instruction
 
 WINDOW = 64
 """Bytes that `range_mask` looks at."""
@@ -24,12 +23,14 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> A
     return builder.inttoptr(builder.add(start, builder.mul(row, index)), _I8.as_pointer())
 
 
-@intrinsic
+@instruction
 def prefetch(_typing: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of ``array[index, 0]`` (C order), without waiting for it.
 
     On a processor without such an instruction it does nothing.
     """
+    from numba import types
+    from numba.core import cgutils
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _address(context, builder, signature.args[0], *arguments)
@@ -41,9 +42,10 @@ def prefetch(_typing: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.int64), codegen
 
 
-@intrinsic
+@instruction
 def load_word(_typing: Any, text: Any, at: Any) -> Any:
     """Read the 8 bytes of a uint8 array from byte `at` on, at any address, as uint64 (little-endian)."""
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _address(context, builder, signature.args[0], *arguments)
@@ -52,9 +54,10 @@ def load_word(_typing: Any, text: Any, at: Any) -> Any:
     return types.uint64(text, types.int64), codegen
 
 
-@intrinsic
+@instruction
 def store_word(_typing: Any, text: Any, at: Any, word: Any) -> Any:
     """Write the 8 bytes of a uint64 (little-endian) to a uint8 array from byte `at` on."""
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _address(context, builder, signature.args[0], *arguments[:2])
@@ -64,7 +67,7 @@ def store_word(_typing: Any, text: Any, at: Any, word: Any) -> Any:
     return types.void(text, types.int64, types.uint64), codegen
 
 
-@intrinsic
+@instruction
 def range_mask(_typing: Any, text: Any, at: Any, first: Any, count: Any) -> Any:
     """Mark the bytes of a `WINDOW` from byte `at` on that are `first` or up to ``count - 1`` more, as a uint64.
 
@@ -72,6 +75,7 @@ def range_mask(_typing: Any, text: Any, at: Any, first: Any, count: Any) -> Any:
 
     `count` is 1 to 255. A handful of vector instructions: the comparison, and one to gather its results.
     """
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _address(context, builder, signature.args[0], *arguments[:2])
@@ -88,9 +92,10 @@ def _repeated(builder: Any, byte: Any) -> Any:
     return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(_I32, WINDOW), [0] * WINDOW))
 
 
-@intrinsic
+@instruction
 def swapped(_typing: Any, word: Any) -> Any:
     """Reverse the order of the bytes of a uint64."""
+    from numba import types
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.bswap(arguments[0])
@@ -98,9 +103,10 @@ def swapped(_typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-@intrinsic
+@instruction
 def trailing_zeros(_typing: Any, word: Any) -> Any:
     """Count the zero bits below the lowest one of a uint64; 64 if it is 0."""
+    from numba import types
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -108,9 +114,10 @@ def trailing_zeros(_typing: Any, word: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-@intrinsic
+@instruction
 def leading_zeros(_typing: Any, word: Any) -> Any:
     """Count the zero bits above the highest one of a uint64; 64 if it is 0."""
+    from numba import types
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))

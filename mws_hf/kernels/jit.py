@@ -1,4 +1,7 @@
-"""numba's `njit` with a disk cache that notices every change of the package and every damage to itself.
+"""numba's `njit`, at the first call, with a disk cache that notices every change of the package and every damage.
+
+A kernel is a plain object until it is called: only then is numba imported (0.3 s) and machine code loaded or compiled,
+for this kernel and those that it calls. A command that needs no kernel does without numba.
 
 numba's own cache looks at the file a kernel stands in, not at the files of the kernels it calls, so after an upgrade it
 could run yesterday's machine code. A file cut short ends every run, and anybody who may write there has his code run.
@@ -8,15 +11,15 @@ its constants, and each file carries a digest of its content (`mws_hf.kernels.ca
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
-from collections.abc import Callable
-from functools import lru_cache
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
-
-import numba
-from numba.core.options import DefaultOptions
 
 from mws_hf.kernels import cache
 
@@ -32,6 +35,8 @@ def cache_directory() -> Path:
     >>> len(cache_directory().name)
     16
     """
+    import numba
+
     digest = hashlib.sha256(numba.__version__.encode())
     for file in sorted(_PACKAGE.rglob("*.py")):
         source = file.read_bytes()
@@ -39,6 +44,50 @@ def cache_directory() -> Path:
             digest.update(source)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mws_hf" / "numba"
     return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / digest.hexdigest()[:16]
+
+
+_MAKING = threading.RLock()
+
+
+class Later:
+    """What numba makes of a function, made when it is first asked for.
+
+    Args:
+        function: what is given to numba; it is called like the result.
+        make: makes the result.
+    """
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self._make = function, make
+
+    @cached_property
+    def made(self) -> Any:
+        """What numba made of the function; in its module the names of others like it now stand for theirs."""
+        with _MAKING:
+            if "made" not in self.__dict__:
+                known = self.py_func.__globals__
+                for name in _names(self.py_func.__code__):
+                    if isinstance(known.get(name), Later):
+                        known[name] = known[name].made
+                self.__dict__["made"] = self._make(self.py_func)
+        return self.__dict__["made"]
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel."""
+        return self.made(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """Look up an attribute of numba's, such as ``signatures``."""
+        return getattr(self.made, name)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """List the global names that a function and those within it may use."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
 
 
 def njit(
@@ -64,7 +113,26 @@ def njit(
     """
     if function is None:
         return lambda decorated: njit(decorated, allocates=allocates, inner=inner, **options)
-    options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner, **options}
+    return Later(function, functools.partial(_dispatcher, allocates, inner, options))
+
+
+def instruction(function: Callable[..., Any]) -> Any:
+    """Let kernels call what numba's `intrinsic` makes of a function."""
+
+    def make(typing: Callable[..., Any]) -> Any:
+        from numba.extending import intrinsic
+
+        return intrinsic(typing)
+
+    return Later(function, make)
+
+
+def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Callable[..., Any]) -> Any:
+    """Make numba's dispatcher of a kernel, with our cache where this numba has the parts that it takes."""
+    import numba
+    from numba.core.options import DefaultOptions
+
+    options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner, **more}
     if hasattr(DefaultOptions, "_nrt"):
         options["_nrt"] = allocates
     compiled = numba.njit(**options)(function)

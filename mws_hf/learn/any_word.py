@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mws_hf.corpus.columns import arrow_bytes, arrow_integers, arrow_strings
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.arrays import Doubles
@@ -133,11 +134,11 @@ def evidence_bytes(evidence: Evidence, backend: Tokenizer) -> bytes:
     percent = np.rint(kept.probabilities * 100).astype(np.uint8).tobytes()
     order = sorted(range(len(types)), key=types.__getitem__)  # neighbours share letters, which packs well
     columns: dict[str, Any] = {
-        "type": pa.array([types[i] for i in order], pa.string()),
-        "percent": pa.array([percent[starts[i] : starts[i + 1] - 1] for i in order], pa.binary()),
+        "type": arrow_strings([types[i] for i in order]).cast(pa.string()),
+        "percent": arrow_bytes([percent[starts[i] : starts[i + 1] - 1] for i in order]).cast(pa.binary()),
     }
     if kept.in_code is not None:
-        columns["in_code"] = pa.array(np.rint(kept.in_code[order] * 100).astype(np.uint8))
+        columns["in_code"] = arrow_integers(np.rint(kept.in_code[order] * 100).astype(np.uint8))
     table = pa.table(columns).replace_schema_metadata(
         {"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges_digest(backend)}
     )

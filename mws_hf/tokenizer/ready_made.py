@@ -12,7 +12,6 @@ import json
 import os
 import tarfile
 import tempfile
-import urllib.request
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -224,7 +223,9 @@ def _downloaded(url: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "archive")
         try:
-            with urllib.request.urlopen(url, timeout=_PATIENCE) as answer, path.open("wb") as file:
+            from urllib.request import urlopen  # here, for its TLS takes as long to load as the rest of this module
+
+            with urlopen(url, timeout=_PATIENCE) as answer, path.open("wb") as file:
                 while piece := answer.read(1 << 20):
                     file.write(piece)
                     if file.tell() > 16 * _MOST_BYTES:

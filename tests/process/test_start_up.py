@@ -15,7 +15,7 @@ from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_HIDDEN_BOUNDARY_P
 from tests.in_process import mws
 from tests.short_text import TEXT
 
-HEAVY = ("transformers", "numba", "numpy", "pyarrow", "tokenizers", "huggingface_hub", "rich")
+HEAVY = ("transformers", "numba", "numpy", "pyarrow", "tokenizers", "huggingface_hub", "rich", "pandas", "pydantic")
 
 
 def loaded(code: str, *arguments: object) -> list[str]:
@@ -53,7 +53,10 @@ def test_training_segmenting_and_encoding_never_load_transformers(corpus: Path, 
     ):
         libraries = loaded(run, *arguments)
         assert "tokenizers" in libraries and "transformers" not in libraries
-    assert "numba" not in loaded(run, "segment", tmp_path / "t", "читал")
+        assert not {"pandas", "pydantic"} & {*libraries}
+    again = ["encode", tmp_path / "t", corpus, "--output", tmp_path / "again", "--quiet"]
+    assert "numba" not in loaded(run, *again)  # a little text is encoded without kernels
+    assert loaded(run, "segment", tmp_path / "t", "читал") == ["tokenizers"]
 
 
 def test_the_module_is_the_command():

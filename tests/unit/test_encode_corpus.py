@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from mws_hf.corpus import blocks
 from mws_hf.corpus.blocks import PADDING, block_of, line_offsets
-from mws_hf.encode import EncodedCorpus, encode_corpus
+from mws_hf.encode import EncodedCorpus, bulk, encode_corpus
 from mws_hf.encode.bulk import checksum
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
@@ -28,6 +29,38 @@ from tests.examples import examples
 @pytest.fixture(scope="module")
 def backend():
     return make_backend(random_merges(6, 150))
+
+
+@pytest.fixture(autouse=True)
+def kernels(monkeypatch):
+    """Encode even a little text by the kernels; what is found without them is compared with that."""
+    monkeypatch.setattr(bulk, "LITTLE", -1)
+    monkeypatch.setattr(blocks, "LITTLE", -1)
+
+
+@pytest.mark.parametrize("separator", ["eos", None])
+def test_a_little_text_is_encoded_without_kernels_to_the_same_files(backend, tmp_path, monkeypatch, separator):
+    directory, path = save_directory(backend, tmp_path / "tok"), tmp_path / "text.txt"
+    path.write_bytes("\n".join([*TRICKY, f"а{EOS}б", *LINES]).encode())
+    encode_corpus(directory, path, tmp_path / "kernels", separator=separator)
+    for module in (bulk, blocks):
+        monkeypatch.setattr(module, "LITTLE", path.stat().st_size)
+    monkeypatch.setattr(bulk, "_fold", None)  # no kernel is called
+    monkeypatch.setattr(blocks, "_line_ends", None)
+    encode_corpus(directory, path, tmp_path / "little", separator=separator)
+    files = sorted(file.name for file in (tmp_path / "kernels").iterdir())
+    assert files == sorted(file.name for file in (tmp_path / "little").iterdir())
+    for name in files:
+        assert (tmp_path / "kernels" / name).read_bytes() == (tmp_path / "little" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("most", [-1, 1 << 20], ids=["kernels", "little"])
+def test_text_that_is_not_utf8_is_told_alike(backend, tmp_path, monkeypatch, most):
+    monkeypatch.setattr(bulk, "LITTLE", most)
+    (tmp_path / "text.txt").write_bytes(b"one\ntwo \xff\n")
+    with pytest.raises(MwSError, match=r"text\.txt:2: the text"):
+        encode_corpus(backend, tmp_path / "text.txt", tmp_path / "out", separator=EOS)
+    assert not (tmp_path / "out").exists()
 
 
 LINES = [f"абв {k} гдаб ab’c {'ё' * (k % 5)}." + ("\n", "\r\n")[k % 7 == 0] for k in range(500)] + ["последняя"]
@@ -204,9 +237,13 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
 
 
 @examples(100)
-@given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\x0b", "я".encode(), b"12345678"]), max_size=60))
-def test_line_offsets(pieces):
+@given(
+    st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\x0b", "я".encode(), b"12345678"]), max_size=60),
+    st.sampled_from([-1, 1 << 20]),
+)
+def test_line_offsets(pieces, little):
     data = b"".join(pieces)
+    blocks.LITTLE = little  # the fixture puts it back
     offsets = line_offsets(bytearray(data + b"\n" * PADDING), len(data)).tolist()
     lines = [data[a:b] for a, b in pairwise(offsets)]
     assert lines == [line for line in data.split(b"\n") for line in [line + b"\n"]][:-1] + (
@@ -214,7 +251,9 @@ def test_line_offsets(pieces):
     )
 
 
-def test_checksum_sees_text_and_boundaries():
+@pytest.mark.parametrize("little", [-1, 1 << 20])
+def test_checksum_sees_text_and_boundaries(monkeypatch, little):
+    monkeypatch.setattr(bulk, "LITTLE", little)
     variants = [[b"ab", b"c"], [b"a", b"bc"], [b"abc"], [b"ab", b"d"], [b"ab", b"c", b""], [b"c", b"ab"]]
     assert len({checksum(block_of(documents, str)) for documents in variants}) == len(variants)
     block = block_of([b"12345678", b"123"], str)

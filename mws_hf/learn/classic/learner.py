@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from tqdm import tqdm
 
+from mws_hf.corpus.progress import progress_bar
 from mws_hf.kernels.arrays import Array
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.classic.kernels import (
@@ -60,7 +60,7 @@ def learn_classic(
     strings = segmentation.taken_strings(table, limits.never)
     status, accepted = REACHED, -1
     wanted = n_merges if n_merges < NO_LIMIT else None
-    with tqdm(total=wanted, desc="morph merges", unit="", disable=None if limits.show_progress else True) as bar:
+    with progress_bar(limits.show_progress, total=wanted, desc="morph merges", unit="") as bar:
         while status != EXHAUSTED and len(segmentation.tokens) < end:
             goal = min(end, len(segmentation.tokens) + MERGES_A_CALL)
             status = advance_classic(table, keys, strings, goal, rules, accepted)

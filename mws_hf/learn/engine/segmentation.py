@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from mws_hf.corpus.progress import progress_bar
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.jit import njit
@@ -308,7 +308,7 @@ class Segmentation:
         fill_queue(table, queue := _queue(table), least)
         strings = self.taken_strings(table, limits.never)
         first, status, accepted = len(self.tokens), REACHED, -1
-        with tqdm(total=n_merges, desc=title, unit="", disable=None if limits.show_progress else True) as bar:
+        with progress_bar(limits.show_progress, total=n_merges, desc=title, unit="") as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
                 goal = min(first + n_merges, len(self.tokens) + MERGES_A_CALL)
                 status = advance(table, queue, strings, goal, least, bounds, accepted, weights)

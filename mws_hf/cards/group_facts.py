@@ -16,7 +16,7 @@ from mws_hf.corpus.blocks import arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.encode.encoder import BlockEncoder
-from mws_hf.kernels.threads import side_by_side
+from mws_hf.kernels.threads import part_edges, side_by_side
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.multilingual import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
@@ -81,10 +81,11 @@ def _rare_entries(backend: Tokenizer, uses: npt.NDArray[np.int64]) -> dict[str, 
 
 def _cut(encoder: BlockEncoder, counts: WordCounts, size: int) -> tuple[npt.NDArray[np.int64], dict[str, float]]:
     """Count how often a group uses each entry of the vocabulary; returns that and what its text alone tells."""
-    encoded = encoder.encode(padded(arrow_block(counts.strings)))
-    lengths = np.diff(encoded.ends, prepend=0)
+    edges = part_edges(len(counts))
+    parts = side_by_side(lambda a, b: encoder.encode(padded(arrow_block(counts.strings[a:b]))), edges, edges[1:])
+    lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
     uses = np.zeros(size, np.int64)
-    np.add.at(uses, encoded.ids, np.repeat(counts.counts, lengths))
+    np.add.at(uses, np.concatenate([part.ids for part in parts]), np.repeat(counts.counts, lengths))
     tokens = lengths * counts.counts
     is_word = find_words(CodePoints.of_counts(counts)).is_word
     words = int(counts.counts[is_word].sum())

@@ -211,19 +211,11 @@ def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
     >>> arrow_strings(["кот", ""]).to_pylist()
     ['кот', '']
     """
-    return arrow_bytes([text.encode() for text in texts]).view(pa.large_string())
-
-
-def arrow_bytes(rows: Sequence[bytes]) -> pa.LargeBinaryArray:
-    """Make an Arrow array of byte strings, as `arrow_strings` makes one of strings.
-
-    >>> arrow_bytes([b"cat", b""]).to_pylist()
-    [b'cat', b'']
-    """
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
-    parts = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(rows))]
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(rows), parts)
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    data = pa.py_buffer(b"".join(encoded))
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), data)
 
 
 def arrow_integers(values: npt.NDArray[Any]) -> pa.Array:

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mws_hf.corpus.columns import arrow_bytes, arrow_integers, arrow_strings
+from mws_hf.corpus.columns import arrow_integers, arrow_strings
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.arrays import Doubles
-from mws_hf.kernels.threads import ThreadPool
+from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import fit_contexts, word_log_odds
 from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
@@ -85,12 +86,11 @@ class AnyWord:
         found = np.zeros(len(last) - n)
         if not len(targets) or not inner_positions(corpus)[: len(targets)].any():
             return found
-        with ThreadPool() as pool:
-            tries = list(pool.map(lambda backwards: trie_view(corpus, backwards), (False, True)))
-            contexts = collect_contexts(corpus, _SETTINGS.orders, tries, pool)
-            if self._weights is None:
-                self._weights = fit_contexts(corpus, contexts, targets, _SETTINGS)
-            found[last[n:]] = _of_last_word(corpus, contexts, self._weights)
+        tries = side_by_side(lambda backwards: trie_view(corpus, backwards), (False, True))
+        contexts = collect_contexts(corpus, _SETTINGS.orders, tries)
+        if self._weights is None:
+            self._weights = fit_contexts(corpus, contexts, targets, _SETTINGS)
+        found[last[n:]] = _of_last_word(corpus, contexts, self._weights)
         return found
 
 
@@ -130,15 +130,20 @@ def evidence_bytes(evidence: Evidence, backend: Tokenizer) -> bytes:
         backend: the tokenizer whose merges were learnt from it; the file serves no other.
     """
     kept = _most_frequent(evidence)
-    types, starts = kept.types, kept.starts.tolist()
-    percent = np.rint(kept.probabilities * 100).astype(np.uint8).tobytes()
-    order = sorted(range(len(types)), key=types.__getitem__)  # neighbours share letters, which packs well
+    types, starts = arrow_strings(kept.types), kept.starts
+    order = pc.sort_indices(types)  # neighbours share letters, which packs well
+    inside = np.ones(len(kept.probabilities), bool)
+    inside[starts[1:] - 1] = False
+    percent = np.rint(kept.probabilities[inside] * 100).astype(np.uint8)
+    rows = pa.Array.from_buffers(
+        pa.large_binary(), len(types), [None, pa.py_buffer(starts - np.arange(len(starts))), pa.py_buffer(percent)]
+    )
     columns: dict[str, Any] = {
-        "type": arrow_strings([types[i] for i in order]).cast(pa.string()),
-        "percent": arrow_bytes([percent[starts[i] : starts[i + 1] - 1] for i in order]).cast(pa.binary()),
+        "type": types.take(order).cast(pa.string()),
+        "percent": rows.take(order).cast(pa.binary()),
     }
     if kept.in_code is not None:
-        columns["in_code"] = arrow_integers(np.rint(kept.in_code[order] * 100).astype(np.uint8))
+        columns["in_code"] = arrow_integers(np.rint(kept.in_code * 100).astype(np.uint8)).take(order)
     table = pa.table(columns).replace_schema_metadata(
         {"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges_digest(backend)}
     )

@@ -1,7 +1,6 @@
 """The compiled steps of the evidence against their readable twins and against numpy."""
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -55,8 +54,7 @@ def corpus(words):
 
 @pytest.fixture(scope="module")
 def contexts(corpus):
-    with ThreadPoolExecutor(2) as pool:
-        return collect_contexts(corpus, ORDERS, [trie_view(corpus, backwards) for backwards in (False, True)], pool)
+    return collect_contexts(corpus, ORDERS, [trie_view(corpus, backwards) for backwards in (False, True)])
 
 
 def entry_strings(corpus, lattice):

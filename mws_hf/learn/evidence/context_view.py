@@ -15,7 +15,7 @@ import numpy as np
 from mws_hf.kernels.arithmetic import moments
 from mws_hf.kernels.arrays import Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.threads import ThreadPool
+from mws_hf.kernels.threads import ThreadPool, side_by_side
 from mws_hf.learn.evidence.contexts import Contexts, View, read_contexts
 from mws_hf.learn.evidence.forms import inner_positions, word_ranges
 from mws_hf.learn.evidence.logistic import fit_logistic
@@ -139,8 +139,10 @@ def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubl
         rows: shape (n, 5 * n_views + 9 or more).
     """
     words = np.searchsorted(starts, positions, side="right") - 1
-    for v, view in enumerate(contexts.views):
-        _gather_view(positions, words, starts, view, v % 2 == 1, rows, PER_VIEW * v)
+    side_by_side(
+        lambda v: _gather_view(positions, words, starts, contexts.views[v], v % 2 == 1, rows, PER_VIEW * v),
+        range(len(contexts.views)),
+    )
     prefixes, suffixes = (view.ids for view in contexts.views[:2])
     _gather_flags(positions, words, starts, prefixes, suffixes, *contexts.is_word, rows)
 

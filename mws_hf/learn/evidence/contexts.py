@@ -7,7 +7,6 @@ Sources: branching entropy, Tanaka-Ishii and Jin (2006); its rise, Magistry and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -120,7 +119,7 @@ def _spread(symbols: Ints, starts: Longs, pad: int, padded: Ints) -> None:
             padded[i + pad * (w + 1)] = symbols[i] + 1
 
 
-def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -> list[View]:
+def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
     """Build the forward and the backward view of each order.
 
     An n-gram is the context (order n) that ends with its last symbol, and the one that begins with its first. So one
@@ -137,10 +136,8 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], pool: Executor) -
         begins_with = grams[longer.first]
         if order in orders:
             n_grams = int(grams.max()) + 1
-            after = pool.submit(continuation_table, n_grams, begins_with, longer.counts)
-            before = continuation_table(n_grams, grams[longer.first + 1], longer.counts)
-            tables[order] = after.result(), before
-            del after
+            after = continuation_table(n_grams, begins_with, longer.counts)
+            tables[order] = after, continuation_table(n_grams, grams[longer.first + 1], longer.counts)
             give_back()
         if order < pad:
             shorter = {n: up[begins_with] for n, up in shorter.items()}
@@ -183,16 +180,13 @@ def _renumber(ids: Ints, number: Ints) -> None:
         ids[k] = number[ids[k]] if ids[k] >= 0 else 0
 
 
-def collect_contexts(
-    corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]], pool: Executor
-) -> Contexts:
+def collect_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]]) -> Contexts:
     """Build all context views of distinct words; time is linear in the number of symbols.
 
     Args:
         corpus: distinct, non-empty words.
         orders: context lengths, ascending.
         tries: the forward and the backward `trie_view`.
-        pool: threads that make tables side by side.
     """
     (prefixes, left_is_word), (suffixes, right_is_word) = tries
-    return Contexts([prefixes, suffixes, *_gram_views(corpus, orders, pool)], (left_is_word, right_is_word))
+    return Contexts([prefixes, suffixes, *_gram_views(corpus, orders)], (left_is_word, right_is_word))

@@ -21,7 +21,7 @@ from mws_hf.learn.evidence.forms import inner_positions, least_cut
 from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import LexiconView
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
-from mws_hf.learn.evidence.short_lists import rerank, short_list_weight
+from mws_hf.learn.evidence.short_lists import rerank, short_list_weight, word_support
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.evidence.variation import normalised_variation
 from mws_hf.learn.words import SymbolCorpus
@@ -142,12 +142,13 @@ def mix_views(
         return Ensemble(np.zeros(0))
     learnt = _first_words(corpus, settings.em_types)
     with ThreadPool(n_threads) as pool:
-        tries = pool.submit(lambda: [trie_view(corpus, backwards) for backwards in (False, True)])
+        prepared = pool.submit(_contexts_of, corpus, settings)  # in one thread, for the lexicon leaves some idle
         targets, lexicon = _lexicon_view(learnt, settings, pool)
         give_back()
-        contexts = collect_contexts(corpus, settings.orders, tries.result(), pool)
-        del tries
-        give_back()
+        contexts = prepared.result()
+        del prepared
+        is_short = short_list_weight(len(corpus), settings) > 0
+        support = pool.submit(word_support, corpus, *contexts.views[:2]) if is_short else None
         mixed = context_log_odds(corpus, contexts, targets, settings, pool)[inner].astype(np.float64)
         context = mixed.copy() if keep else None
         known = np.nonzero(inner[: len(targets)])[0]
@@ -157,14 +158,19 @@ def mix_views(
         variation *= settings.variation_weight * settings.full_list / size
         mixed += variation
         more = np.zeros((len(mixed), 0))
-        if short_list_weight(len(corpus), settings) > 0:
-            mixed, more = rerank(mixed, corpus, contexts, settings, pool)
+        if support is not None:
+            mixed, more = rerank(mixed, corpus, support.result(), settings, pool)
     if context is None:
         return Ensemble(mixed)
     views = np.zeros((len(mixed), 4))
     views[: len(known), 0], views[: len(known), 1] = lexicon[known], 1
     views[:, 2], views[:, 3] = context, variation
     return Ensemble(mixed, np.concatenate([views, more], axis=1), contexts)
+
+
+def _contexts_of(corpus: SymbolCorpus, settings: EvidenceSettings) -> Contexts:
+    """Build the context views of the words."""
+    return collect_contexts(corpus, settings.orders, [trie_view(corpus, backwards) for backwards in (False, True)])
 
 
 def _lexicon_view(

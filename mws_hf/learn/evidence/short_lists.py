@@ -24,7 +24,7 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
-from mws_hf.learn.evidence.contexts import Contexts
+from mws_hf.learn.evidence.contexts import View
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.substrings import build_lattice
@@ -175,6 +175,18 @@ def _fill_worth(paradigms: Paradigms, splits: Splits, worth: Doubles) -> None:
                 worth[splits.place[i]] = best - own
 
 
+def word_support(corpus: SymbolCorpus, prefixes: View, suffixes: View) -> Doubles:
+    """Compute the paradigm view of the words it is fitted to: float64, shape (n_symbols,), see `paradigm_support`.
+
+    Args:
+        corpus: distinct words.
+        prefixes: their trie, whose contexts number the prefixes.
+        suffixes: their trie read backwards.
+    """
+    splits = find_splits(corpus, prefixes.ids, suffixes.ids)
+    return paradigm_support(fit_paradigms(splits), splits, len(corpus.symbols))
+
+
 def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:
     """Compute the share of their full weight that the two views have in a list of `n_types` types.
 
@@ -190,14 +202,14 @@ def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:
 
 
 def rerank(
-    mixed: Doubles, corpus: SymbolCorpus, contexts: Contexts, settings: EvidenceSettings, pool: ThreadPool,
+    mixed: Doubles, corpus: SymbolCorpus, support: Doubles, settings: EvidenceSettings, pool: ThreadPool,
 ) -> tuple[Doubles, Doubles]:  # fmt: skip
     """Bring the inner positions of a short list into a better order.
 
     Args:
         mixed: float64, shape (n,), the mixture's log-odds at the inner positions.
         corpus: distinct words.
-        contexts: from `collect_contexts`; their first two views, the tries, number the prefixes and suffixes.
+        support: from `word_support` of the same words.
         settings: weights of the views.
         pool: threads; the result does not depend on their number.
 
@@ -205,15 +217,13 @@ def rerank(
         The same values in the new order; the two views, shape (n, 2): paradigms, affixes.
     """
     weight, inner = short_list_weight(len(corpus), settings), inner_positions(corpus)
-    prefixes, suffixes = (trie.ids for trie in contexts.views[:2])
-    splits = find_splits(corpus, prefixes, suffixes)
-    paradigms = paradigm_support(fit_paradigms(splits), splits, len(corpus.symbols))[inner]
+    lattice = pool.submit(build_lattice, corpus, settings.max_substring, settings.min_substring_count)
+    paradigms = support[inner]
     order = standard_scores(mixed) + weight * weight * settings.paradigm_weight * standard_scores(paradigms)
     cut = np.zeros(len(inner), bool)
     cut[inner] = handed_out(mixed, order) > least_cut(mixed, settings.granularity or DEFAULT_GRANULARITY)
-    lattice = build_lattice(corpus, settings.max_substring, settings.min_substring_count)
-    model = fit_affixes(corpus, lattice, cut, settings, pool)
-    affixes = affix_log_odds(model, corpus, lattice, settings, pool)[inner].astype(np.float64)
+    model = fit_affixes(corpus, lattice.result(), cut, settings, pool)
+    affixes = affix_log_odds(model, corpus, lattice.result(), settings, pool)[inner].astype(np.float64)
     order += weight * settings.affix_weight * standard_scores(affixes)
     return handed_out(mixed, order), np.stack([paradigms, affixes], axis=1)
 

@@ -10,17 +10,12 @@ kernels are compiled before. Writes scripts/results/trainers.json, an entry a te
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any
 
-from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
+from race import in_turn, keep
+
 from mws_hf.text.pattern import DEFAULT_PATTERN
 
 RESULTS = Path(__file__).parent / "results" / "trainers.json"
@@ -59,14 +54,6 @@ sentencepiece.SentencePieceTrainer.train(input=text, model_prefix=out, vocab_siz
 OURS = {"mws train, contextual": [], "mws train, frequency": ["--composition", "1", "--hidden-boundary-price", "0"]}
 
 
-def seconds(command: list[str]) -> float | str:
-    """How long a process took, or the last line of what it complained of."""
-    began = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True)
-    taken = time.perf_counter() - began
-    return taken if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no reason given"])[-1][:90]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=Path)
@@ -74,7 +61,7 @@ def main() -> None:
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    size, text, found = str(given.vocab_size), str(given.text.resolve()), {}
+    size, text = str(given.vocab_size), str(given.text.resolve())
     ours = [sys.executable, "-m", "mws_hf", "train"]
     with tempfile.TemporaryDirectory() as folder:
         commands = {
@@ -84,31 +71,10 @@ def main() -> None:
             name: [str(given.python), "-c", HEAD + code, text, f"{folder}/theirs", size, DEFAULT_PATTERN]
             for name, code in THEIRS.items()
         }
-        for _ in range(given.rounds):
-            for name, command in commands.items():
-                found.setdefault(name, []).append(seconds(command))
-                print(name, found[name][-1], flush=True)
-    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    megabytes = f"{given.text.stat().st_size / 1e6:.1f} MB"
-    kept[f"{megabytes}, {given.vocab_size:,} entries"] = {"rounds": given.rounds, "seconds": found}
-    write_text(RESULTS, json.dumps(kept, indent=1) + "\n")
-    write_text(RESULTS.with_suffix(".md"), "# Trainers\n\n" + "\n".join(map(section, kept, kept.values())))
-
-
-def section(name: str, cell: dict[str, Any]) -> str:
-    """Markdown of one text: a row a trainer, the median of its rounds and how that compares with `mws train`."""
-    middle = {
-        each: statistics.median(times)
-        for each, taken in cell["seconds"].items()
-        if (times := [one for one in taken if isinstance(one, float)])
-    }
-    ours = middle[next(iter(OURS))]
-    rows = [
-        [each, f"{middle[each]:.1f}", f"{middle[each] / ours:.2f}"] if each in middle else [each, str(taken[0]), ""]
-        for each, taken in cell["seconds"].items()
-    ]
-    table = markdown_table(["trainer", "seconds", "times `mws train`"], rows)
-    return f"## {name}\n\nMedians of {cell['rounds']} rounds, by `scripts/trainers.py`.\n\n{table}\n"
+        found = in_turn(commands, given.rounds)
+    entry = f"{given.text.stat().st_size / 1e6:.1f} MB, {given.vocab_size:,} entries"
+    columns = ("trainer", "seconds", "times `mws train`")
+    keep(RESULTS, "Trainers", entry, {"rounds": given.rounds, "seconds": found}, columns)
 
 
 if __name__ == "__main__":

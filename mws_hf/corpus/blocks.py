@@ -41,7 +41,7 @@ PADDING = WINDOW + 8
 """Bytes that kernels may read behind the text of a padded block: windows and whole words are read at any byte."""
 LONGEST_RUN = 10_000_000
 """Bytes of a document that may have no place to be cut; more would be one pre-token, in memory many times over."""
-LITTLE = 1 << 18
+LITTLE = 1 << 19
 """Bytes of text up to which loading a kernel takes longer than doing without."""
 _NEAR = 1 << 10
 _PIECE = 4 << 20

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.cards.facts import sample_words
-from mws_hf.corpus.blocks import arrow_block, padded
+from mws_hf.corpus.blocks import LITTLE, arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.encode.encoder import BlockEncoder
@@ -81,8 +81,9 @@ def _rare_entries(backend: Tokenizer, uses: npt.NDArray[np.int64]) -> dict[str, 
 
 def _cut(encoder: BlockEncoder, counts: WordCounts, size: int) -> tuple[npt.NDArray[np.int64], dict[str, float]]:
     """Count how often a group uses each entry of the vocabulary; returns that and what its text alone tells."""
+    encode = encoder.encode_little if arrow_block(counts.strings).size <= LITTLE else encoder.encode
     edges = part_edges(len(counts))
-    parts = side_by_side(lambda a, b: encoder.encode(padded(arrow_block(counts.strings[a:b]))), edges, edges[1:])
+    parts = side_by_side(lambda a, b: encode(padded(arrow_block(counts.strings[a:b]))), edges, edges[1:])
     lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
     uses = np.zeros(size, np.int64)
     np.add.at(uses, np.concatenate([part.ids for part in parts]), np.repeat(counts.counts, lengths))

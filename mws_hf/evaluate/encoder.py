@@ -65,20 +65,22 @@ def load_encoder(source: Any) -> Encoder:
     """
     if isinstance(source, Encoder):
         return source
-    if isinstance(source, str | os.PathLike):
+    opened = isinstance(source, str | os.PathLike)
+    if opened:
         source = open_tokenizer(source, by_class=True)
     if isinstance(source, Tokenizer):
-        return _from_backend(source)
+        return _from_backend(source, opened)
     if getattr(source, "is_fast", False) and isinstance(getattr(source, "backend_tokenizer", None), Tokenizer):
-        return _from_backend(source.backend_tokenizer)
+        return _from_backend(source.backend_tokenizer, opened)
     if hasattr(source, "tokenize") and hasattr(source, "convert_tokens_to_ids"):
         return _from_slow(source)
     raise MwSError(f"a {type(source).__name__} is no tokenizer; give a directory, a tokenizer.json or an object")
 
 
-def _from_backend(original: Tokenizer) -> Encoder:
+def _from_backend(original: Tokenizer, opened: bool = False) -> Encoder:
+    """Make an encoder of a tokenizer, or of a copy of it unless it was `opened` here and nobody else holds it."""
     try:
-        backend = without_limits(original)
+        backend = original if opened and not (original.padding or original.truncation) else without_limits(original)
     except Exception:  # a component written in Python cannot be copied; use the caller's object as it is
         backend = original
 

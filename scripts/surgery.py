@@ -1,16 +1,17 @@
 """What surgery on pretrained tokenizers costs and brings, on stand-ins (`surgery_bases`, `surgery_decoder`).
 
-    python scripts/surgery.py --data ../shared/data --work out/surgery [--parts length protect decoder first_rows]
+    python scripts/surgery.py --data ../shared/data --work out/surgery [--parts length public protect decoder ...]
 
 length: trim to 60 % of the entries by the learnt text of the languages that are kept, add 16,000 Russian tokens, and
-count tokens of held-out lines. protect: 8,000 Turkish tokens for the English stand-in of 64,000 entries, with and
-without a sample of English and Python code that no new merge may change. decoder: a model of 1.1 million weights under
-8,000 entries, trained on 5 MB of English novels; bits per byte of held-out English and Finnish before surgery, trimmed
-to 4,800 entries, and with 2,000 Finnish tokens more. first_rows: the same after surgery with each kind of first rows,
-and after 200 and 1,000 steps of training on Finnish (1 kB a step), over three orders of the text; in brackets the
-difference from "mean" in the same order, with its standard deviation over orders. "focus by old rows" is no choice any
-more: it compared tokens by the rows of their pieces, not by a text. Writes scripts/results/surgery.json and surgery.md
-after each row; what a run does not measure again stays.
+count tokens of held-out lines; the last column has as many tokens appended by frequency alone. public: the same for
+tokenizers of public models, English kept, from folders WORK/public/NAME. protect: 8,000 Turkish tokens for the English
+stand-in of 64,000 entries, with and without a sample of English and Python code that no new merge may change. decoder:
+models of 1.1 and 5.2 million weights under 8,000 entries, trained on 5 and 8 MB of English novels; bits per byte of
+held-out English and Finnish before surgery, trimmed to 4,800 entries, and with 2,000 Finnish tokens more. first_rows:
+the smaller model after surgery with each kind of first rows, and after 200 and 1,000 steps of training on Finnish (1 kB
+a step), over three orders of the text; in brackets the difference from "mean" in the same order, with its standard
+deviation over orders. "focus by old rows" is no choice any more: it compared tokens by the rows of their pieces, not by
+a text. Writes scripts/results/surgery.json and surgery.md after each row; what a run does not measure again stays.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ def tokens(tokenizer: Tokenizer, lines: list[str]) -> int:
     return sum(len(item.ids) for item in tokenizer.encode_batch_fast(lines, add_special_tokens=False))
 
 
-def operated(data: Path, work: Path, name: str, directory: Path) -> tuple[Trimming, Extension]:
-    """A stand-in trimmed, and that extended; both saved."""
+def operated(data: Path, work: Path, directory: Path, kept: tuple[str, ...]) -> tuple[Trimming, Extension]:
+    """Trim a tokenizer to the languages that are kept, and extend that; save both."""
     base = open_base(directory)
     smaller = trim(
         base,
-        chain.from_iterable(learnt(data, language, SIZES[language]) for language in KEPT[name]),
+        chain.from_iterable(learnt(data, language, SIZES[language]) for language in kept),
         keep_size=round(SHARE * len(base.vocab)),
     )
     smaller.save(work / f"{directory.name}-trimmed", directory)
@@ -62,16 +63,32 @@ def operated(data: Path, work: Path, name: str, directory: Path) -> tuple[Trimmi
 def length(data: Path, work: Path) -> Iterator[dict[str, Any]]:
     """Tokens of held-out text by stand-in and language."""
     for name, directory in bases(data, work).items():
-        smaller, larger = operated(data, work, name, directory)
-        before = Tokenizer.from_file(str(directory / "tokenizer.json"))
-        for language in dict.fromkeys((*KEPT[name], "rus")):
-            lines = held_out(data, language, SIZES[language] if language != "rus" else RUSSIAN)
-            first, second, third = (tokens(each, lines) for each in (before, smaller.tokenizer, larger.tokenizer))
-            yield {
-                "base": name, "entries": len(smaller.base.vocab), "trimmed to": sum(smaller.kept.values()),
-                "language": language, "tokens": first, "trimmed": f"{second / first - 1:+.2%}",
-                f"and {NEW:,} Russian tokens": f"{third / first - 1:+.2%}",
-            }  # fmt: skip
+        yield from lengths(data, work, name, directory, KEPT[name])
+
+
+def public(data: Path, work: Path) -> Iterator[dict[str, Any]]:
+    """Tokens of held-out text by public tokenizer and language."""
+    for directory in sorted((work / "public").iterdir()):
+        yield from lengths(data, work, directory.name, directory, ("eng",))
+
+
+def lengths(data: Path, work: Path, name: str, directory: Path, kept: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Tokens of held-out text before surgery, trimmed, and extended in two ways."""
+    smaller, larger = operated(data, work, directory, kept)
+    plain = extend(
+        smaller.trimmed_base, count_documents(learnt(data, "rus", RUSSIAN)), NEW, composition=1, hidden_boundary_price=0
+    )
+    before = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    stages = (before, smaller.tokenizer, larger.tokenizer, plain.tokenizer)
+    for language in dict.fromkeys((*kept, "rus")):
+        lines = held_out(data, language, SIZES[language] if language != "rus" else RUSSIAN)
+        first, *later = (tokens(each, lines) for each in stages)
+        trimmed, ours, by_frequency = (f"{each / first - 1:+.2%}" for each in later)
+        yield {
+            "base": name, "entries": len(smaller.base.vocab), "trimmed to": sum(smaller.kept.values()),
+            "language": language, "tokens": first, "trimmed": trimmed,
+            f"and {NEW:,} Russian tokens": ours, "by frequency": by_frequency,
+        }  # fmt: skip
 
 
 def protect(data: Path, work: Path) -> Iterator[dict[str, Any]]:
@@ -99,7 +116,7 @@ def protect(data: Path, work: Path) -> Iterator[dict[str, Any]]:
 
 
 PARTS: dict[str, Callable[[Path, Path], Iterator[dict[str, Any]]]] = {
-    "length": length, "protect": protect, "decoder": before_and_after, "first_rows": first_rows,
+    "length": length, "public": public, "protect": protect, "decoder": before_and_after, "first_rows": first_rows,
 }  # fmt: skip
 
 

@@ -35,7 +35,14 @@ SIZES = {"eng": 12, "deu": 6, "code": 3, "fin": 9}
 """Million characters of each text that tokenizers learn from."""
 
 ENTRIES, KEPT, NEW = 8_000, 4_800, 2_000
-TRAIN_BYTES, CONTEXT_BYTES, BLOCKS = 5_000_000, 256, 8
+CONTEXT_BYTES, BLOCKS = 256, 8
+BASES: dict[str, dict[str, Any]] = {
+    "1.1 M": {"hidden_size": 96, "layers": 3, "learning_rate": 4e-3, "train_bytes": 5_000_000},
+    "5.2 M": {"hidden_size": 256, "layers": 4, "learning_rate": 2e-3, "train_bytes": 8_000_000},
+}
+"""Bases by their number of weights: shape, peak rate and bytes of English. First rows are compared on the first."""
+
+SMALL = next(iter(BASES))
 SEEDS, STEPS, FEWER_BLOCKS, RATE = (0, 1, 2), (0, 200, 1000), 4, 1e-3
 """Of training on Finnish: its orders of documents, the steps it is measured at, blocks a step, learning rate."""
 
@@ -53,20 +60,20 @@ def base_tokenizer(data: Path, work: Path) -> Path:
     return directory
 
 
-def base_model(data: Path, work: Path) -> Path:
-    """Train the base's model, once; an interrupted run goes on."""
+def base_model(data: Path, work: Path, size: str = SMALL) -> Path:
+    """Train the base's model of one of the sizes, once; an interrupted run goes on."""
     torch.set_num_threads(1)
     text = work / "small-english.txt"
     if not text.is_file():
         text.write_text("".join(learnt(data, "eng", SIZES["eng"])), encoding="utf-8")
     config = RunConfig(
-        tokenizer=str(base_tokenizer(data, work)), text=(str(text),), train_bytes=TRAIN_BYTES, held_out_bytes=10_000,
-        context_bytes=CONTEXT_BYTES, batch_blocks=BLOCKS, hidden_size=96, layers=3, heads=4, learning_rate=4e-3,
-        save_every=100,
+        tokenizer=str(base_tokenizer(data, work)), text=(str(text),), held_out_bytes=10_000,
+        context_bytes=CONTEXT_BYTES, batch_blocks=BLOCKS, heads=4, save_every=100, **BASES[size],
     )  # fmt: skip
-    report = pretrain(config, work / "small-decoder")
+    directory = work / ("small-decoder" if size == SMALL else f"decoder-{size.replace(' ', '')}")
+    report = pretrain(config, directory)
     print("decoder", {key: value for key, value in report.items() if key != "curve"}, flush=True)
-    return work / "small-decoder" / "model"
+    return directory / "model"
 
 
 def operated(data: Path, work: Path) -> dict[str, Path]:
@@ -98,8 +105,13 @@ def scores(model: Any, codec: Codec, data: Path) -> dict[str, float]:
 
 
 def before_and_after(data: Path, work: Path) -> Iterator[dict[str, Any]]:
-    """Bits per byte of the model with the tokenizer it was trained with, that trimmed, and that extended."""
-    model, old = (kind.from_pretrained(base_model(data, work)) for kind in (AutoModelForCausalLM, AutoTokenizer))
+    """Bits per byte of each base with the tokenizer it was trained with, that trimmed, and that extended."""
+    for size in BASES:
+        yield from _stages(data, work, size)
+
+
+def _stages(data: Path, work: Path, size: str) -> Iterator[dict[str, Any]]:
+    model, old = (kind.from_pretrained(base_model(data, work, size)) for kind in (AutoModelForCausalLM, AutoTokenizer))
     given = operated(data, work)
     first: dict[str, float] = {}
     for stage, init in (("base", ""), ("trimmed", "mean"), ("both", "mean"), ("both", "quiet")):
@@ -109,6 +121,7 @@ def before_and_after(data: Path, work: Path) -> Iterator[dict[str, Any]]:
         found = {"tokens": tokens, **scores(changed, codec, data)}
         first = first or found
         yield {
+            "weights": size,
             "tokenizer": f"trimmed and extended, --init {init}" if stage == "both" else stage,
             "rows": changed.config.vocab_size,
             "English tokens": f"{tokens:,} ({tokens / first['tokens'] - 1:+.2%})",

@@ -23,6 +23,8 @@ from mws_hf.research.lm.data import (
     shuffled,
     split_documents,
 )
+from mws_hf.research.lm.training import training_blocks
+from mws_hf.tokenizer.merging import Dropout
 from tests.examples import examples
 from tests.small_language import sentences, tokenizer_dir
 from tests.small_tokenizers import ADVERSARIAL, small_fast
@@ -145,3 +147,24 @@ def test_a_run_config_survives_its_file(tmp_path):
     config = RunConfig(tokenizer="t", text=("a", "b"), seed=3, multi_token=MultiToken(form="sequential"))
     config.save(tmp_path / "run.json")
     assert RunConfig.load(tmp_path / "run.json") == config
+
+
+def test_training_with_dropout_reads_the_same_text_in_more_tokens_and_cuts_each_pass_anew(codecs, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(sentences(60)), encoding="utf-8")
+    codec = codecs["mws"]
+
+    def blocks(**values):
+        values = {"text": (str(text),), "held_out_bytes": 100, "passes": 2} | values
+        return training_blocks(RunConfig(tokenizer=str(codec.directory), **values), codec)
+
+    plain, dropped = blocks(), blocks(dropout=0.3)
+    assert dropped.n_bytes.sum() == plain.n_bytes.sum()
+    assert dropped.n_tokens > plain.n_tokens
+    assert np.array_equal(dropped.stream, blocks(dropout=0.3).stream)
+    documents = shuffled(sentences(60), 0)
+    first, again = (codec.encode_dropped(documents, Dropout(0.3, seed)) for seed in (0, 1))
+    assert [codec.decode([ids])[0] for ids in first] == documents
+    assert any(len(a) != len(b) for a, b in zip(first, again, strict=True))
+    with pytest.raises(MwSError, match="dropout=2"):
+        blocks(dropout=2)

@@ -11,6 +11,7 @@ from typing import Any
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
+from mws_hf.tokenizer.merging import Dropout, Dropped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,8 @@ class RunConfig:
         warmup: share of the steps.
         weight_decay: weight decay of AdamW.
         precision: "fp32", or "bf16" for autocast of the matrix products.
+        dropout: probability that a merge fails where training text is encoded, anew in each pass (`encode_corpus`).
+        drop: merges that `dropout` concerns: "all", "morph" or "composition" (`tokenizer.merging.Dropout`).
         flop_budget: stop before the block whose training would exceed it; None: the whole text.
         save_every: steps between checkpoints; 0: none.
         log_every: steps between points of the loss curve.
@@ -100,6 +103,8 @@ class RunConfig:
     warmup: float = 0.05
     weight_decay: float = 0.1
     precision: str = "fp32"
+    dropout: float = 0.0
+    drop: Dropped = "all"
     flop_budget: float | None = None
     save_every: int = 0
     log_every: int = 20
@@ -107,6 +112,7 @@ class RunConfig:
     multi_token: MultiToken | None = None
 
     def __post_init__(self) -> None:
+        Dropout(self.dropout, 0, self.drop)  # raises where these make no sense
         if self.precision not in ("fp32", "bf16"):
             raise MwSError(f"precision={self.precision!r}; give 'fp32' or 'bf16'")
         if self.hidden_size % (2 * self.heads):

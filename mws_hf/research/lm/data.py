@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +23,7 @@ from tokenizers import Tokenizer
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 
+from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from mws_hf.extend.spelling import raw_bytes
@@ -28,6 +31,7 @@ from mws_hf.kernels.arrays import Longs, Mask
 from mws_hf.research.lm.config import RunConfig
 from mws_hf.tokenizer.backend import without_limits
 from mws_hf.tokenizer.file import CONFIG_FILE, load_backend, load_settings, token_of
+from mws_hf.tokenizer.merging import Dropout
 
 _BATCH = 4096
 
@@ -84,6 +88,16 @@ class Codec:
             for batch in batches
             for item in self.backend.encode_batch_fast(batch, add_special_tokens=False)
         ]
+
+    def encode_dropped(self, documents: Sequence[str], how: Dropout) -> list[Longs]:
+        """Return the ids of each document where merges fail at random; no separators.
+
+        Special tokens that stand in the text are read as such, unlike in `encode`.
+        """
+        with tempfile.TemporaryDirectory() as directory:
+            settings: dict[str, Any] = {"separator": None, "dropout": how}
+            found = encode_corpus(self.directory, iter(documents), Path(directory) / "ids", **settings)
+            return [np.array(found[place], np.int64) for place in range(len(found))]
 
     def decode(self, documents: Sequence[Longs]) -> list[str]:
         """Return the text of each list of ids; special tokens are left out."""
@@ -233,10 +247,15 @@ class Blocks(Dataset):
 
 
 def pack(codec: Codec, documents: Sequence[str], context_bytes: int) -> Blocks:
-    """Encode documents and cut the stream greedily into blocks whose raw bytes are at most `context_bytes`.
+    """Encode documents and cut them into blocks, as `blocks_of` does."""
+    return blocks_of(codec, codec.encode(documents), context_bytes)
 
-    Documents run on across blocks; nothing is dropped. The bytes of all blocks add up to those of the documents for
-    every tokenizer that spells its text.
+
+def blocks_of(codec: Codec, documents: Sequence[Longs], context_bytes: int) -> Blocks:
+    """Join the ids of documents, a separator after each, and cut the stream greedily into blocks of equal bytes.
+
+    A block has at most `context_bytes` raw bytes. Documents run on across blocks; nothing is dropped. The bytes of
+    all blocks add up to those of the documents for every tokenizer that spells its text.
 
     Raises:
         MwSError: there are no documents, or a token is longer than the context.
@@ -244,7 +263,7 @@ def pack(codec: Codec, documents: Sequence[str], context_bytes: int) -> Blocks:
     if not documents:
         raise MwSError("there are no documents to train on; give files with one document a line")
     separator = np.array([codec.separator], np.int64)
-    stream = np.concatenate([separator, *(part for ids in codec.encode(documents) for part in (ids, separator))])
+    stream = np.concatenate([separator, *(part for ids in documents for part in (ids, separator))])
     lengths = codec.lengths[stream[1:]]
     if int(lengths.max()) > context_bytes:
         raise MwSError(f"context_bytes={context_bytes} is less than the longest token, {lengths.max()} bytes; raise it")

@@ -21,8 +21,9 @@ from transformers.trainer_utils import get_last_checkpoint
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.research.lm.config import MultiToken, RunConfig
-from mws_hf.research.lm.data import Blocks, Codec, Collator, pack, read_split, shuffled
+from mws_hf.research.lm.data import Blocks, Codec, Collator, blocks_of, read_split, shuffled
 from mws_hf.research.lm.model import Cost, MultiTokenModel, build_model
+from mws_hf.tokenizer.merging import Dropout
 
 CHECKPOINTS = "checkpoints"
 CONFIG_FILE = "run.json"
@@ -128,8 +129,12 @@ def pretrain(
 
 def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
     """Build the blocks a run trains on: its documents in the order of its seed, encoded and packed."""
-    train, orders = read_split(config).train, (config.seed + _PASS * number for number in range(config.passes))
-    return pack(codec, [each for order in orders for each in shuffled(train, order)], config.context_bytes)
+    train, cuts = read_split(config).train, []
+    for order in (config.seed + _PASS * number for number in range(config.passes)):
+        documents = shuffled(train, order)
+        how = Dropout(config.dropout, order, config.drop)
+        cuts += codec.encode_dropped(documents, how) if how.share else codec.encode(documents)
+    return blocks_of(codec, cuts, config.context_bytes)
 
 
 def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:

@@ -216,7 +216,7 @@ class MwSTrainer:
 
     @property
     def recipe(self) -> Recipe:
-        """What is to be trained, without how text is counted."""
+        """Return the training to carry out, without how text is counted."""
         return Recipe(self.settings, self.vocabulary, self.split_pattern, self.normalization, self.show_progress)
 
     @property

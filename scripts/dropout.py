@@ -20,6 +20,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import torch
 from compare_lm_intervals import student_quantile
 from compare_lm_plan import PRESETS, SMALL_MODEL
 from compare_lm_works import texts_of
@@ -77,6 +78,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no run after that many")
     options = parser.parse_args()
     started = time.monotonic()
+    torch.set_num_threads(1)
     text = texts_of(options.data, PRESETS["rus-works"](), options.work, options.work / "works.json")
     tokenizer = options.work / "tokenizer"
     if not (tokenizer / "tokenizer.json").is_file():

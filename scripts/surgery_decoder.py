@@ -34,7 +34,9 @@ from mws_hf.research.lm.training import pretrain
 SIZES = {"eng": 12, "deu": 6, "code": 3, "fin": 9}
 """Million characters of each text that tokenizers learn from."""
 
-ENTRIES, KEPT, NEW = 8_000, 4_800, 2_000
+ENTRIES, KEPT, NEW = 8_000, (4_800, 6_400), 2_000
+"""Of the base, of it trimmed (first rows are compared at the first), and new ones."""
+
 CONTEXT_BYTES, BLOCKS = 256, 8
 BASES: dict[str, dict[str, Any]] = {
     "1.1 M": {"hidden_size": 96, "layers": 3, "learning_rate": 4e-3, "train_bytes": 5_000_000},
@@ -76,12 +78,12 @@ def base_model(data: Path, work: Path, size: str = SMALL) -> Path:
     return directory / "model"
 
 
-def operated(data: Path, work: Path) -> dict[str, Path]:
-    """Trim the base's tokenizer and extend that, once."""
-    base = base_tokenizer(data, work)
-    found = {"base": base, "trimmed": work / "small-trimmed", "both": work / "small-both"}
+def operated(data: Path, work: Path, kept: int = KEPT[0]) -> dict[str, Path]:
+    """Trim the base's tokenizer to so many entries and extend that, once."""
+    base, mark = base_tokenizer(data, work), "" if kept == KEPT[0] else f"-{kept}"
+    found = {"base": base, "trimmed": work / f"small-trimmed{mark}", "both": work / f"small-both{mark}"}
     if not (found["both"] / "tokenizer.json").is_file():
-        smaller = trim(open_base(base), learnt(data, "eng", SIZES["eng"]), keep_size=KEPT)
+        smaller = trim(open_base(base), learnt(data, "eng", SIZES["eng"]), keep_size=kept)
         smaller.save(found["trimmed"], base)
         larger = extend(smaller.trimmed_base, count_documents(learnt(data, "fin", SIZES["fin"])), NEW)
         larger.save(found["both"], base, smaller)
@@ -112,9 +114,13 @@ def before_and_after(data: Path, work: Path) -> Iterator[dict[str, Any]]:
 
 def _stages(data: Path, work: Path, size: str) -> Iterator[dict[str, Any]]:
     model, old = (kind.from_pretrained(base_model(data, work, size)) for kind in (AutoModelForCausalLM, AutoTokenizer))
-    given = operated(data, work)
     first: dict[str, float] = {}
-    for stage, init in (("base", ""), ("trimmed", "mean"), ("both", "mean"), ("both", "quiet")):
+    surgery = (("trimmed", "mean"), ("both", "mean"), ("both", "quiet"))
+    for kept, stage, init in (
+        (KEPT[0], "base", ""),
+        *((kept, *each) for kept, each in product(KEPT, surgery)),
+    ):
+        given = operated(data, work, kept)
         codec = Codec.open(given[stage])
         changed = transplant(model, old, AutoTokenizer.from_pretrained(given[stage]), init)[0] if init else model
         tokens = sum(map(len, codec.encode(sample(data, "eng"))))

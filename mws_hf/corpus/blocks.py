@@ -102,7 +102,7 @@ class Block:
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
-        """`text` up to the end of the last document."""
+        """Return the part of `text` up to the end of the last document."""
         return self.text[: self.offsets[-1]]
 
     def __len__(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.extend.base import Base
+from mws_hf.extend.cuts import cuts
 from mws_hf.kernels.arrays import Array, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
@@ -67,8 +68,7 @@ def protect(base: Base, texts: Iterable[str]) -> Protection:
     characters: set[str] = set()
     words: set[str] = set()
     while batch := list(islice(iterator, _LINES_AT_ONCE)):
-        cuts = [np.array(item.ids, np.int64) for item in pipeline.encode_batch_fast(batch, add_special_tokens=False)]
-        codes = np.unique(np.concatenate([codes, *(ids[:-1] * size + ids[1:] for ids in cuts)]))
+        codes = np.unique(np.concatenate([codes, *(ids[:-1] * size + ids[1:] for ids in cuts(pipeline, batch))]))
         for text in map(normal, batch):
             characters.update(text)
             if whole and pipeline.pre_tokenizer is not None:

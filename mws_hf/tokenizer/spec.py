@@ -132,7 +132,7 @@ class Spec:
 
     @property
     def space(self) -> str:
-        """What it writes for a space: itself, or a mark."""
+        """Return the character written for a space: itself, or a mark."""
         if self.byte_level:
             return BYTE_CHARACTERS[0x20]
         for part in (*parts_of(self.raw.get("normalizer")), *parts_of(self.raw.get("pre_tokenizer"))):

@@ -300,9 +300,25 @@ def surgery() -> Iterator[Claim]:
     means = {key: statistics.fmean(values) for key, values in bits.items()}
     mean, focus, quiet = (f"{means[each, 'Finnish', '1,000']:.3f}" for each in ("mean", "focus", "quiet"))
     yield Claim(page, r"^\* After 1,000 steps.*$", (f"{mean} and {focus} bits per byte, and {quiet} with",))
-    more = [row["bits per byte, English"] for row in found["decoder"]]  # such as "1.887 (+0.65%)"
-    trimmed, plain, hushed = (each[each.index("+") + 1 : -2] + " %" for each in more[1:])
-    yield Claim(page, r"English rose by\n.*$", (f"{plain} with `mean`, by {hushed} with `quiet`, of which {trimmed}",))
+    english = [row["bits per byte, English"] for row in found["decoder"] if row["weights"] == "5.2 M"]
+    deep, _, _, slight, plain, hushed = (each.split("(")[1][:-2] for each in english[1:])  # "1.845 (+0.70%)"
+    more = [row["English tokens"].split("(")[1][1:-2] for row in found["decoder"] if row["tokenizer"] == "trimmed"]
+    yield Claim(page, r"English rose by.*$", (f"{plain[1:]} % with `mean` and by {hushed[1:]} % with `quiet`",))
+    yield Claim(page, r"To 60 % of 8,000.*$", (f"{more[0]} % more tokens and {deep[1:]} % more bits",))
+    yield Claim(page, r"^  0.01 % more tokens.*$", (f"{more[1]} % more tokens", f"({slight} %)"))
+    for row in [*found["public"], *found["length"]]:
+        name = {"English, byte-level": "stand-in: English", "eight languages, byte fallback": "stand-in: eight"}
+        line = rf"^\| {name.get(row['base'], row['base'])}.*\|.*\|.*$"
+        if row["language"] == "eng":
+            yield Claim(page, line, (f"{row['entries']:,} | {row['trimmed']} |",))
+        if row["language"] == "rus":
+            yield Claim(page, line, (f"{row['and 16,000 Russian tokens']} |",))
+    yield Claim(page, r"^The last base.*$", (found["length"][-1]["by frequency"],))
+    cut = [row["English and code: texts cut otherwise"].split(" of ") for row in found["protect"]]
+    lines = [row["protected"].split()[0] for row in found["protect"]]
+    told = f"of {cut[0][1]} held-out texts {cut[0][0]} are cut otherwise without a sample, {cut[1][0]} with {lines[1]}"
+    share = 100 * int(cut[2][0]) / int(cut[2][1].replace(",", ""))
+    yield Claim(page, r"^  of .* held-out texts.*$", (told, f"{cut[2][0]} with {lines[2]} ({share:.2f} %)"))
     forgotten = statistics.fmean(means[each, "English", "1,000"] for each in ("mean", "quiet", "weighted", "focus"))
     yield Claim(page, r"forget English.*$", (f"{forgotten:.1f} bits per byte after 1,000 steps",))
 

@@ -234,7 +234,7 @@ PRESETS = {
     "hun": lambda: small_preset("hun", 12 * MB, (4 * MB, 28 * MB), controls=(6700, 2350)),
     "rus-works": lambda: works_preset("rus", 17 * MB, 8e-3, ("mws-no-evidence", "mws-price0", "mws-counts")),
     "hun-works": lambda: works_preset("hun", 12 * MB, 1.6e-2, ("mws-no-evidence", "mws-price0", "mws-counts")),
-    "deu-works": lambda: works_preset("deu", 13 * MB, 8e-3, ()),
+    "deu-works": lambda: works_preset("deu", 11 * MB, 8e-3, ()),
     "gpu": gpu_preset,
 }
 

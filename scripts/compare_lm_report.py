@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 def write_report(name: str, preset: Preset, records: Records, results: Path) -> None:
     """Write lm_NAME.json, .csv and .md of everything finished so far."""
-    groups = grouped(records)
+    groups = grouped(records, preset.rate)
     compared = Comparison(preset.references, groups, records.n_bytes, works_of(results / f"lm_{name}.works.json"))
     rows = [_row(key, runs, compared) for key, runs in groups.items()]
     rows.sort(key=lambda row: (row["multi_token"], row["train_bytes"], row["vocabulary"], row["bits_per_byte"]))
@@ -51,11 +51,11 @@ def write_report(name: str, preset: Preset, records: Records, results: Path) -> 
     write_text(results / f"lm_{name}.md", _markdown(name, preset, records, rows, state))
 
 
-def grouped(records: Records) -> dict[Key, list[Finished]]:
+def grouped(records: Records, planned: float | None = None) -> dict[Key, list[Finished]]:
     """Runs by row, by seed, all at one learning rate.
 
-    In the main table that is the rate that is best on the first seed. Elsewhere it is the rate the main table uses if
-    there is a run at it, else the best that was tried.
+    In the main table that is the rate that was planned for all, else the one that is best on the first seed. Elsewhere
+    it is the rate the main table uses if there is a run at it, else the best that was tried.
     """
     found: dict[Key, list[Finished]] = {}
     for entry in records.runs.values():
@@ -66,7 +66,7 @@ def grouped(records: Records) -> dict[Key, list[Finished]]:
     for key, entries in found.items():
         main = found.get(Key(key.system, key.vocabulary, None, False, False), [])
         rates = {entry.run.learning_rate for entry in entries}
-        best = _best(main) if main else None
+        best = planned or (_best(main) if main else None)
         rate = best if best in rates else _best(entries)
         kept = [entry for entry in entries if entry.run.learning_rate == rate]
         result[key] = sorted(kept, key=lambda entry: entry.run.seed)
@@ -214,9 +214,9 @@ def _main_table(rows: list[dict[str, Any]], preset: Preset) -> str:
     text = (
         f"Bits per byte on held-out text, mean over seeds; {_held_out(preset)} Differences in percent with a 95 % t "
         "interval over all seeds of both systems, and over works or documents. Where a system has one seed, the spread "
-        "of the others stands for its own (that of documents alone, while no system has two). *Peak rate*: the best of "
-        "the sweep on seed 0 as far as it has come. *Seen*, *unseen*: bits per byte over running words whose form "
-        "training text held, or not. "
+        "of the others stands for its own (that of documents alone, while no system has two). *Peak rate*: the one "
+        "planned for all, else the best of the sweep on seed 0 as far as it has come. *Seen*, *unseen*: bits per byte "
+        "over running words whose form training text held, or not. "
         "*Minimal pairs*: accuracy on RuBLiMP's paradigms of word formation and inflection (more: lm_*.runs.jsonl)."
     )
     return text + "\n\n" + markdown_table(header, [_main_cells(row, preset.references) for row in shown])

@@ -153,6 +153,16 @@ def works() -> Iterator[Claim]:
     for name in rivals:
         cells = [*(told[language, name] for language in languages), german.get(name, "not trained")]
         yield Claim(MEASURED, rf"^\| beside {name} \| \d.*$", (f"| {' | '.join(cells)} |",))
+    ablations = {
+        "the default": "mws",
+        "morphs by counts": "mws-counts",
+        "price 0": "mws-price0",
+        "no evidence": "mws-no-evidence",
+        "shuffled evidence": "mws-shuffled",
+    }
+    for name, system in ablations.items():
+        cells = [difference(preset, system, "bpe-byte", False, 1) for preset in languages.values()]
+        yield Claim(MEASURED, rf"^\| {name} \| \d\.\d (?:more|fewer).*$", (f"| {' | '.join(cells)} |",))
     (russian, russian_interval), (hungarian, hungarian_interval) = (
         told[language, "SentencePiece Unigram"].split(" fewer ") for language in languages
     )

@@ -250,10 +250,13 @@ def mixture() -> Iterator[Claim]:
     yield Claim(MEASURED, r"^\*\*Beside `ParityBpeTrainer`\*\*.*$", (*lengths, *spans))
 
 
-def difference(language: str, system: str, rival: str, matched: bool, digits: int) -> str:
+def difference(language: str, system: str, rival: str, matched: bool, digits: int, size: int = 8_000) -> str:
     """Tell a difference of bits per byte in words: "1.66 fewer (1.44 to 1.89)"."""
     rows = results(f"lm_{language}")["rows"]
-    row = next(row for row in rows if (row["system"], row["main"], row["flop_matched"]) == (system, True, matched))
+    wanted = (system, size, True, matched)
+    row = next(
+        row for row in rows if tuple(row[key] for key in ("system", "vocabulary", "main", "flop_matched")) == wanted
+    )
     found = row["differences"][rival]
     scale = 100 * found["relative"] / found["value"]
     value, low, high = (scale * found[each] for each in ("value", "low", "high"))

@@ -167,8 +167,8 @@ def works_preset(language: str, length: int, rate: float, ablations: Sequence[st
     byte-level BPE. Whatever comes is reported. The peak rate is the one that the sweeps on single lines (lm_rus,
     lm_hun) found best for byte-level BPE, Unigram and the default alike. Each system is tried once at the neighbouring
     rate, on works kept for that. At 32,000 entries one seed was planned; two more were added once time allowed, before
-    the first of the default was read. Products are computed in float32, which a processor without bfloat16 units does in
-    half the time.
+    the first of the default was read. Products are computed in float32, which a processor without bfloat16 units does
+    in half the time.
 
     Args:
         language: to train on.
@@ -181,6 +181,7 @@ def works_preset(language: str, length: int, rate: float, ablations: Sequence[st
     core = (*RIVALS, "mws")
     checks = [Run(system=each, seed=0, vocabulary=size, learning_rate=other) for each in core]
     others = [Run(system=each, seed=seed, vocabulary=size) for seed in (0, 1, 2) for each in ablations]
+    wide = (RIVALS[0], UNIGRAM, "mws")
     larger = [
         Run(system=each, seed=seed, vocabulary=32000) for seed in (0, 1, 2) for each in (RIVALS[0], UNIGRAM, "mws")
     ]

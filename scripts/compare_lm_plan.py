@@ -182,9 +182,7 @@ def works_preset(language: str, length: int, rate: float, ablations: Sequence[st
     checks = [Run(system=each, seed=0, vocabulary=size, learning_rate=other) for each in core]
     others = [Run(system=each, seed=seed, vocabulary=size) for seed in (0, 1, 2) for each in ablations]
     wide = (RIVALS[0], UNIGRAM, "mws")
-    larger = [
-        Run(system=each, seed=seed, vocabulary=32000) for seed in (0, 1, 2) for each in (RIVALS[0], UNIGRAM, "mws")
-    ]
+    larger = [Run(system=each, seed=seed, vocabulary=32000) for seed in (0, 1, 2) for each in wide]
     return Preset(
         language=language,
         settings={"train_bytes": length, "held_out_bytes": MB, **SMALL_MODEL, "precision": "fp32"},

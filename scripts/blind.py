@@ -65,24 +65,33 @@ def measure(language: str, arguments: argparse.Namespace, rows: list[dict[str, A
     """What is missing of a language: a row a set, system and size, or a row a set that says why there is none."""
     here = [row for row in rows if row["language"] == language]
     sizes = arguments.sizes if language in TEXTS else arguments.sizes[:1]
-    wanted = {(size, system) for size in sizes for system in arguments.systems}
-    wanted -= {(row["vocab_size"], row["system"]) for row in here if "system" in row}
-    if not wanted or any("left_out" in row for row in here):
+    if any("left_out" in row for row in here):
         return []
+    there = {(row["kind"], row["vocab_size"], row["system"]) for row in here}
     sets = list(sets_of(language, arguments.fetched, arguments.output))
-    words = words_of(language, arguments.data, arguments.fetched) if sets else None
+    missing = {
+        (size, system): lacking
+        for size in sizes
+        for system in arguments.systems
+        if (lacking := [each for each in sets if (each.kind, size, system) not in there])
+    }
+    if not missing:
+        return []
+    words = words_of(language, arguments.data, arguments.fetched)
     if words is None:
         return [{"language": language, "kind": each.kind, "left_out": "no words to learn from"} for each in sets]
     counts, source = words
     found = []
     for size in sizes:
         sources = {}
-        for system in (each for each in arguments.systems if (size, each) in wanted):
+        for system in (each for each in arguments.systems if (size, each) in missing):
             own = counts.as_types() if system == "morfessor" else counts
             directory = trained(own, system, size, arguments.tokenizers / language)
             sources[system] = baselines.load(directory).source if system == "morfessor" else load_encoder(directory)
         about = {"language": language, "trained_on": source, "types": len(counts), "vocab_size": size}
-        found += [about | row for each in sets for row in scored(each, sources)] if sources else []
+        for each in sets:
+            lacking = {name: sources[name] for name in sources if each in missing[size, name]}
+            found += [about | row for row in scored(each, lacking)] if lacking else []
     return found
 
 

@@ -24,7 +24,7 @@ from mws_hf.corpus.segmentations import Gold, GoldWord, read_gold
 from mws_hf.corpus.word_list import count_mapping, read_word_list
 
 REPOSITORIES = {
-    "sigmorphon/2022SegmentationST": "test gold of spa, ita, fra, mon; Mongolian words of the training split",
+    "sigmorphon/2022SegmentationST": "test gold of spa, ita, fra, mon, ces, eng; Mongolian words of the training split",
     "catherinearnett/morphscore": "MorphScore, first version (2024), 22 languages",
     "UniversalDependencies/UD_Finnish-FTB": "forms and lemmas, dev and test",
     "UniversalDependencies/UD_Hungarian-Szeged": "likewise",
@@ -60,7 +60,8 @@ TREEBANKS = {
 }
 """Treebanks whose sentences are not among the training text."""
 
-SEGMENTATIONS = ("spa", "ita", "fra", "mon")
+SEGMENTATIONS = ("spa", "ita", "fra", "mon", "ces", "eng")
+"""Test gold of SIGMORPHON 2022 that is scored; half of the Hungarian development gold is in the test of Hungarian."""
 NOT_WORDS = {"PUNCT", "SYM", "NUM", "X", "PROPN"}
 MOST_WORDS = 4000
 LEAST_LEMMA = 3
@@ -77,10 +78,9 @@ class BlindSet:
 
 def sets_of(language: str, fetched: Path, scratch: Path) -> Iterator[BlindSet]:
     """The sets of a language that are among the fetched files, 4,000 words at most, evenly taken."""
-    files = {
-        "sigmorphon": fetched / "2022SegmentationST" / "data" / f"{language}.word.test.gold.tsv",
-        "morphscore": fetched / "morphscore" / "data" / f"{MORPHSCORE.get(language)}_morph_data.csv",
-    }
+    files = {"morphscore": fetched / "morphscore" / "data" / f"{MORPHSCORE.get(language)}_morph_data.csv"}
+    if language in SEGMENTATIONS:
+        files["sigmorphon"] = fetched / "2022SegmentationST" / "data" / f"{language}.word.test.gold.tsv"
     if language in TREEBANKS:
         files["lemma"] = lemma_set(language, fetched, scratch)
     for kind, file in files.items():

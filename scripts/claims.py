@@ -149,9 +149,8 @@ def works() -> Iterator[Claim]:
         for language, preset in languages.items()
         for name, rival in rivals.items()
     }
-    german = {name: difference("deu-works", "mws", rivals[name], False, 1) for name in list(rivals)[::2]}
-    for name in rivals:
-        cells = [*(told[language, name] for language in languages), german.get(name, "not trained")]
+    for name, rival in rivals.items():
+        cells = [*(told[language, name] for language in languages), difference("deu-works", "mws", rival, False, 1)]
         yield Claim(MEASURED, rf"^\| beside {name} \| \d.*$", (f"| {' | '.join(cells)} |",))
     ablations = {
         "the default": "mws",
@@ -208,15 +207,11 @@ def reading() -> Iterator[Claim]:
 
 
 def texts() -> Iterator[Claim]:
-    """Yield what more text gives, what a mixture loses, and how much longer than BPE the default is."""
+    """Yield what more text gives, and how much longer than BPE the default is."""
     growth = [row for row in results("robustness")["records"] if row["name"].startswith("growth/rus/")]
     f1 = [f"{row['f1']:.3f}" for record in growth for row in record["rows"] if row["gold"] == "rus.tikhonov"]
     yield Claim(MEASURED, r"\*\*More text helps\*\*.*$", (", ".join(f1),))
     yield Claim(QUESTIONS, r"From 0.1 MB on.*$", (f"{f1[0]} with 10 MB", f"{f1[-1]} with 90 MB"))
-    mixed = {(row["language"], row["system"], row["vocab_size"]): row for row in results("mixture")["rows"]}
-    lost = mixed["eng", "own-composed", 32_000]["f1"] - mixed["eng", "mws-composed", 128_000]["f1"]
-    for page in (README, LIMITS):
-        yield Claim(page, r"Eight languages in one tokenizer.*$", (f"up to {lost:.2f} of F1",))
     longer = []
     for language, (_, gold) in {each[0]: each for each in GOLDS.values()}.items():
         if language not in ("rus-lexicon", "lat"):
@@ -227,10 +222,41 @@ def texts() -> Iterator[Claim]:
     yield Claim(MEASURED, r"The default is.*in six languages.*$", (told,))
 
 
-def difference(language: str, system: str, rival: str, matched: bool, digits: int) -> str:
+def mixture() -> Iterator[Claim]:
+    """Yield what eight languages in one tokenizer lose, and what a trainer that balances languages makes of them."""
+    rows = {(row["system"], row["vocab_size"], row["language"]): row for row in results("mixture")["rows"]}
+    own = {language: row for (system, _, language), row in rows.items() if system == "own-composed"}
+    lost = max(row["f1"] - rows["mws-composed", 128_000, each]["f1"] for each, row in own.items() if "f1" in row)
+    for page in (README, LIMITS, "docs/languages.md"):
+        place = r"It loses up to.*$" if page == "docs/languages.md" else r"Eight languages in one tokenizer.*$"
+        yield Claim(page, place, (f"up to {lost:.2f} of",))
+
+    def more(system: str, size: int, other: str) -> dict[str, int]:
+        """Tokens a word beside another system, in whole per cent, by language."""
+        size_of = {"own-composed": 32_000, "bpe": size}
+        names = [(each, rows[system, size, each], rows[other, size_of[other], each]) for each in own]
+        return {each: round(100 * (a["tokens_per_word"] / b["tokens_per_word"] - 1)) for each, a, b in names}
+
+    large, small = (more("mws-composed", size, "own-composed") for size in (128_000, 64_000))
+    told = (f"{-large['rus']} % fewer tokens", f"to {large['ukr']} % more", f"{large['fin']} and {large['tur']} % more")
+    yield Claim("docs/languages.md", r"A language needs.*$", (*told, f"need {small['fin']} and {small['tur']} % more"))
+    ours, parity = (more(system, 64_000, "bpe").values() for system in ("mws-composed", "parity-bpe"))
+    lengths = f"{-min(parity)} % shorter", f"{max(parity)} % longer", f"{min(ours)} to {max(ours)} % longer everywhere"
+    f1 = {
+        name: sorted(row["f1"] for key, row in rows.items() if key[:2] == (name, 64_000) and "f1" in row)
+        for name in ("parity-bpe", "mws-composed")
+    }
+    spans = [f"from {found[0]:.3f} to {found[-1]:.3f}" for found in f1.values()]
+    yield Claim(MEASURED, r"^\*\*Beside `ParityBpeTrainer`\*\*.*$", (*lengths, *spans))
+
+
+def difference(language: str, system: str, rival: str, matched: bool, digits: int, size: int = 8_000) -> str:
     """Tell a difference of bits per byte in words: "1.66 fewer (1.44 to 1.89)"."""
     rows = results(f"lm_{language}")["rows"]
-    row = next(row for row in rows if (row["system"], row["main"], row["flop_matched"]) == (system, True, matched))
+    wanted = (system, size, True, matched)
+    row = next(
+        row for row in rows if tuple(row[key] for key in ("system", "vocabulary", "main", "flop_matched")) == wanted
+    )
     found = row["differences"][rival]
     scale = 100 * found["relative"] / found["value"]
     value, low, high = (scale * found[each] for each in ("value", "low", "high"))
@@ -368,23 +394,30 @@ def surgery() -> Iterator[Claim]:
 
 
 def ablation() -> Iterator[Claim]:
-    """Yield what n-gram models gain at 8,000 entries over the rivals and over shuffled evidence, least and most."""
-    rows = {(row["language"], row["slice"], row["system"]): row for row in results("ngram_map") if row["size"] == 8_000}
-    ours = {key: row for key, row in rows.items() if key[2] == "mws" and "against_mws-shuffled" in row}
-    names = {
+    """Yield what n-gram models gain over the rivals and over shuffled evidence, least and most, by vocabulary size."""
+    rivals = {
         "bpe-byte": "byte-level BPE",
         "sentencepiece-unigram-identity": "SentencePiece Unigram",
         "mws-shuffled": "with shuffled evidence",
     }
-    gains = {rival: spread([-row[f"against_{rival}"][0] for row in ours.values()]) for rival in names}
-    for rival, name in names.items():
-        yield Claim(MEASURED, rf"^\* .*needs.*than {name}.*$", (gains[rival],))
-    yield Claim(LIMITS, r"^\* .*shuffled.*$", (gains["mws-shuffled"],))
-    yield Claim(README, r"^\| Language models.*$", (f"{gains['sentencepiece-unigram-identity']} bits",))
-    yield Claim(README, r"^\* Morphology is isolated.*$", (gains["mws-shuffled"],))
-    base = "against_bpe-byte"
-    kept = [100 * rows[*key[:2], "mws-shuffled"][base][0] / row[base][0] for key, row in ours.items()]
-    yield Claim(MEASURED, r"^\* Shuffled evidence keeps.*$", (f"{min(kept):.0f} to {max(kept):.0f} %",))
+    gains, kept = dict[tuple[int, str], str](), dict[int, str]()
+    for size in (8_000, 32_000):
+        rows = {
+            (row["language"], row["slice"], row["system"]): row for row in results("ngram_map") if row["size"] == size
+        }
+        ours = {key: row for key, row in rows.items() if key[2] == "mws" and "against_mws-shuffled" in row}
+        gains |= {(size, each): spread([-row[f"against_{each}"][0] for row in ours.values()]) for each in rivals}
+        base = "against_bpe-byte"
+        shares = [100 * rows[*key[:2], "mws-shuffled"][base][0] / row[base][0] for key, row in ours.items()]
+        kept[size] = f"{min(shares):.0f} to {max(shares):.0f} %"
+    for rival, name in rivals.items():
+        yield Claim(MEASURED, rf"^\* .*needs.*than {name}.*$", (gains[8_000, rival],))
+    yield Claim(MEASURED, r"^\* \*\*At 32,000 entries\*\*.*$", tuple(gains[32_000, each] for each in rivals))
+    yield Claim(LIMITS, r"^\* .*shuffled.*$", (gains[8_000, "mws-shuffled"],))
+    unigram = [gains[size, "sentencepiece-unigram-identity"] for size in (8_000, 32_000)]
+    yield Claim(README, r"^\| Language models.*$", (f"{unigram[0]} bits", unigram[1]))
+    yield Claim(README, r"^\* Morphology is isolated.*$", (gains[8_000, "mws-shuffled"],))
+    yield Claim(MEASURED, r"^\* Shuffled evidence keeps.*$", (kept[8_000],))
 
 
 def public_sets() -> Iterator[Claim]:
@@ -407,12 +440,13 @@ def public_sets() -> Iterator[Claim]:
         yield Claim(MEASURED, place, tuple(told))
         for rival in rivals:
             leads[rival] += [found["mws"] > found[rival] for found in sets.values()]
+        ahead = [found["mws"] > found["morfessor"] for found in sets.values() if "morfessor" in found]
+        kind = "whole segmentations" if field == "f1" else "sets of one boundary"
+        yield Claim(MEASURED, r"^\* \*\*Morfessor\*\*.*$", (f"{sum(ahead)} of {len(ahead)} {kind}",))
     byte_level, unigram = (f"{sum(found)} of {len(found)}" for found in leads.values())
     yield Claim(
         README, r"^\| Boundaries.*$", (f"byte-level BPE on {byte_level}", f"SentencePiece Unigram on {unigram}")
     )
-    morfessor = next(row["f1"] for row in results("blind")["rows"] if row.get("system") == "morfessor")
-    yield Claim(MEASURED, r"^\* Morfessor was run in Mongolian.*$", (f"{morfessor:.3f}",))
     roots = results("blind")["roots"]
     means = {
         (n, name): statistics.fmean(row[name] for row in roots if row["labels"] == n)
@@ -452,13 +486,30 @@ def spread(values: list[float]) -> str:
 
     >>> spread([1.26, 0.33])
     '0.3 to 1.3 % fewer'
+    >>> spread([0.4, -0.49])
+    '0.5 % more to 0.4 % fewer'
     """
+    if min(values) < 0:
+        return f"{-min(values):.1f} % more to {max(values):.1f} % fewer"
     return f"{min(values):.1f} to {max(values):.1f} % fewer"
 
 
 def claims() -> list[Claim]:
     """List every claim."""
-    texts_and_models = (boundaries, models, works, dropout, reading, texts, speed, ready, english, small_texts, surgery)
+    texts_and_models = (
+        boundaries,
+        models,
+        works,
+        dropout,
+        reading,
+        texts,
+        mixture,
+        speed,
+        ready,
+        english,
+        small_texts,
+        surgery,
+    )
     kinds = (*texts_and_models, ablation, public_sets, paradigms)
     return [claim for kind in kinds for claim in kind()]
 

@@ -19,8 +19,10 @@ from mws_hf.research.lm.scoring import (
     KNOWN_LEMMA,
     NEW_LEMMA,
     SEEN,
+    Window,
     bits_per_byte,
     group_of_forms,
+    passes,
     score_groups,
     windows_of,
     word_forms,
@@ -153,3 +155,17 @@ def test_seeds_widen_the_interval():
     base = [np.full(500, 100.0), np.full(500, 104.0)]
     result = paired_bootstrap(base, [np.full(500, 100.0)], sizes)
     assert result.low == pytest.approx(0.0) and result.high == pytest.approx(0.04 / math.log(2))
+
+
+def test_a_large_vocabulary_is_scored_in_smaller_passes():
+    """32 windows of 600 ids times 32,000 entries would be 2.5 GB of scores, in several copies."""
+    lengths = [1, 600, 599, 30, 8, 600, 70_000] * 9
+    windows = [Window(0, np.zeros(length, np.int64), 1) for length in lengths]
+    for vocabulary in (300, 32_000, 1_000_000):
+        groups = list(passes(windows, 32, vocabulary))
+        assert sorted(index for group in groups for index in group) == list(range(len(windows)))
+        for group in groups:
+            longest = max(len(windows[index].ids) for index in group)
+            assert len(group) <= 32
+            assert len(group) == 1 or len(group) * longest * vocabulary <= 1 << 26
+    assert len(list(passes(windows, 32, 1))) == 2  # 63 windows, nothing but their number to bound them

@@ -29,6 +29,9 @@ from mws_hf.text.pattern import compiled
 SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN = "seen form", "unseen form, seen lemma", "unseen lemma", "unseen form"
 """Groups of running words: whether training text held their form, or their lemma."""
 
+_MOST_SCORES = 1 << 26
+"""A quarter of a gigabyte of float32, of which torch holds a few copies."""
+
 
 @dataclass(frozen=True)
 class BitsPerByte:
@@ -91,7 +94,7 @@ def bits_per_byte(
         raise MwSError("bits per byte need documents that are not empty")
     windows = list(windows_of(codec, codec.encode(documents), context_bytes))
     scores: list[Doubles] = [np.zeros(0)] * len(windows)
-    for chosen in passes(windows, batch_size):
+    for chosen in passes(windows, batch_size, len(codec.lengths)):
         for index, nats in zip(chosen, _score(model, [windows[i] for i in chosen], codec.padding), strict=True):
             scores[index] = nats
     parts: list[list[Doubles]] = [[np.zeros(0)] for _ in documents]
@@ -120,11 +123,23 @@ def windows_of(codec: Codec, encoded: Sequence[Longs], context_bytes: int) -> It
             yield Window(index, ids[min(begin, start - 1) : end], end - start)
 
 
-def passes(windows: Sequence[Window], batch_size: int) -> Iterator[list[int]]:
-    """Group the numbers of windows that share a pass: windows of like length, so that little is padded."""
-    by_length = sorted(range(len(windows)), key=lambda index: len(windows[index].ids))
-    for at in range(0, len(windows), batch_size):
-        yield by_length[at : at + batch_size]
+def passes(windows: Sequence[Window], batch_size: int, vocabulary: int) -> Iterator[list[int]]:
+    """Group the numbers of windows that share a pass: windows of like length, so that little is padded.
+
+    Args:
+        windows: what to group.
+        batch_size: windows a pass, or fewer.
+        vocabulary: entries that a model scores at each id. A pass of several windows has 2^26 scores at most.
+    """
+    chosen: list[int] = []
+    for index in sorted(range(len(windows)), key=lambda each: len(windows[each].ids)):
+        scores = (len(chosen) + 1) * len(windows[index].ids) * vocabulary
+        if chosen and (len(chosen) == batch_size or scores > _MOST_SCORES):
+            yield chosen
+            chosen = []
+        chosen.append(index)
+    if chosen:
+        yield chosen
 
 
 def padded_ids(batch: Sequence[Window], padding: int) -> torch.Tensor:

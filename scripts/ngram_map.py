@@ -122,9 +122,10 @@ def run(language: str, arguments: argparse.Namespace, cells: list[dict[str, Any]
         if part is None:
             continue
         folder = arguments.output / language
-        directories = {system: trained(counts, system, size, folder) for system in systems}
-        found = measure(part, held_out, directories)
         key = (language, size, name)
+        again = sorted(system for *cell, system in there if tuple(cell) == key)  # a difference is of systems of one run
+        directories = {each: trained(counts, each, size, folder) for each in dict.fromkeys([*systems, *again])}
+        found = measure(part, held_out, directories)
         cells[:] = [c for c in cells if (c["language"], c["size"], c["slice"]) != key or c["system"] not in found]
         cells += [
             {"language": language, "size": size, "slice": name, "system": system, "version": __version__, **row}

@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +70,7 @@ def measure(language: str, arguments: argparse.Namespace, rows: list[dict[str, A
         return []
     there = {(row["kind"], row["vocab_size"], row["system"]) for row in here}
     sets = list(sets_of(language, arguments.fetched, arguments.output))
-    missing = {
-        (size, system): lacking
-        for size in sizes
-        for system in arguments.systems
-        if (lacking := [each for each in sets if (each.kind, size, system) not in there])
-    }
+    missing = set(product((each.kind for each in sets), sizes, arguments.systems)) - there
     if not missing:
         return []
     words = words_of(language, arguments.data, arguments.fetched)
@@ -84,13 +80,13 @@ def measure(language: str, arguments: argparse.Namespace, rows: list[dict[str, A
     found = []
     for size in sizes:
         sources = {}
-        for system in (each for each in arguments.systems if (size, each) in missing):
+        for system in (each for each in arguments.systems if any(key[1:] == (size, each) for key in missing)):
             own = counts.as_types() if system == "morfessor" else counts
             directory = trained(own, system, size, arguments.tokenizers / language)
             sources[system] = baselines.load(directory).source if system == "morfessor" else load_encoder(directory)
         about = {"language": language, "trained_on": source, "types": len(counts), "vocab_size": size}
         for each in sets:
-            lacking = {name: sources[name] for name in sources if each in missing[size, name]}
+            lacking = {name: source for name, source in sources.items() if (each.kind, size, name) in missing}
             found += [about | row for row in scored(each, lacking)] if lacking else []
     return found
 

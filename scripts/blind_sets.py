@@ -61,7 +61,7 @@ TREEBANKS = {
 """Treebanks whose sentences are not among the training text."""
 
 SEGMENTATIONS = ("spa", "ita", "fra", "mon", "ces", "eng")
-"""Test gold of SIGMORPHON 2022 that is scored; half of the Hungarian development gold is in the test of Hungarian."""
+"""Test gold of SIGMORPHON 2022 that is scored; the Hungarian test holds most of the Hungarian development gold."""
 NOT_WORDS = {"PUNCT", "SYM", "NUM", "X", "PROPN"}
 MOST_WORDS = 4000
 LEAST_LEMMA = 3

@@ -201,7 +201,7 @@ def works_preset(language: str, length: int, rate: float, ablations: Sequence[st
 
 
 def gpu_preset() -> Preset:
-    """About 8M parameters on four passes over 78 MB of Russian: some five tokens a weight, a minute or two a run.
+    """About 9M parameters on four passes over 78 MB of Russian: some five tokens a weight, a minute or two a run.
 
     Rates are chosen on works held out for that, then each system gets three seeds; the default, byte-level BPE,
     SentencePiece's Unigram, shuffled evidence and no price, the most important first.

@@ -182,11 +182,9 @@ def excess(rows: list[dict[str, Any]]) -> str:
     """Markdown: how many more tokens a word than BPE of the same text and size, in %."""
     length = {(row["system"], row["vocab_size"], row["language"]): row["tokens_per_word"] for row in rows}
     table = []
+    told = ("mws-composed", "sentencepiece-unigram", UNIGRAM, PARITY)
     for system, size in dict.fromkeys(key[:2] for key in length):
-        if (
-            system in ("mws-composed", "sentencepiece-unigram", UNIGRAM, PARITY)
-            and ("bpe", size, LANGUAGES[0]) in length
-        ):
+        if system in told and ("bpe", size, LANGUAGES[0]) in length:
             more = [length[system, size, each] / length["bpe", size, each] - 1 for each in LANGUAGES]
             table.append([f"{system}, {size:,}", *(f"{each:+.1%}" for each in more)])
     return f"## Tokens per word beside BPE of the same text\n\n{markdown_table(['system', *LANGUAGES], table)}"

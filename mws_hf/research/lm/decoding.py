@@ -124,7 +124,7 @@ def held_out_acceptance(
     accepted = [0] * n_heads
     windows = list(windows_of(codec, codec.encode(documents), context_bytes))
     with torch.inference_mode():
-        for chosen in passes(windows, batch_size, len(lengths)):
+        for chosen in passes(windows, batch_size, codec.vocabulary_size):
             batch = [windows[index] for index in chosen]
             ids = padded_ids(batch, codec.padding).to(model.device)
             if ids.shape[1] <= n_heads:

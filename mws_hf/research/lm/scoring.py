@@ -94,7 +94,7 @@ def bits_per_byte(
         raise MwSError("bits per byte need documents that are not empty")
     windows = list(windows_of(codec, codec.encode(documents), context_bytes))
     scores: list[Doubles] = [np.zeros(0)] * len(windows)
-    for chosen in passes(windows, batch_size, len(codec.lengths)):
+    for chosen in passes(windows, batch_size, codec.vocabulary_size):
         for index, nats in zip(chosen, _score(model, [windows[i] for i in chosen], codec.padding), strict=True):
             scores[index] = nats
     parts: list[list[Doubles]] = [[np.zeros(0)] for _ in documents]

@@ -7,10 +7,15 @@ An ablation is MwS with one thing taken away, all else equal: same learner, text
 * ``no evidence``: no boundary anywhere. The first half of the merges is then learnt from word types by frequency.
 * ``price 0``: compositions pay nothing for the boundaries they hide.
 * ``morphs by counts``: the first half of the merges weighs word forms by their counts in text, not each type once.
+
+``morph-bpe-byte`` is MorphBPE as its authors describe it (Asgari et al. 2025): BPE by frequency that may merge nothing
+across the cuts of Morfessor. No code of theirs was at hand, so it is ours, over bytes like the BPE it stands beside.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +25,8 @@ import numpy.typing as npt
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.research import baselines
+from mws_hf.research.baselines.feed import Task
+from mws_hf.research.baselines.morfessor_baseline import MAX_LENGTH, build_frequent
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence
@@ -38,6 +45,9 @@ MWS: dict[str, dict[str, Any]] = {
 UNIGRAM = "sentencepiece-unigram-identity"
 """The strongest rival that is lossless: SentencePiece's Unigram trainer, identity normalization, byte fallback."""
 
+MORPH_BPE = "morph-bpe-byte"
+"""BPE over bytes inside the cuts of Morfessor, at inference by its merges alone (`within_cuts`)."""
+
 SEED = 20261123
 
 
@@ -45,12 +55,16 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
     """Train a system on word counts and save it.
 
     Args:
-        name: a key of `MWS` or of `mws_hf.baselines.BASELINES`.
+        name: a key of `MWS` or of `mws_hf.baselines.BASELINES`, or `MORPH_BPE`.
         counts: words and how often each occurs.
         size: entries of the vocabulary.
         directory: where to save.
         **options: further arguments of `MwSTrainer`, besides those of `MWS`; MwS only.
     """
+    if name == MORPH_BPE:
+        inside = within_cuts(counts, build_frequent(Task(counts, size)).segment)
+        baselines.train("bpe-byte", inside, size, directory)
+        return
     if name not in MWS:
         baselines.train(name, counts, size, directory)
         return
@@ -61,6 +75,26 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
     if name == "mws-no-evidence":
         evidence = replace(evidence, probabilities=evidence.probabilities * 0)
     trainer.trained(counts, evidence=evidence).save(directory)
+
+
+def within_cuts(counts: WordCounts, cut: Callable[[str], Sequence[str]]) -> WordCounts:
+    """Count the pieces of words instead of words, so that a learner of merges sees no pair across a cut.
+
+    Pre-tokens that are no word of letters stay in one piece, and so do words too long for Morfessor; a space before a
+    word goes with its first piece.
+
+    >>> words = WordCounts.from_mapping({" kutyák": 3, "kutya": 2, "ák": 1, " 12": 4}, pattern="")
+    >>> sorted(within_cuts(words, lambda word: [word[:4], word[4:]] if len(word) > 4 else [word]).items())
+    [(' 12', 4), (' kuty', 3), ('a', 2), ('kuty', 2), ('ák', 4)]
+    """
+    pieces: Counter[str] = Counter()
+    for pre_token, count in counts.items():
+        word = pre_token.removeprefix(" ")
+        first, *others = cut(word) if word.isalpha() and len(word) <= MAX_LENGTH else [word]
+        pieces[pre_token[: len(pre_token) - len(word)] + first] += count
+        for piece in others:
+            pieces[piece] += count
+    return WordCounts.from_mapping(pieces, pattern=counts.pattern, normalization=counts.normalization)
 
 
 _last: list[tuple[WordCounts, EvidenceSettings, Evidence]] = []

@@ -44,7 +44,6 @@ from ngram_map import SLICES, first, parts_of, trained
 from systems import UNIGRAM
 
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.evaluate import segment_words
@@ -52,6 +51,7 @@ from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.significance import bootstrap_f1, interval
 from mws_hf.research import baselines
+from mws_hf.text.markdown import markdown_table
 
 SYSTEMS = ("mws", "mws-morphs", "bpe-byte", UNIGRAM, "morfessor")
 TOLD = ("f1", "precision", "recall", "exact", "single_recall", "morphscore", "morphscore_words", "tokens_per_word")

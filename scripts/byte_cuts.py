@@ -18,13 +18,13 @@ import numpy as np
 from ngram_map import SLICES, first, parts_of, percent_against, trained
 
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import read_gold, score, segment_words
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
 from mws_hf.research.lm.data import Codec
 from mws_hf.text.byte_alphabet import BYTE_OF
+from mws_hf.text.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "byte_cuts.json"

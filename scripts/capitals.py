@@ -21,12 +21,12 @@ from ngram_map import SLICES, first, parts_of
 from systems import train_system
 
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.significance import paired_bootstrap
+from mws_hf.text.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "capitals.json"

@@ -17,10 +17,10 @@ from compare_lm_plan import MB, Preset, plan, tuned_rates
 from compare_lm_records import Finished, Records
 
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import PairedDifference
 from mws_hf.research.lm.scoring import SEEN, UNSEEN
+from mws_hf.text.markdown import markdown_table
 
 SAME = 0.005
 """Bits per byte within which BPE over characters and over bytes should be, for the set-up to be sound."""

@@ -15,9 +15,9 @@ import typer
 from mkdocs.structure.files import File, Files
 from typer.testing import CliRunner
 
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.commands.app import COMMANDS, app
 from mws_hf.learn.described import SETTINGS
+from mws_hf.text.markdown import markdown_table
 
 RESULTS = Path(__file__).parent / "results"
 PLACE_OF_SETTINGS = "<!-- the settings of a training -->"

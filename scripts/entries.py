@@ -25,9 +25,9 @@ from systems import train_system
 from mws_hf import WordCounts
 from mws_hf.atomic import write_text
 from mws_hf.cards.group_facts import training_facts
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
+from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.file import read_tokenizer
 from mws_hf.tokenizer.stock import Tokenizer
 

@@ -24,11 +24,11 @@ from typing import Any
 from extend_bases import END, byte_fallback, byte_level, save
 from tokenizers import Tokenizer
 
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.report import evaluate
 from mws_hf.extend.extension import Extension, extend
 from mws_hf.extend.report import measure_change
+from mws_hf.text.markdown import markdown_table
 
 GOLD = {"rus": "rus.tikhonov", "tur": "tur.morphochallenge2010", "fin": "fin.morphochallenge2010"}
 RESULTS = Path(__file__).parent / "results"

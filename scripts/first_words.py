@@ -17,11 +17,11 @@ from pretrained_index import CARDS
 from pretrained_sources import WORDS, texts_of
 
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.research import baselines
+from mws_hf.text.markdown import markdown_table
 
 LANGUAGES = {"en": "English", "fi": "Finnish", "tr": "Turkish", "ru": "Russian"}
 SHOWN = {language: tuple(WORDS[language].split()[:3]) for language in LANGUAGES}

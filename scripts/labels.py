@@ -24,7 +24,6 @@ from mixture import GOLD
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_files
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.evaluate import score
@@ -35,6 +34,7 @@ from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_gr
 from mws_hf.learn.evidence.labels import add_labelled, label_targets
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints
+from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN
 
 LABELS = (0, 20, 50, 100, 300, 1000)

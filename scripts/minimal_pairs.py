@@ -23,10 +23,10 @@ from ngram_map import NOT_FOR_MODELS, SLICES, first, parts_of, trained
 from systems import UNIGRAM
 
 from mws_hf.atomic import atomic_path, write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.minimal_pairs import accuracies, accuracy_difference, ngram_judge, read_pairs, to_dict, won
+from mws_hf.text.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results" / "minimal_pairs.json"

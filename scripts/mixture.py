@@ -31,12 +31,12 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.evaluate import read_gold, score, score_text, segment_words
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.research import baselines
+from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "deu", "ukr")

@@ -24,11 +24,11 @@ from quality import HELD_OUT_LINES, lines_of, split_lines
 from systems import UNIGRAM, train_system
 
 from mws_hf import WordCounts, __version__
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.research.compare.plots import save
+from mws_hf.text.markdown import markdown_table
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr", "deu")
 NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")

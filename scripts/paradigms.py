@@ -33,9 +33,9 @@ from ngram_map import parts_of, trained
 from systems import UNIGRAM
 
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.encoder import Encoder, load_encoder
+from mws_hf.text.markdown import markdown_table
 
 SYSTEMS = ("mws", "mws-morphs", "mws-shuffled", "bpe-byte", UNIGRAM)
 TABLES = {"rus": "russian", "fin": "finnish", "tur": "turkish", "hun": "hungarian", "ces": "czech", "eng": "english",

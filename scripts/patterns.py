@@ -26,7 +26,6 @@ from robustness.made_up import made_up_lists
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import count_mapping
 from mws_hf.encode.bulk import read_source
@@ -36,6 +35,7 @@ from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.ngram_bits import bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores
 from mws_hf.learn.multilingual import find_evidence
+from mws_hf.text.markdown import markdown_table
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr", "deu")
 PATTERNS = ("words", "o200k", "llama3")

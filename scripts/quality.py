@@ -27,11 +27,11 @@ import parama
 import word_lists
 
 from mws_hf import WordCounts
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import lexicon_counts
 from mws_hf.research.compare import compare, parse_systems
 from mws_hf.research.compare.plots import fertility_figure, save
+from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 
 GOLD = {

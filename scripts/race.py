@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table
 
 
 def seconds(command: list[str]) -> float | str:

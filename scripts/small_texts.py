@@ -25,11 +25,11 @@ from systems import UNIGRAM
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.evaluate import score, segment_words
 from mws_hf.research import baselines
+from mws_hf.text.markdown import markdown_table
 
 SOURCES = {
     "rus": ("rus.eltec", "rus.rublimp"),

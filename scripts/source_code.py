@@ -26,10 +26,10 @@ from tokenizers import Tokenizer
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.research import baselines
+from mws_hf.text.markdown import markdown_table
 
 MB = 1_000_000
 KINDS = {"py": 6.0, "js": 2.5, "json": 1.5}

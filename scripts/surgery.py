@@ -28,11 +28,11 @@ from surgery_bases import CODE, MIXTURE, bases, held_out, learnt
 from surgery_decoder import before_and_after, first_rows, summary
 from tokenizers import Tokenizer
 
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.base import open_base
 from mws_hf.extend.extension import Extension, extend
 from mws_hf.extend.trim import Trimming, trim
+from mws_hf.text.markdown import markdown_table
 
 RESULTS = Path(__file__).parent / "results"
 KEPT = {"English, byte-level": ("eng",), "eight languages, byte fallback": ("eng", "deu", "fin", "rus")}

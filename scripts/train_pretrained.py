@@ -33,7 +33,6 @@ from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
 from mws_hf.cards.card import Card, keep_card
 from mws_hf.cards.facts import CardFacts
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.cards.readme import is_untouched, write_card
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import lexicon_counts, lexicon_words
@@ -44,6 +43,7 @@ from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.research import baselines
 from mws_hf.text.alphabets import EVERYDAY
+from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.explain import Held
 from mws_hf.tokenizer.file import load_backend
 from mws_hf.trained import Training

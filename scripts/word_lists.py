@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.evaluate import segment_words
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.research import baselines
+from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 
 LANGUAGES = ("bul", "deu", "est", "pol", "ukr")

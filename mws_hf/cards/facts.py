@@ -72,7 +72,7 @@ class CardFacts:
         notes: paragraphs of Markdown to put behind the head, such as where the text came from.
         limits: sentences to add to those that every card says.
         extended: figures of `mws extend`, see `mws_hf.extend.report.facts`.
-        trimmed: figures of `mws trim`, see `mws_hf.extend.trim_report.trim_facts`.
+        trimmed: figures of `mws trim`, see `mws_hf.extend.trim.trim_facts`.
     """
 
     name: str = ""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mws_hf.cards.facts import CardFacts
-from mws_hf.cards.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table
 
 PACKAGE = "[mws-hf](https://pypi.org/project/mws-hf/)"
 """How a card names this package; a head holds it where the tokenizer is one of ours."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mws_hf import __version__
-from mws_hf.cards.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table
 
 if TYPE_CHECKING:
     from mws_hf.cards.card import Card

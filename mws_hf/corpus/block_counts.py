@@ -29,9 +29,9 @@ from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
-from mws_hf.kernels.scanner import classes_of, scanner_kind
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import compiled, split
+from mws_hf.text.unicode import classes_of, scanner_kind
 
 T = TypeVar("T")
 

@@ -19,9 +19,9 @@ from mws_hf.corpus.files import STDIN, PathLike, Reading, column_named, expand_p
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
 from mws_hf.corpus.progress import progress_bar
-from mws_hf.kernels.scanner import scanner_kind
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.text.unicode import scanner_kind
 
 
 def count_files(

@@ -24,10 +24,11 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import DEFAULT_COLUMN, PathLike, Reading, column_named, expand_paths, file_kind
 from mws_hf.corpus.groups import GroupedCounts, check_group_name
 from mws_hf.corpus.inputs import check_files, input_files, only_split
-from mws_hf.corpus.readers import check_unicode, no_place
+from mws_hf.corpus.readers import no_place
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.text.unicode import check_unicode
 
 GroupBatch = tuple[str, pa.LargeStringArray]
 _BATCH = 1000

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, open_binary, read_blocks
 from mws_hf.errors import MwSError
+from mws_hf.text.unicode import check_unicode
 
 MARK = "\ufeff"
 _PIECE = 1 << 20
@@ -182,14 +183,3 @@ def no_place(where: str, kind: str, name: str | None, names: Iterable[object], o
     wanted = f"which {kind} holds the text?" if name is None else f"no {kind} {name!r};"
     here = ", ".join(map(str, names)) or "none"
     return MwSError(f"{where}: {wanted} {kind}s here: {here} (choose with {option})")
-
-
-def check_unicode(text: str, where: str) -> None:
-    """Raise MwSError if a str holds a lone surrogate, which no UTF-8 text can."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise MwSError(
-            f"{where}: the lone surrogate {text[error.start]!r} at character {error.start} is not Unicode text; "
-            "clean it with text.encode('utf-8', 'replace').decode()"
-        ) from error

@@ -29,8 +29,8 @@ from mws_hf.corpus.token_table_kernels import (
 )
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Bytes, Longs
-from mws_hf.kernels.scanner import classes_of
 from mws_hf.kernels.tables import empty_slots, rehash
+from mws_hf.text.unicode import classes_of
 
 _FIRST_SLOTS, _MOST_FIRST_SLOTS = 1 << 12, 1 << 19
 _SMALL = 1 << 18  # slots, below which a table grows by 4 at once

@@ -14,10 +14,11 @@ import numpy as np
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.scanner import OTHER, classes_of, scanner_kind
+from mws_hf.kernels.scanner import OTHER
 from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, built_first, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.unicode import classes_of, scanner_kind
 from mws_hf.tokenizer.spec import Spec
 
 _I: Any = np.int64

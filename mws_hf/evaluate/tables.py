@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.evaluate.boundaries import BoundaryScores, Emma2
 from mws_hf.evaluate.consistency import Consistency
 from mws_hf.evaluate.significance import Difference, PairedDifference
+from mws_hf.text.markdown import markdown_table
 
 if TYPE_CHECKING:
     from mws_hf.evaluate.ngram_bits import NgramBits

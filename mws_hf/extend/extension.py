@@ -132,7 +132,7 @@ class Extension(Rewritten):
             directory: where to write.
             source: where the base was read from; its other files are copied. None copies nothing.
             trimmed: the trimming of the tokenizer in `source` before it became the base; ids.json tells of both.
-            records: more JSON files, see `files.RECORDS`.
+            records: more JSON files: file name -> content.
 
         Returns:
             Names of files that are left behind, since they hold the old vocabulary in another form.

@@ -162,7 +162,7 @@ class Trimming(Rewritten):
         Args:
             directory: where to write.
             source: where the base was read from; its other files are copied. None copies nothing.
-            records: more JSON files, by a name in `files.RECORDS`.
+            records: more JSON files: file name -> content.
 
         Returns:
             Names of files that are left behind, since they hold the old vocabulary in another form.

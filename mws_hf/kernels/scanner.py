@@ -1,7 +1,6 @@
 r"""Known split patterns as a table-driven numba scanner over UTF-8 bytes; other patterns need `regex`.
 
-One class byte per code point, taken from the Unicode tables of `tokenizers` (onig), so that pre-tokens equal those of
-the Rust backend also on the code points that only newer tables call letters. Stable interface for other kernels:
+The caller hands in the class of every code point (`mws_hf.text.unicode`). Stable interface for other kernels:
 
     end = next_pretoken(data, i, n, classes, kind)     # inside @njit
 
@@ -10,129 +9,20 @@ with ``kind = scanner_kind(pattern)`` and ``classes = classes_of(kind)`` made on
 
 from __future__ import annotations
 
-import contextlib
-import zipfile
-import zlib
-from functools import lru_cache
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
-import regex
-import tokenizers
 
-from mws_hf.atomic import atomic_path
-from mws_hf.errors import MwSError
-from mws_hf.kernels.jit import cache_directory, njit
-from mws_hf.kernels.scanner_one import known_classes
-from mws_hf.text.pattern import DEFAULT_PATTERN, NAMED_PATTERNS, Digits, digits_of, with_digits
-from mws_hf.tokenizer.stock import IS_ONE
+from mws_hf.kernels.jit import njit
 
 GPT4_KIND, WORD_KIND, O200K_KIND = range(3)
 N_KINDS = 3
-"""A kind is one of these, for numbers in threes from the left, plus `N_KINDS` times another `_DIGITS`."""
+"""A kind is one of these, for numbers in threes from the left, plus `N_KINDS` times `SINGLE` or `RIGHT`."""
 SINGLE, RIGHT = 1, 2
-_DIGITS: dict[Digits, int] = {"threes": 0, "single": SINGLE, "right": RIGHT}
 LOOK_AHEAD = 101
-"""Digits that `pattern.DIGIT_PARTS` looks at to align them to the right: 2 and 33 times 3."""
-_NAMED = {"words": WORD_KIND, "gpt4": GPT4_KIND, "llama3": GPT4_KIND, "o200k": O200K_KIND}  # llama3 splits as gpt4
-_KINDS = {NAMED_PATTERNS[name]: kind for name, kind in _NAMED.items()}
+"""Digits that `mws_hf.text.pattern.DIGIT_PARTS` looks at to align them to the right: 2 and 33 times 3."""
 # the order matters: SPACE..NEWLINE is \s, and MARK..QUOTE with NUMBER left out is [^\s\p{L}\p{N}]; where case counts,
 # LETTER is one that has none, \p{Lm} or \p{Lo}
 LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE, UPPER, LOWER = range(11)
-_PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
-_CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
-
-
-def scanner_kind(pattern: str) -> int | None:
-    """Return the scanner's number for a split pattern, or None when only `regex` can do it.
-
-    >>> scanner_kind("gpt4"), scanner_kind("words"), scanner_kind("[a-z]+|.")
-    (0, 1, None)
-    >>> scanner_kind(with_digits("words", "right"))
-    7
-    """
-    digits = digits_of(pattern)
-    if digits is None:
-        return None
-    kind = _KINDS.get(with_digits(pattern, "threes"))
-    return None if kind is None else kind + N_KINDS * _DIGITS[digits]
-
-
-def classes_of(kind: int) -> npt.NDArray[np.uint8]:
-    """Return the `character_classes` that the scanner wants for a kind of pattern."""
-    return character_classes(cased=kind % N_KINDS == O200K_KIND)
-
-
-@lru_cache(maxsize=2)
-def character_classes(cased: bool = False) -> npt.NDArray[np.uint8]:
-    """List the class of every code point: uint8, shape (0x110000,), read-only; with UPPER and LOWER if `cased`.
-
-    Made in 0.4 s once for a version of `tokenizers` and `regex`, then kept beside the machine code of the kernels.
-    """
-    name = f"{'cased' if cased else 'classes'}-{tokenizers.__version__}-{regex.__version__}.npz"
-    path = cache_directory() / name
-    classes = _stored(path)
-    if classes is None:
-        classes = probe_cases() if cased else probe_classes()
-        with contextlib.suppress(OSError, MwSError), atomic_path(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, classes=classes)  # without a folder to keep it in it is made again next time
-    classes.flags.writeable = False
-    return classes
-
-
-def _stored(path: Path) -> npt.NDArray[np.uint8] | None:
-    """Read the table that an earlier process kept, or return None when there is none or it is damaged."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:  # reading verifies a checksum
-            classes = stored["classes"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        return None
-    return classes if classes.dtype == np.uint8 and classes.shape == (0x110000,) else None
-
-
-def probe_classes() -> npt.NDArray[np.uint8]:
-    """Make `character_classes` anew, by asking `regex` and `tokenizers` about every code point.
-
-    Code points that `regex` counts among letters, numbers, marks or spaces are put to `tokenizers`; all others
-    (symbols, unassigned ones) are OTHER. The tables of onig hold nothing beyond those of `regex`; a test checks it.
-    """
-    classes = np.full(0x110000, OTHER, np.uint8)
-    everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
-    for code, name in _PROBED.items():
-        candidates = "".join(regex.findall(f"{name}+", everything))
-        known = _matches(name, candidates)
-        classes[_points(known)] = code
-        rest = "".join(sorted(set(candidates) - set(known)))
-        for other, other_name in _PROBED.items():
-            if rest and other != code:
-                classes[_points(_matches(other_name, rest))] = other
-    for text, code in (("'", APOSTROPHE), ("’", QUOTE), (" ", SPACE), ("\r\n", NEWLINE)):
-        classes[_points(text)] = code
-    return classes
-
-
-def probe_cases() -> npt.NDArray[np.uint8]:
-    """Make `character_classes` anew with the case of letters, as `tokenizers` knows it."""
-    classes = character_classes().copy()
-    letters = np.flatnonzero(classes == LETTER).astype(np.uint32).tobytes().decode("utf-32-le")
-    for code, name in _CASES.items():
-        classes[_points(_matches(name, letters))] = code
-    return classes
-
-
-def _points(text: str) -> npt.NDArray[np.uint32]:
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
-
-
-def _matches(name: str, text: str) -> str:
-    """Find the characters of `text` that `tokenizers` finds to match a one-character expression."""
-    if IS_ONE:
-        return known_classes(name, text)
-    from tokenizers import Regex, pre_tokenizers
-
-    pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str(text)
-    return "".join(piece for piece, _ in pieces)
 
 
 @njit(inline="always")
@@ -259,7 +149,7 @@ def _cased_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray
 
 @njit(inline="always")
 def _number_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], digits: int) -> int:
-    r"""End of the number part of the pattern, one of `pattern.DIGIT_PARTS`, at byte `i`, which starts a number."""
+    r"""End of the number part of the pattern, one of `DIGIT_PARTS`, at byte `i`, which starts a number."""
     most = 3
     if digits == SINGLE:
         most = 1
@@ -285,8 +175,8 @@ def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDAr
         data: uint8, valid UTF-8; bytes from `n` on are not looked at, so ``[i, n)`` is read as one whole text.
         i: first byte of the pre-token, ``0 <= i < n``, at a character's start.
         n: end of the text in `data`.
-        classes: `classes_of(kind)`.
-        kind: `scanner_kind(pattern)`.
+        classes: `mws_hf.text.unicode.classes_of` the kind.
+        kind: `mws_hf.text.unicode.scanner_kind` of the pattern.
 
     Returns:
         The byte after the pre-token, greater than `i`; calling again from there walks over the whole text.
@@ -314,33 +204,3 @@ def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDAr
         if code == SPACE and NUMBER < following < SPACE:
             return _symbols_end(data, after, n, classes, kind)
     return _blank_end(data, i, n, classes) if code >= SPACE else _symbols_end(data, i, n, classes, kind)
-
-
-@njit(nogil=True, allocates=True)
-def pretoken_ends(
-    data: npt.NDArray[np.uint8], start: int, n: int, classes: npt.NDArray[np.uint8], kind: int
-) -> npt.NDArray[np.int64]:
-    """List all pre-token ends of the text ``data[start:n]``, ascending: int64, shape (n_pretokens,)."""
-    ends, found, i = np.empty(n - start, np.int64), 0, start
-    while i < n:
-        i = next_pretoken(data, i, n, classes, kind)
-        ends[found] = i
-        found += 1
-    return ends[:found]
-
-
-def scan(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
-    """Cut `text` into pre-tokens with the scanner: the result of `mws_hf.text.pattern.split` for the patterns it knows.
-
-    Raises:
-        MwSError: the scanner does not know the pattern.
-
-    >>> scan("Don't stop: п'ять слов.")
-    ["Don't", ' stop', ':', ' п', "'ять", ' слов', '.']
-    """
-    kind = scanner_kind(pattern)
-    if kind is None:
-        raise MwSError(f"the scanner knows the named patterns, not {pattern!r}; use mws_hf.text.pattern.split")
-    raw = text.encode("utf-8")
-    ends = pretoken_ends(np.frombuffer(raw, np.uint8), 0, len(raw), classes_of(kind), kind).tolist()
-    return [raw[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]

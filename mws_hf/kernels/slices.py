@@ -1,7 +1,7 @@
 """Dense ids for slices of flat arrays, such as words spelled out in code points: equal content, equal id.
 
-The table is that of `int_table`, from a hash of the content to the first slice that has it. Equal hashes prove nothing,
-so contents are compared, and another content with the same hash goes under the next free key.
+The table of `mws_hf.kernels.tables` leads from a hash of the content to the first slice that has it. Equal hashes prove
+nothing, so contents are compared, and another content with the same hash goes under the next free key.
 """
 
 from __future__ import annotations

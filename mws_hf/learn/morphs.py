@@ -162,7 +162,7 @@ def learn_contextual(
 ) -> tuple[LearnedMerges, Segmentation]:  # fmt: skip
     """Learn morph merges from words that have evidence.
 
-    First come the seed merges (see `seed_merges`): letters with their combining marks, also those seen once and in
+    First come the seed merges: letters with their combining marks, also those seen once and in
     words without evidence, up to half of the merges; then the space with each letter, so that a space is never a token
     before a letter. Then come pairs by their worth until none is positive, at first at a higher crossing penalty.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mws_hf.corpus.readers import check_unicode
 from mws_hf.errors import MwSError
+from mws_hf.text.unicode import check_unicode
 
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюя"

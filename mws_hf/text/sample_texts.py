@@ -6,9 +6,8 @@ The texts are part of the package, so that a directory can be checked and export
 from __future__ import annotations
 
 import random
-from pathlib import Path
-
-from mws_hf.corpus.readers import read_lines
+from collections.abc import Iterable
+from itertools import islice
 
 NATURAL = (
     "Переписывающаяся с подругой девочка перечитывала письма, не замечая, что за окном уже стемнело.",
@@ -66,13 +65,13 @@ ADVERSARIAL = (
 _LINES = 1000
 
 
-def sample_texts(file: Path | None = None) -> list[str]:
-    """List texts to compare on: the first `lines` lines of a file, the built-in ones, random Unicode; none is empty.
+def sample_texts(lines: Iterable[str] = ()) -> list[str]:
+    """List texts to compare on: the first 1,000 of `lines`, the built-in ones, random Unicode; none is empty.
 
     >>> len(sample_texts()) > 200, all(sample_texts())
     (True, True)
     """
-    found = [line.rstrip("\r\n") for line, _ in zip(read_lines(file), range(_LINES), strict=False)] if file else []
+    found = [line.rstrip("\r\n") for line in islice(lines, _LINES)]
     return [text for text in (*found, *NATURAL, *ADVERSARIAL, *_random_texts(200)) if text]
 
 

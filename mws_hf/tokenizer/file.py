@@ -177,7 +177,7 @@ def load_settings(path: Path) -> dict[str, Any]:
 
 
 def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a tokenizer.json as it is written, checked by `tokenizer.sound.check_spec`.
+    """Read a tokenizer.json as it is written, checked by `check_spec`.
 
     Raises:
         MwSError: the file is missing or damaged, or no tokenizer can be made of it.

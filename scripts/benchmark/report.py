@@ -10,7 +10,7 @@ from typing import Any
 from benchmark import summary
 from benchmark.summary import Record
 from mws_hf.atomic import atomic_path
-from mws_hf.cards.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table
 
 _NOTES = """\
 Every measurement is a process of its own. *Ratio* compares whole processes, from the start of Python to its end, as

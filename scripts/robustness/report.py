@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from statistics import mean, stdev
 from typing import Any
 
-from mws_hf.cards.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table
 
 Record = dict[str, Any]
 

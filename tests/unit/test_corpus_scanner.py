@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from mws_hf.errors import MwSError
 from mws_hf.kernels import scanner
-from mws_hf.kernels.scanner import character_classes, scan
+from mws_hf.text import unicode
 from mws_hf.text.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, compiled, split, with_digits
+from mws_hf.text.unicode import character_classes
 from tests.examples import examples, some
+from tests.scanner import scan
 
 PATTERNS = {f"{name}-{digits}": with_digits(name, digits) for name in NAMED_PATTERNS for digits in DIGIT_PARTS}
 RUST = {p: pre_tokenizers.Split(Regex(p), "isolated") for p in PATTERNS.values()}
@@ -84,7 +85,7 @@ def test_llama3_splits_as_gpt4_whatever_the_text():
 def test_readable_twin_agrees_with_the_kernel():
     rng = random.Random(3)
     for kind in range(9):
-        classes = scanner.classes_of(kind)
+        classes = unicode.classes_of(kind)
         for _ in range(200):
             raw = "".join(rng.choices(NASTY, k=12)).encode()
             data = np.frombuffer(raw, np.uint8)
@@ -128,22 +129,20 @@ def test_o200k_takes_the_turns_of_case_that_the_pattern_takes():
 
 
 def test_unknown_pattern():
-    assert scanner.scanner_kind(r"\w+|\W") is None
-    with pytest.raises(MwSError, match="use mws_hf.text.pattern.split"):
-        scan("x", r"\w+|\W")
+    assert unicode.scanner_kind(r"\w+|\W") is None
 
 
 def test_names_stand_for_patterns():
     for name, pattern in NAMED_PATTERNS.items():
-        assert scanner.scanner_kind(name) == scanner.scanner_kind(pattern) is not None
+        assert unicode.scanner_kind(name) == unicode.scanner_kind(pattern) is not None
         assert split("Don't п'ять camelCase!\n/x", name) == split("Don't п'ять camelCase!\n/x", pattern)
 
 
 @pytest.mark.parametrize("damage", ["none", "absent", "cut off", "a bit", "another shape"])
 def test_class_table_survives_a_damaged_copy_on_disk(damage, tmp_path, monkeypatch):
-    monkeypatch.setattr(scanner, "cache_directory", lambda: tmp_path)
-    expected = scanner.probe_classes()
-    load = scanner.character_classes.__wrapped__
+    monkeypatch.setattr(unicode, "cache_directory", lambda: tmp_path)
+    expected = unicode.probe_classes()
+    load = unicode.character_classes.__wrapped__
     assert np.array_equal(load(), expected)
     (path,) = tmp_path.iterdir()
     raw = bytearray(path.read_bytes())
@@ -158,4 +157,4 @@ def test_class_table_survives_a_damaged_copy_on_disk(damage, tmp_path, monkeypat
         with path.open("wb") as stream:
             np.savez_compressed(stream, classes=expected[:100])
     assert np.array_equal(load(), expected)
-    assert np.array_equal(scanner._stored(path), expected)
+    assert np.array_equal(unicode._stored(path), expected)

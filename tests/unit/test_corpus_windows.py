@@ -23,9 +23,10 @@ from mws_hf.kernels.instructions import (
     trailing_zeros,
 )
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.scanner import LETTER, character_classes, next_pretoken, scanner_kind
+from mws_hf.kernels.scanner import LETTER, next_pretoken
 from mws_hf.kernels.windows import find_short, plain_boundaries
 from mws_hf.text.pattern import split
+from mws_hf.text.unicode import character_classes, scanner_kind
 from tests.encode_cases import ALPHABET, PATTERNS, SCANNED
 from tests.examples import FULL, examples
 

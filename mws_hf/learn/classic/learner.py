@@ -40,7 +40,7 @@ def learn_classic(
     Args:
         corpus: words as symbols, or a `Segmentation` to continue on, which is changed in place.
         n_merges: how many merges are wanted. Fewer are learnt when the best coefficient falls to 0, or is not above
-            `settings.stop_threshold`.
+            `stop_threshold`.
         settings: hyper-parameters; the published ones when absent.
         limits: conditions that pairs must meet; ``min_occurrences``, ``min_value`` and ``struck`` do not count.
 

@@ -23,7 +23,7 @@ def learn_classic_reference(
 ) -> LearnedMerges:
     """Merge the adjacent pair with the highest coefficient again and again; equal to `learner.learn_classic`.
 
-    It stops when the best coefficient is 0 (or not above `settings.stop_threshold`). Pairs whose product is a token
+    It stops when the best coefficient is 0 (or not above `stop_threshold`). Pairs whose product is a token
     already are passed over. Ties: see `mws_hf.learn.classic.coefficient`.
 
     Args:

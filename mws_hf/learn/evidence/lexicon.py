@@ -51,7 +51,7 @@ many as fit into so many bytes, and these many at least, so that memory does not
 
 
 class Moves(NamedTuple):
-    """Probabilities of going on from class to class: `step`, `stop` and `start` of a `kernels.Model`."""
+    """Probabilities of going on from class to class: `step`, `stop` and `start` of a `WordModel`."""
 
     step: Doubles
     stop: Doubles

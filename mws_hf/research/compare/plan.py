@@ -49,7 +49,7 @@ class SystemSpec:
     """A system and the words it is trained on.
 
     Attributes:
-        name: a key of `MWS_SYSTEMS` or of `mws_hf.baselines.BASELINES`.
+        name: a key of `MWS_SYSTEMS` or of `mws_hf.research.baselines.registry.BASELINES`.
         words: "types" (each form once) or "text" (weighted by frequency).
     """
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
-from mws_hf.cards.markdown import markdown_table
 from mws_hf.evaluate.boundaries import BoundaryScores
 from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import Difference
+from mws_hf.text.markdown import markdown_table
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def compare(
             there is `text`: then length, and with `bits` bits per byte, are compared.
         sizes: vocabulary sizes.
         output: folder that gets results.json, results.csv, results.md, the plots, and the cache.
-        systems: systems to compare; None: `mws_hf.compare.DEFAULT_SYSTEMS` as far as their libraries are installed.
+        systems: systems to compare; None: `DEFAULT_SYSTEMS` as far as their libraries are installed.
         text: held-out running text, a UTF-8 file (gzip allowed) or lines.
         bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
         special_tokens: special tokens of all tokenizers.

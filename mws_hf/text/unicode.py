@@ -1,0 +1,226 @@
+r"""Unicode as `tokenizers` knows it: the class of every code point, for `mws_hf.kernels.scanner`; and lone surrogates.
+
+Classes come from the tables of `tokenizers` (onig), so that pre-tokens equal those of the Rust backend also on the code
+points that only newer tables call letters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import zipfile
+import zlib
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import regex
+import tokenizers
+
+from mws_hf.atomic import atomic_path
+from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Array, Bytes
+from mws_hf.kernels.jit import cache_directory
+from mws_hf.kernels.scanner import (
+    APOSTROPHE,
+    BLANK,
+    GPT4_KIND,
+    LETTER,
+    LOWER,
+    MARK,
+    N_KINDS,
+    NEWLINE,
+    NUMBER,
+    O200K_KIND,
+    OTHER,
+    QUOTE,
+    RIGHT,
+    SINGLE,
+    SPACE,
+    UPPER,
+    WORD_KIND,
+)
+from mws_hf.text.pattern import LLAMA3_PATTERN, NAMED_PATTERNS, O200K_PATTERN, Digits, digits_of, with_digits
+
+_DIGITS: dict[Digits, int] = {"threes": 0, "single": SINGLE, "right": RIGHT}
+_NAMED = {"words": WORD_KIND, "gpt4": GPT4_KIND, "llama3": GPT4_KIND, "o200k": O200K_KIND}  # llama3 splits as gpt4
+_KINDS = {NAMED_PATTERNS[name]: kind for name, kind in _NAMED.items()}
+_PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
+_CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
+
+
+def check_unicode(text: str, where: str) -> None:
+    """Raise MwSError if a str holds a lone surrogate, which no UTF-8 text can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise MwSError(
+            f"{where}: the lone surrogate {text[error.start]!r} at character {error.start} is not Unicode text; "
+            "clean it with text.encode('utf-8', 'replace').decode()"
+        ) from error
+
+
+def scanner_kind(pattern: str) -> int | None:
+    """Return the scanner's number for a split pattern, or None when only `regex` can do it.
+
+    >>> scanner_kind("gpt4"), scanner_kind("words"), scanner_kind("[a-z]+|.")
+    (0, 1, None)
+    >>> scanner_kind(with_digits("words", "right"))
+    7
+    """
+    digits = digits_of(pattern)
+    if digits is None:
+        return None
+    kind = _KINDS.get(with_digits(pattern, "threes"))
+    return None if kind is None else kind + N_KINDS * _DIGITS[digits]
+
+
+def classes_of(kind: int) -> Bytes:
+    """Return the `character_classes` that the scanner wants for its kind of pattern."""
+    return character_classes(cased=kind % N_KINDS == O200K_KIND)
+
+
+@lru_cache(maxsize=2)
+def character_classes(cased: bool = False) -> Bytes:
+    """List the class of every code point: uint8, shape (0x110000,), read-only; with UPPER and LOWER if `cased`.
+
+    Made in 0.4 s once for a version of `tokenizers` and `regex`, then kept beside the machine code of the kernels.
+    """
+    name = f"{'cased' if cased else 'classes'}-{tokenizers.__version__}-{regex.__version__}.npz"
+    path = cache_directory() / name
+    classes = _stored(path)
+    if classes is None:
+        classes = probe_cases() if cased else probe_classes()
+        with contextlib.suppress(OSError, MwSError), atomic_path(path) as temporary, temporary.open("wb") as stream:
+            np.savez(stream, classes=classes)  # without a folder to keep it in it is made again next time
+    classes.flags.writeable = False
+    return classes
+
+
+def _stored(path: Path) -> Bytes | None:
+    """Read the table that an earlier process kept, or return None when there is none or it is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:  # reading verifies a checksum
+            classes = stored["classes"]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
+    return classes if classes.dtype == np.uint8 and classes.shape == (0x110000,) else None
+
+
+def probe_classes() -> Bytes:
+    """Make `character_classes` anew, by asking `regex` and `tokenizers` about every code point.
+
+    Code points that `regex` counts among letters, numbers, marks or spaces are put to `tokenizers`; all others
+    (symbols, unassigned ones) are OTHER. The tables of onig hold nothing beyond those of `regex`; a test checks it.
+    """
+    classes = np.full(0x110000, OTHER, np.uint8)
+    everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    for code, name in _PROBED.items():
+        candidates = "".join(regex.findall(f"{name}+", everything))
+        known = _matches(name, candidates)
+        classes[_points(known)] = code
+        rest = "".join(sorted(set(candidates) - set(known)))
+        for other, other_name in _PROBED.items():
+            if rest and other != code:
+                classes[_points(_matches(other_name, rest))] = other
+    for text, code in (("'", APOSTROPHE), ("’", QUOTE), (" ", SPACE), ("\r\n", NEWLINE)):
+        classes[_points(text)] = code
+    return classes
+
+
+def probe_cases() -> Bytes:
+    """Make `character_classes` anew with the case of letters, as `tokenizers` knows it."""
+    classes = character_classes().copy()
+    letters = np.flatnonzero(classes == LETTER).astype(np.uint32).tobytes().decode("utf-32-le")
+    for code, name in _CASES.items():
+        classes[_points(_matches(name, letters))] = code
+    return classes
+
+
+def _points(text: str) -> Array:
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+def _matches(name: str, text: str) -> str:
+    """Find the characters of `text` that `tokenizers` finds to match a one-character expression."""
+    if not hasattr(tokenizers, "pre_tokenizers"):  # 1.0
+        return "".join(character for character, yes in zip(text, _TESTS[name](text), strict=True) if yes)
+    from tokenizers import Regex, pre_tokenizers
+
+    pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str(text)
+    return "".join(piece for piece, _ in pieces)
+
+
+@cache
+def _counter(pattern: str) -> tokenizers.Tokenizer:
+    """Make a tokenizer that gives one unknown token for each pre-token.
+
+    `tokenizers` 1.0 has no regular expressions to ask with, but its own split patterns tell where they cut: Llama 3's
+    keeps letters after a letter, digits after a digit and symbols after a symbol; GPT-4o's keeps a small letter or a
+    mark after a small letter, and a letter without case before a capital.
+    """
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    parts = ("truncation", "padding", "normalizer", "post_processor", "decoder")
+    model = {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
+    spec: dict[str, Any] = {
+        "version": "1.0",
+        **dict.fromkeys(parts),
+        "added_tokens": [],
+        "pre_tokenizer": split,
+        "model": model,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "tokenizer.json")
+        path.write_text(json.dumps(spec), encoding="utf-8")
+        return tokenizers.Tokenizer.from_file(str(path))
+
+
+def _whole(pattern: str, text: str, before: str, after: str = "") -> list[bool]:
+    """Tell whether each character stays with its neighbours under a pattern."""
+    found = _counter(pattern).encode_batch([before + character + after for character in text])
+    return [len(each) == 1 for each in found]
+
+
+def _letters(text: str) -> list[bool]:
+    return _whole(LLAMA3_PATTERN, text, "a")
+
+
+def _numbers(text: str) -> list[bool]:
+    return _whole(LLAMA3_PATTERN, text, "1")
+
+
+def _small(text: str) -> list[bool]:
+    """Find small letters, letters without case, marks."""
+    return _whole(O200K_PATTERN, text, "a")
+
+
+def _marks(text: str) -> list[bool]:
+    return [small and not letter for small, letter in zip(_small(text), _letters(text), strict=True)]
+
+
+def _capitals(text: str) -> list[bool]:
+    return [letter and not small for small, letter in zip(_small(text), _letters(text), strict=True)]
+
+
+def _lower(text: str) -> list[bool]:
+    """Find small letters alone: a letter without case stays before a capital and a small letter."""
+    ahead = _whole(O200K_PATTERN, text, "", "Ab")
+    every = zip(_small(text), _letters(text), ahead, strict=True)
+    return [small and letter and not caseless for small, letter, caseless in every]
+
+
+def _spaces(text: str) -> list[bool]:
+    """Find characters that a symbol neither takes along nor stands before; it takes line ends along."""
+    kept = _whole(LLAMA3_PATTERN, text, "!")
+    return [
+        character in "\r\n" or not (whole or number)
+        for character, whole, number in zip(text, kept, _numbers(text), strict=True)
+    ]
+
+
+_TESTS = {
+    r"\p{L}": _letters, r"\p{N}": _numbers, r"\p{M}": _marks, r"\s": _spaces,
+    r"\p{Lu}\p{Lt}": _capitals, r"\p{Ll}": _lower,
+}  # fmt: skip

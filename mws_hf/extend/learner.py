@@ -22,10 +22,11 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.words import UNPROTECTED, CutWords, Protection, collect_base_forms, cut_words, symbol_sizes
-from mws_hf.kernels.arrays import Longs
-from mws_hf.learn.compositions import DISCOUNTS, FREE, compose
+from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.learn.compositions import compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.described import Range, check_range, check_settings, check_whole
+from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.limits import MergeLimits
@@ -33,7 +34,7 @@ from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, learn_morphs
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.wishes import Apart
 from mws_hf.learn.words import LearnedMerges, count_points
-from mws_hf.learn.worth import SCALE, UNIT, composition_worth, form_weights, morph_worth
+from mws_hf.learn.worth import Worth, form_weights
 
 CHARACTER_SHARE = 2
 """At most 1 / CHARACTER_SHARE of the new tokens are characters."""
@@ -207,16 +208,11 @@ class Learner:
 
     def morphs(self, forms: Forms, evidence: Evidence, n_merges: int) -> int:
         """Learn merges by the evidence, every lower-cased type of the same weight; return the number found."""
-        shares = form_weights(forms, evidence.find(forms.types)[forms.type_of])
-        weights = self.cut.per_character(shares[self.cut.chosen])
-        boundaries = evidence.boundaries(self.cut.words)
-
-        def values(penalty: float) -> Longs:
-            return self._closed(self.cut.cells(morph_worth(boundaries, weights, penalty), UNIT * weights))
-
+        weights = form_weights(forms, evidence.find(forms.types)[forms.type_of])[self.cut.chosen]
         schedule = [(n_merges, self.settings.crossing_penalty)]
         limits = replace(self.limits, min_occurrences=MORPH_LIMITS.min_occurrences)
-        return self._append(learn_morphs(self.cut.segmentation, values, schedule, max(0, n_merges), limits))
+        boundaries = evidence.boundaries(self.cut.words)
+        return self._append(learn_morphs(self, boundaries, weights, schedule, max(0, n_merges), limits))
 
     def compositions(self, evidence: Evidence | None, n_types: int, n_merges: int) -> int:
         """Learn merges by frequency, at a price for boundaries; return the number found.
@@ -226,19 +222,21 @@ class Learner:
             n_types: number of word forms in the corpus, over which the mean frequency is taken.
             n_merges: number of merges wanted.
         """
-        cost = self.settings.hidden_boundary_price if evidence is not None else 0.0
         boundaries = np.zeros(len(self.cut.last)) if evidence is None else evidence.boundaries(self.cut.words)
-        counts = self.cut.per_character(self.counts)
-        boundaries[counts == 0] = 0
+        boundaries[self.cut.per_character(self.counts) == 0] = 0
         mean = float(self.counts.sum()) / max(1, n_types)
+        price = self.settings.hidden_boundary_price * mean if evidence is not None else 0.0
+        return self._append(compose(self, lambda: boundaries, self.counts, price, max(0, n_merges), self.limits))
 
-        def values(discount: float) -> Longs:
-            worth = composition_worth(boundaries, counts, cost * discount * mean * SCALE)
-            return self._closed(self.cut.cells(worth, SCALE * counts))
+    @property
+    def segmentation(self) -> Segmentation:
+        """The words in tokens."""
+        return self.cut.segmentation
 
-        discounts = DISCOUNTS if cost else FREE
-        limits = replace(self.limits, min_value=SCALE)
-        return self._append(compose(self.cut.segmentation, values, discounts, max(0, n_merges), limits))
+    def values(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
+        """Lay worth out by cell as `mws_hf.learn.worth.Cells` does; within a character there is no boundary."""
+        each = self.cut.per_character(weights)
+        return self._closed(self.cut.cells(worth(boundaries, each), worth(np.zeros(len(each)), each)))
 
     def _append(self, learnt: LearnedMerges) -> int:
         """Append merges to the merges learnt before; return their number."""

@@ -27,7 +27,7 @@ from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.limits import UNLIMITED, MergeLimits
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, in_alphabet
-from mws_hf.learn.worth import SCALE, cell_values, check_fits, composition_worth
+from mws_hf.learn.worth import SCALE, Cells, SymbolCells, check_fits, composition_worth
 
 
 def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints | None = None) -> Doubles:
@@ -65,26 +65,20 @@ DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Factors of the price, one after another: where no composition is worth its price, the price falls, until the
 vocabulary is filled."""
 
-FREE = (0.0,)
-"""The factors where boundaries have no price."""
-
 
 @dataclass(frozen=True)
 class PricedWords:
-    """Words, and what their positions are worth to compositions; from `price_words`.
+    """Words, and what a boundary in them costs; from `price_words`.
 
     Attributes:
         corpus: the words, weighted by their frequency in running text.
-        values: gives the worth of each cell (see learn/engine/pairs.py) at a factor of the price: int64, in 1 / `unit`
-            of an occurrence. None: each position is worth its word's weight.
-        unit: least sum that is worth an occurrence.
-        discounts: factors of the price, in the order in which they are tried.
+        boundaries: gives float64, shape (n_symbols,): probability of a boundary after each symbol; None: none.
+        price: of a certain boundary, in occurrences.
     """
 
     corpus: SymbolCorpus
-    values: Callable[[float], Longs | None]
-    unit: int = 1
-    discounts: tuple[float, ...] = FREE
+    boundaries: Callable[[], Doubles] | None = None
+    price: float = 0.0
 
 
 def price_words(
@@ -109,20 +103,18 @@ def price_words(
     check_fits(words.starts, np.asarray(counts, np.int64), SCALE, price)
     corpus = SymbolCorpus.from_words(words, counts, alphabet)
     if boundaries is None or price == 0:
-        return PricedWords(corpus, lambda _: None)
+        return PricedWords(corpus)
     kept = in_alphabet(words, alphabet)
     mean = float(corpus.weights.sum()) / max(1, len(corpus))
     del words
 
-    def values(discount: float) -> Longs:
+    def of_symbols() -> Doubles:
         found = boundaries()
         if len(found) != len(kept):
             raise MwSError(f"{len(found)} boundary probabilities for {len(kept)} characters; give one each")
-        found = found if len(corpus.symbols) == len(kept) else found[kept]
-        worth = partial(composition_worth, price=hidden_boundary_price * discount * mean * SCALE)
-        return cell_values(corpus, found, corpus.weights, worth)
+        return found if len(corpus.symbols) == len(kept) else found[kept]
 
-    return PricedWords(corpus, values, SCALE, DISCOUNTS)
+    return PricedWords(corpus, of_symbols, hidden_boundary_price * mean)
 
 
 def learn_compositions(
@@ -149,21 +141,33 @@ def learn_compositions(
     if known is None:
         segmentation.apply(morphs)
     give_back()  # what the first phase and the words took
-    return compose(segmentation, words.values, words.discounts, n_merges, replace(limits, min_value=words.unit))
+    cells = SymbolCells(segmentation, words.corpus)
+    return compose(cells, words.boundaries, words.corpus.weights, words.price, n_merges, limits)
 
 
 def compose(
-    segmentation: Segmentation, values: Callable[[float], Longs | None], discounts: Sequence[float], n_merges: int,
+    cells: Cells, boundaries: Callable[[], Doubles] | None, counts: Longs, price: float, n_merges: int,
     limits: MergeLimits,
 ) -> LearnedMerges:  # fmt: skip
     """Merge pairs by their worth to compositions, at one price after another.
 
     Args:
-        segmentation: words, changed in place.
-        values: gives the worth of each cell of the words at a factor of the price, int64; None: the word's weight.
-        discounts: factors of the price, in the order in which they are tried.
+        cells: words, changed in place.
+        boundaries: gives float64, shape (n_characters,): probability of a boundary after each character of the words,
+            once for each price. None: there are no boundaries, and each cell is worth the weight of its word.
+        counts: int64, shape (n_words,), how often each word occurs in running text.
+        price: of a certain boundary, in occurrences.
         n_merges: how many merges are wanted.
-        limits: conditions that pairs must meet.
+        limits: conditions that pairs must meet. A pair that saves less than one occurrence is never merged.
     """
+    title = "compositions"
+    if boundaries is None:
+        return cells.segmentation.learn_in_turns([(n_merges, lambda: None)], n_merges, limits, title=title)
+
+    def values(discount: float) -> Longs:
+        return cells.values(boundaries(), counts, partial(composition_worth, price=price * discount * SCALE))
+
+    discounts = DISCOUNTS if price else (0.0,)
+    limits = replace(limits, min_value=SCALE)
     turns = [(n_merges, partial(values, discount)) for discount in discounts]
-    return segmentation.learn_in_turns(turns, n_merges, limits, title="compositions")
+    return cells.segmentation.learn_in_turns(turns, n_merges, limits, title=title)

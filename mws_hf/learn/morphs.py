@@ -18,13 +18,13 @@ the right, and no other merge begins with a mark, so nothing can come between. N
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels.arrays import Doubles, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.engine.segmentation import Segmentation
@@ -32,7 +32,7 @@ from mws_hf.learn.evidence.forms import CharacterTable, Forms, fold, split_graph
 from mws_hf.learn.limits import UNLIMITED, MergeLimits
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, in_alphabet
-from mws_hf.learn.worth import FORM_UNIT, UNIT, cell_values, form_weights, morph_worth, spare_bits
+from mws_hf.learn.worth import FORM_UNIT, UNIT, Cells, SymbolCells, form_weights, morph_worth, spare_bits
 
 MAX_GRAPHEME_LENGTH = 16
 """Characters of the longest letter with marks that is put together; real writing has four."""
@@ -162,9 +162,9 @@ def learn_contextual(
 ) -> tuple[LearnedMerges, Segmentation]:  # fmt: skip
     """Learn morph merges from words that have evidence.
 
-    First come the seed merges: letters with their combining marks, also those seen once and in
-    words without evidence, up to half of the merges; then the space with each letter, so that a space is never a token
-    before a letter. Then come pairs by their worth until none is positive, at first at a higher crossing penalty.
+    First come the seed merges: letters with their combining marks, also those seen once and in words without evidence,
+    up to half of the merges; then the space with each letter, so that a space is never a token before a letter. Then
+    come pairs by their worth until none is positive, at first at a higher crossing penalty.
 
     Args:
         forms: from `collect_forms`; forms without evidence take no part.
@@ -209,27 +209,31 @@ def learn_contextual(
     segmentation.apply(seeds)
     give_back()
 
-    def values(penalty: float) -> Longs:
-        return cell_values(corpus, boundaries, weights, partial(morph_worth, crossing_penalty=penalty))
-
-    learnt = learn_morphs(segmentation, values, schedule, n_merges - len(seeds), limits)
+    learnt = learn_morphs(
+        SymbolCells(segmentation, corpus), boundaries, weights, schedule, n_merges - len(seeds), limits
+    )
     unit = float(UNIT * FORM_UNIT if types else UNIT)
     scores = [score / unit for score in learnt.scores]
     return LearnedMerges(seeds, [0.0] * len(seeds)).then(replace(learnt, scores=scores)), segmentation
 
 
 def learn_morphs(
-    segmentation: Segmentation, values: Callable[[float], Longs], schedule: Iterable[tuple[int, float]], n_merges: int,
+    cells: Cells, boundaries: Doubles, weights: Longs, schedule: Iterable[tuple[int, float]], n_merges: int,
     limits: MergeLimits,
 ) -> LearnedMerges:  # fmt: skip
     """Merge pairs by their worth to morphs, under one crossing penalty after another.
 
     Args:
-        segmentation: words, changed in place.
-        values: gives the worth of each cell of the words under a crossing penalty, int64.
+        cells: words, changed in place.
+        boundaries: float64, shape (n_characters,): probability of a boundary after each character of the words.
+        weights: int64, shape (n_words,).
         schedule: for each turn the most merges to learn in it, and the crossing penalty.
         n_merges: how many merges are wanted of all turns together.
         limits: conditions that pairs must meet.
     """
+
+    def values(penalty: float) -> Longs:
+        return cells.values(boundaries, weights, partial(morph_worth, crossing_penalty=penalty))
+
     turns = [(most, partial(values, penalty)) for most, penalty in schedule]
-    return segmentation.learn_in_turns(turns, n_merges, limits, title="morph merges")
+    return cells.segmentation.learn_in_turns(turns, n_merges, limits, title="morph merges")

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import in_parts
 from mws_hf.learn.engine.pairs import write_cells
+from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import Forms
 from mws_hf.learn.words import SymbolCorpus
 
@@ -134,24 +137,50 @@ def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs
     return SCALE * counts - np.rint(price * boundaries).astype(np.int64)
 
 
-def cell_values(
-    corpus: SymbolCorpus, boundaries: Doubles, weights: Longs, worth: Callable[[Doubles, Longs], Longs]
-) -> Longs:
-    """Lay the worth of all positions out by cell, as the merge engine reads it (see learn/engine/pairs.py).
+Worth = Callable[[Doubles, Longs], Longs]
+"""Worth of positions from the boundaries there and the weights of their words, such as `morph_worth`."""
 
-    Args:
-        corpus: distinct words.
-        boundaries: float64, shape (n_symbols,): probability of a boundary after each symbol.
-        weights: int64, shape (n_words,).
-        worth: gives worth from the boundaries and the weights of some positions.
 
-    Returns:
-        int64, one a cell; cells between words hold no worth.
+class Cells(Protocol):
+    """Words in the cells of the merge engine (see learn/engine/pairs.py): all that a phase sees of them.
+
+    The words of a training are `SymbolCells`; `mws_hf.extend` has words as another tokenizer cuts them. Both are learnt
+    from by `morphs.learn_morphs` and `compositions.compose`.
+    """
+
+    @property
+    def segmentation(self) -> Segmentation:
+        """The words in tokens; learning moves it on."""
+
+    def values(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
+        """Lay the worth of all positions out by cell: int64, shape (n_cells,); cells between words hold no worth.
+
+        Args:
+            boundaries: float64, shape (n_characters,): probability of a boundary after each character of the words.
+            weights: int64, shape (n_words,).
+            worth: gives worth from the boundaries and the weights of some positions.
+        """
+
+
+@dataclass(frozen=True)
+class SymbolCells:
+    """Words of an alphabet, a cell for each symbol.
 
     >>> corpus = SymbolCorpus.from_words(["ab", "c"])
-    >>> cell_values(corpus, np.zeros(3), np.array([2, 7]), lambda _, weights: weights)[[1, 2, 4]].tolist()
+    >>> cells = SymbolCells(Segmentation(corpus), corpus)
+    >>> cells.values(np.zeros(3), np.array([2, 7]), lambda _, weights: weights)[[1, 2, 4]].tolist()
     [2, 2, 7]
     """
+
+    segmentation: Segmentation
+    corpus: SymbolCorpus
+
+    def values(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
+        """Lay the worth of all positions out by cell, some words at a time, in threads."""
+        return _cell_values(self.corpus, boundaries, weights, worth)
+
+
+def _cell_values(corpus: SymbolCorpus, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
     values = np.empty(len(corpus.symbols) + len(corpus) + 1, np.int64)
     values[0] = 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from mws_hf import MwSError
 from mws_hf.learn.compositions import learn_compositions, price_words
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.words import SymbolCorpus
-from mws_hf.learn.worth import SCALE
+from mws_hf.learn.worth import SCALE, SymbolCells, composition_worth
 
 WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
 COUNTS = np.array([90, 20, 10, 50, 9, 5, 40, 3])
@@ -58,7 +60,10 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
     monkeypatch.setenv("MWS_NUM_THREADS", "3")
     kept = [character for character in ALPHABET if character not in "ae"]
     chances = np.arange(sum(map(len, WORDS))) / 100
-    found = price_words(WORDS, COUNTS, kept, lambda: chances, hidden_boundary_price=2.0).values(1.0)
+    priced = price_words(WORDS, COUNTS, kept, lambda: chances, hidden_boundary_price=2.0)
+    cells = SymbolCells(Segmentation(priced.corpus), priced.corpus)
+    worth = partial(composition_worth, price=priced.price * SCALE)
+    found = cells.values(priced.boundaries(), priced.corpus.weights, worth)
     runs, at = [], 0  # a word falls apart where a character is left out
     for word, count in zip(WORDS, COUNTS.tolist(), strict=True):
         places = [k for k, character in enumerate(word) if character in kept]

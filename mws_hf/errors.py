@@ -37,6 +37,25 @@ class MwSError(ValueError):
     """
 
 
+class SettingError(MwSError):
+    """A value that a setting does not take; the command line writes the setting as an option.
+
+    Attributes:
+        name: the setting.
+        value: the value given.
+        said: what is wrong with it, and what to do.
+
+    >>> raise SettingError("vocab_size", 1.5, "is not a whole number")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.SettingError: vocab_size=1.5 is not a whole number
+    """
+
+    def __init__(self, name: str, value: object, said: str) -> None:
+        self.name, self.value, self.said = name, value, said
+        super().__init__(f"{name}={value!r} {said}")
+
+
 class MissingTokenizerError(MwSError, OSError):
     """The error that there is no tokenizer at the place named; an OSError too, as transformers documents."""
 

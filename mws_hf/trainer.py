@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.errors import MwSError
-from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.described import check_flag, described
+from mws_hf.learn.described import TrainerFields, check_flag, described
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings
 from mws_hf.learn.vocabulary import LearnedVocabulary
-from mws_hf.text.byte_alphabet import Alphabet, check_added_tokens
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.text.byte_alphabet import check_added_tokens
+from mws_hf.text.pattern import compiled, with_digits
 from mws_hf.tokenizer.stock import IS_ONE
 from mws_hf.trained import Recipe, TrainedTokenizer
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
-    from mws_hf.corpus.labels import Labels
     from mws_hf.learn.contextual import Evidence
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.tokenizer.stock import Tokenizer
@@ -31,7 +28,7 @@ _NOT_FOR_LEARNING = ("show_progress", "pattern", "normalization", "digits")
 
 @described
 @dataclass(kw_only=True, frozen=True)
-class MwSTrainer:
+class MwSTrainer(TrainerFields):
     """Learn morphemic BPE merges without labels; keyword arguments follow `tokenizers.trainers`.
 
     Choose these first: `vocab_size`, `composition`, `granularity`, `labels`, `pattern`, `special_tokens`, `weights`.
@@ -48,35 +45,6 @@ class MwSTrainer:
     'читали!'
     """
 
-    criterion: Literal["contextual", "classic"] | CriterionSettings = "contextual"
-    vocab_size: int | None = None
-    alphabet: Alphabet | None = None
-    n_merges: int | None = None
-    min_frequency: int = 0
-    min_count: int = 1
-    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
-    initial_alphabet: Iterable[str] = ()
-    tokens: Sequence[str] = ()
-    keep_apart: Sequence[str] = ()
-    limit_alphabet: int | None = None
-    max_token_length: int | None = None
-    show_progress: bool = True
-    types: bool = True
-    pattern: str | None = None
-    digits: Digits | None = None
-    normalization: str | None = None
-    composition: float | Literal["fill"] | None = None
-    len_norm_factor: float | None = None
-    log_base: float | None = None
-    max_merge_len: int | None = None
-    max_len_delta: float | None = None
-    stop_threshold: float | None = None
-    crossing_penalty: float | None = None
-    max_types: int | None = None
-    granularity: float | None = None
-    labels: Labels | None = None
-    hidden_boundary_price: float | None = None
-    weights: Mapping[str, float] | None = None
     settings: CriterionSettings = field(init=False, repr=False, compare=False)
     vocabulary: VocabularySettings = field(init=False, repr=False, compare=False)
 
@@ -84,17 +52,16 @@ class MwSTrainer:
         check_flag("show_progress", self.show_progress)
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         settings, vocabulary = read_settings({n: v for n, v in given.items() if n not in _NOT_FOR_LEARNING})
-        pattern = GPT4_PATTERN if isinstance(settings, ClassicSettings) else DEFAULT_PATTERN
         checked: dict[str, Any] = {
             "settings": settings,
             "vocabulary": vocabulary,
             "special_tokens": vocabulary.special_tokens,
             "initial_alphabet": vocabulary.initial_alphabet,
             "normalization": check_normalization(self.normalization),
-            "pattern": with_digits(pattern if self.pattern is None else self.pattern, self.digits),
+            "pattern": with_digits(settings.usual_pattern if self.pattern is None else self.pattern, self.digits),
             "alphabet": alphabet_kind(settings, vocabulary),
         }
-        if self.labels is not None and not isinstance(settings, ClassicSettings):
+        if self.labels is not None and settings.evidence is not None:
             checked["labels"] = settings.evidence.group_labels or settings.evidence.labels  # read once
         for name, value in checked.items():
             object.__setattr__(self, name, value)

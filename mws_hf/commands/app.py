@@ -1,6 +1,6 @@
 """The table of commands, and the typer application that imports a command's module only when it is called.
 
-Messages of the library are told in the command line's words: `vocab_size=5` is ``--vocab-size 5`` there.
+A setting that the library refuses is named as it is typed: `vocab_size=5` is ``--vocab-size 5`` there.
 """
 
 from __future__ import annotations
@@ -8,68 +8,20 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import inspect
 import os
 import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import mws_hf
-from mws_hf.errors import MwSError, Terminated, ending
-
-_RENAMED = {
-    "special_tokens": "--special-token",
-    "weights": "--weight",
-    "alphabet": "--byte-level or --characters",
-    "types": "--running-text",
-    "memory_cap": "--memory-cap",
-}
-"""Arguments of the library whose options have another name, and what these are called."""
-
-_VALUE = r"""=(?:'([^']*)'|"([^"]*)"|([\w.+-]*[\w+-]))?"""
-
-
-def option_names(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the option of each argument of a command that has one, such as ``{"vocab_size": "--vocab-size"}``."""
-    hints = get_type_hints(function, include_extras=True)
-    found = {}
-    for name in inspect.signature(function).parameters:
-        for info in get_args(hints.get(name)):
-            declared = getattr(info, "param_decls", None)
-            if type(info).__name__ == "OptionInfo":
-                long = [each for each in declared or () if each.startswith("--")]
-                found[name] = long[0].partition("/")[0] if long else "--" + name.replace("_", "-")
-    return found
-
-
-def respelled(message: str, names: Mapping[str, str]) -> str:
-    """Write arguments in a message as options; other words stay.
-
-    >>> names = {"vocab_size": "--vocab-size", "n_merges": "--n-merges", "criterion": "--criterion"}
-    >>> respelled("vocab_size=1.5 is not a whole number", names)
-    '--vocab-size 1.5 is not a whole number'
-    >>> respelled("vocab_size and n_merges both given, with criterion='classic'", names)
-    '--vocab-size and --n-merges both given, with --criterion classic'
-    """
-    for name, option in {**_RENAMED, **names}.items():
-        alone = f"(?<![\\w./=-]){re.escape(name)}"
-        message = re.sub(alone + _VALUE, partial(_with_value, option), message)
-        if "_" in name:
-            message = re.sub(alone + r"(?![\w./])", option, message)
-    return message
-
-
-def _with_value(option: str, found: re.Match[str]) -> str:
-    value = next((each for each in found.groups() if each is not None), "")
-    return f"{option} {value}".rstrip()
+from mws_hf.errors import MwSError, SettingError, Terminated, ending
 
 
 def in_plain_words(message: str) -> str:
@@ -274,11 +226,10 @@ def _prepared(function: Callable[..., None], large: bool) -> Callable[..., None]
             _return_freed_memory()
         try:
             function(*arguments, **options)
-        except MwSError as error:
-            message = respelled(str(error), option_names(function))
-            if message == str(error):
-                raise
-            raise type(error)(message) from error
+        except SettingError as error:
+            from mws_hf.commands.options import option_of
+
+            raise MwSError(f"{option_of(error.name)} {error.value} {error.said}") from error
 
     return begin
 

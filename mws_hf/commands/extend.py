@@ -17,7 +17,7 @@ from mws_hf.commands.outputs import files_in, refuse_overwriting
 from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.commands.trim import WRITTEN, documents, name_of_base, write_made_card
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import SETTINGS
+from mws_hf.learn.described import HIDDEN_BOUNDARY_PRICE
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -36,8 +36,7 @@ Also = Annotated[
 Composition = Annotated[
     float, typer.Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
 ]
-CrossingPenalty = Annotated[float, typer.Option(help=SETTINGS["crossing_penalty"].about)]
-HiddenBoundaryPrice = Annotated[float, typer.Option(help=SETTINGS["hidden_boundary_price"].about)]
+HiddenBoundaryPrice = Annotated[float, typer.Option(help=HIDDEN_BOUNDARY_PRICE.about)]
 MinSaving = Annotated[int, typer.Option(help="Occurrences that a new token must save at least.", min=0)]
 Replace = Annotated[
     bool,
@@ -72,7 +71,7 @@ TrimTo = Annotated[
 PANELS = {
     "extend": {
         "What to choose first": ("add", "output", "also", "composition", "protect", "replace", "trim_to"),
-        "How it learns": ("crossing_penalty", "hidden_boundary_price", "min_saving", "tokens", "keep_apart"),
+        "How it learns": ("hidden_boundary_price", "min_saving", "tokens", "keep_apart"),
         "Input": ("column", "encoding", "errors", "workers"),
         "Output": ("quiet", "as_json", "help"),
     }
@@ -104,7 +103,6 @@ def extend(
     output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
     also: Also = None,
     composition: Composition = 0.5,
-    crossing_penalty: CrossingPenalty = 16,
     hidden_boundary_price: HiddenBoundaryPrice = 1,
     min_saving: MinSaving = 2,
     replace: Replace = False,
@@ -139,8 +137,7 @@ def extend(
     check_output(output, folder=True)
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
     settings = {
-        "composition": composition, "crossing_penalty": crossing_penalty,
-        "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving,
+        "composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving,
     }  # fmt: skip
     lists = tokens, keep_apart
     with output_lock(output):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import SETTINGS
+from mws_hf.learn.described import SETTINGS, TrainerFields
 from mws_hf.text.pattern import literal_pattern
 
 Tokenizer = Annotated[
@@ -71,22 +73,61 @@ Column = Annotated[
 ]
 Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
 Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
-Pattern = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME|REGEX",
-        callback=lambda given: given and literal_pattern(given),
-        help=SETTINGS["pattern"].option_help("o200k, or that of the criterion or of saved counts"),
-    ),
-]
-Digits = Annotated[
-    str | None,
-    typer.Option(
-        metavar="threes|single|right",
-        help=SETTINGS["digits"].option_help(),
-    ),
-]
-Normalization = Annotated[str | None, typer.Option(help=SETTINGS["normalization"].option_help())]
+
+
+def setting(name: str, **more: Any) -> Any:
+    """Make the option of a setting of a training from its description (`mws_hf.learn.described`)."""
+    described = SETTINGS[name]
+    declared = described.option or option_of(name)
+    return typer.Option(declared, metavar=described.metavar, help=described.option_help(), **more)
+
+
+def option_of(name: str) -> str:
+    """Return the option of an argument or a setting.
+
+    >>> option_of("vocab_size"), option_of("weights"), option_of("keep_size")
+    ('--vocab-size', '--weight', '--keep-size')
+    """
+    described = SETTINGS.get(name)
+    return (described and described.option) or "--" + name.replace("_", "-")
+
+
+Pattern = Annotated[str | None, setting("pattern", callback=lambda given: given and literal_pattern(given))]
+Digits = Annotated[str | None, setting("digits")]
+Normalization = Annotated[str | None, setting("normalization")]
+_AS_TYPED: dict[str, Any] = {
+    **dict.fromkeys(("vocab_size", "n_merges", "initial_alphabet", "composition"), str | None),
+    **dict.fromkeys(("special_tokens", "labels", "weights"), list[str] | None),
+    **dict.fromkeys(("tokens", "keep_apart"), Path | None),
+    "alphabet": bool | None,
+    "criterion": str,
+}
+"""Settings that are typed otherwise than a program gives them."""
+
+
+def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each setting of a training, after its own; it gets them by name."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    hints = get_type_hints(TrainerFields)
+    ready = {"pattern": Pattern, "digits": Digits, "normalization": Normalization}
+    for each in fields(TrainerFields):
+        if SETTINGS[each.name].option is not None:
+            kind = _AS_TYPED.get(each.name, hints[each.name])
+            optional = type(None) in getattr(kind, "__args__", ()) or each.default is MISSING
+            parameters.append(
+                inspect.Parameter(
+                    each.name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=None if optional else each.default,
+                    annotation=ready.get(each.name) or Annotated[kind, setting(each.name)],
+                )
+            )
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
 Workers = Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")]
 
 

@@ -21,7 +21,6 @@ from mws_hf.commands.sources import Reading, Sources, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS
 from mws_hf.text.alphabets import NAMED_ALPHABETS
-from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -31,117 +30,34 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")]
-Size = Annotated[
-    str | None, typer.Option(metavar="SIZE", help=SETTINGS["vocab_size"].option_help("32k, or what --n-merges gives"))
-]
-Merges = Annotated[
-    str | None,
-    typer.Option("--n-merges", metavar="SIZE", help=SETTINGS["n_merges"].option_help("what --vocab-size leaves")),
-]
-ByteLevel = Annotated[
-    bool | None,
-    typer.Option(
-        "--byte-level/--characters",
-        help=SETTINGS["alphabet"].option_help(f"{DEFAULT_ALPHABET}; characters with --criterion classic"),
-    ),
-]
-Criterion = Annotated[str, typer.Option(help=SETTINGS["criterion"].about)]
-Composition = Annotated[
-    str | None,
-    typer.Option(help=SETTINGS["composition"].option_help("0.5; 0.6 for several groups; 0 with --criterion classic")),
-]
-HiddenBoundaryPrice = Annotated[float | None, typer.Option(help=SETTINGS["hidden_boundary_price"].option_help())]
-Granularity = Annotated[float | None, typer.Option(help=SETTINGS["granularity"].option_help())]
-Labels = Annotated[
-    list[str] | None,
-    typer.Option(metavar="[GROUP=]FILE", help=SETTINGS["labels"].option_help("none; repeat for more")),
-]
-RunningText = Annotated[
-    bool, typer.Option("--running-text", help="Weigh words by frequency; the default takes every form once.")
-]
-MinCount = Annotated[int, typer.Option(help=SETTINGS["min_count"].about)]
-MinFrequency = Annotated[int, typer.Option(help=SETTINGS["min_frequency"].about)]
-SpecialTokens = Annotated[
-    list[str] | None,
-    typer.Option(
-        help=SETTINGS["special_tokens"].option_help(f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more"),
-        show_default=False,
-    ),
-]
-LimitAlphabet = Annotated[int | None, typer.Option(help=SETTINGS["limit_alphabet"].option_help())]
-InitialAlphabet = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAMES|FILE",
-        help=f"{SETTINGS['initial_alphabet'].about} A file that holds them, or names with commas between: "
-        f"{', '.join(NAMED_ALPHABETS)} [default: none].",
-    ),
-]
-Tokens = Annotated[
-    Path | None,
-    typer.Option("--tokens", metavar="FILE", help=f"{SETTINGS['tokens'].about} One a line [default: none]."),
-]
-KeepApart = Annotated[
-    Path | None, typer.Option(metavar="FILE", help=f"{SETTINGS['keep_apart'].about} One a line [default: none].")
-]
-LongestToken = Annotated[int | None, typer.Option(help=SETTINGS["max_token_length"].option_help())]
-Weights = Annotated[
-    list[str] | None,
-    typer.Option(metavar="GROUP=NUMBER", help=SETTINGS["weights"].option_help("1 each; repeat for more")),
-]
-
-
+OWN = ("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers")
+FIRST = ("output", *(name for name, setting in SETTINGS.items() if setting.first))
 PANELS = {
     "train": {
-        "What to choose first": (
-            *("output", "vocab_size", "composition", "granularity", "labels", "pattern", "special_token"),
-        ),
-        "How it learns": (
-            *("n_merges", "byte_level", "criterion", "hidden_boundary_price", "running_text", "weight", "min_count"),
-            *("min_frequency", "initial_alphabet", "limit_alphabet", "max_token_length", "normalization", "digits"),
-            *("tokens", "keep_apart"),
-        ),
-        "Input": (*("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers"),),
+        "What to choose first": FIRST,
+        "How it learns": tuple(name for name, each in SETTINGS.items() if each.option is not None and not each.first),
+        "Input": OWN,
         "Output": ("quiet", "as_json", "help"),
     }
 }
 """Headings of the help of a command, and the options under each."""
 
 
+@options.takes_settings
 def train(
     output: Output,
     files: options.GroupedFiles = None,
     lexicon: options.Lexicon = None,
     word_list: options.WordList = None,
     lemmas: options.Lemmas = None,
-    vocab_size: Size = None,
-    n_merges: Merges = None,
-    byte_level: ByteLevel = None,
-    criterion: Criterion = "contextual",
-    composition: Composition = None,
-    hidden_boundary_price: HiddenBoundaryPrice = None,
-    granularity: Granularity = None,
-    labels: Labels = None,
-    running_text: RunningText = False,
-    min_count: MinCount = 1,
-    min_frequency: MinFrequency = 0,
-    special_token: SpecialTokens = None,
-    initial_alphabet: InitialAlphabet = None,
-    tokens: Tokens = None,
-    keep_apart: KeepApart = None,
-    limit_alphabet: LimitAlphabet = None,
-    max_token_length: LongestToken = None,
-    normalization: options.Normalization = None,
-    pattern: options.Pattern = None,
-    digits: options.Digits = None,
     column: options.Column = None,
     group_column: options.GroupColumn = None,
-    weight: Weights = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
     workers: options.Workers = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
+    **given: Any,
 ) -> None:
     """Learn a tokenizer, by default without labels, and save it as a stock Hugging Face directory.
 
@@ -177,28 +93,19 @@ def train(
 
         пере·писыва·ющаяся  пере·писыва·ющ·аяся  пере·пис·ыва·ющ·аяся
     """
-    read = [options.group_of(name)[1] for name in (*(files or []), *(labels or []))]
-    refuse_overwriting(tokenizer_files(output), read, word_list, lemmas, tokens, keep_apart)
+    labels = given["labels"] or []
+    read = [options.group_of(name)[1] for name in (*(files or []), *labels)]
+    refuse_overwriting(tokenizer_files(output), read, word_list, lemmas, given["tokens"], given["keep_apart"])
     check_output(output, folder=True)
     from mws_hf.trainer import MwSTrainer
 
     reading = Reading(column, encoding, errors)
-    trainer = MwSTrainer(
-        criterion=criterion,  # type: ignore[arg-type]  # checked by the trainer, as digits are
-        vocab_size=options.parse_optional_size(vocab_size, "--vocab-size"), **_lists(tokens, keep_apart, reading),  # type: ignore[arg-type]
-        n_merges=options.parse_optional_size(n_merges, "--n-merges"), min_frequency=min_frequency, min_count=min_count,
-        alphabet=None if byte_level is None else "bytes" if byte_level else "characters",
-        special_tokens=special_token or DEFAULT_SPECIAL_TOKENS, initial_alphabet=_alphabet(initial_alphabet),
-        limit_alphabet=limit_alphabet, max_token_length=max_token_length, types=not running_text,
-        show_progress=not quiet, pattern=pattern, digits=digits, normalization=normalization,  # type: ignore[arg-type]
-        composition=options.parse_composition(composition), hidden_boundary_price=hidden_boundary_price,
-        granularity=granularity, weights=options.parse_weights(weight), labels=options.parse_labels(labels),
-    )  # fmt: skip
+    trainer = MwSTrainer(**_read(given, reading), show_progress=not quiet)
     sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, None, not quiet, group_column)
     _check_groups(trainer, sources)
     with output_lock(output):
-        asked = trainer.split_pattern if digits else pattern
-        result, fits = _train_and_save(trainer, sources, asked, normalization, output)
+        asked = trainer.split_pattern if given["digits"] else given["pattern"]
+        result, fits = _train_and_save(trainer, sources, asked, given["normalization"], output)
     _tell_labels({} if quiet else fits)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _summary(result))
 
@@ -209,12 +116,26 @@ def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
             typer.echo(f"labels{f' of {group}' if group else ''}: {fit.describe()}", err=True)
 
 
-def _lists(tokens: Path | None, keep_apart: Path | None, reading: Reading) -> dict[str, list[str]]:
-    """Read the files of --tokens and --keep-apart."""
+def _read(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
+    """Read the settings as they are typed; files are opened."""
     from mws_hf.learn.wishes import Apart
 
-    apart = entries_in(keep_apart, reading, lambda entry: Apart.of([entry]))
-    return {"tokens": entries_in(tokens, reading), "keep_apart": apart}
+    in_bytes = given["alphabet"]
+    return {
+        **given,
+        **{
+            name: options.parse_optional_size(given[name], options.option_of(name))
+            for name in ("vocab_size", "n_merges")
+        },
+        "alphabet": None if in_bytes is None else "bytes" if in_bytes else "characters",
+        "special_tokens": given["special_tokens"] or DEFAULT_SPECIAL_TOKENS,
+        "initial_alphabet": _alphabet(given["initial_alphabet"]),
+        "tokens": entries_in(given["tokens"], reading),
+        "keep_apart": entries_in(given["keep_apart"], reading, lambda entry: Apart.of([entry])),
+        "composition": options.parse_composition(given["composition"]),
+        "weights": options.parse_weights(given["weights"]),
+        "labels": options.parse_labels(given["labels"]),
+    }
 
 
 def _alphabet(text: str | None) -> list[str]:

@@ -27,8 +27,8 @@ from mws_hf.corpus.inputs import check_files, input_files, only_split
 from mws_hf.corpus.readers import no_place
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
+from mws_hf.text.alphabets import check_unicode
 from mws_hf.text.pattern import DEFAULT_PATTERN
-from mws_hf.text.unicode import check_unicode
 
 GroupBatch = tuple[str, pa.LargeStringArray]
 _BATCH = 1000

@@ -34,7 +34,7 @@ from mws_hf.corpus.files import (
 )
 from mws_hf.corpus.readers import no_place, read_jsonl, read_lines
 from mws_hf.errors import MwSError
-from mws_hf.text.unicode import check_unicode
+from mws_hf.text.alphabets import check_unicode
 
 BATCH = 1 << 19
 _LOOKED_AT = 100  # elements of a list that say whether it names files

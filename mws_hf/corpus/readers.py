@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, open_binary, read_blocks
 from mws_hf.errors import MwSError
-from mws_hf.text.unicode import check_unicode
+from mws_hf.text.alphabets import check_unicode
 
 MARK = "\ufeff"
 _PIECE = 1 << 20

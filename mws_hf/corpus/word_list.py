@@ -14,8 +14,8 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.readers import read_lines
 from mws_hf.errors import MwSError
+from mws_hf.text.alphabets import check_unicode
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
-from mws_hf.text.unicode import check_unicode
 
 _RECORD = re.compile(r"\s*\{.*\}\s*")
 _SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a word list with spaces for tabs

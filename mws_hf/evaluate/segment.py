@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.evaluate.encoder import Encoder, Span, load_encoder
 
 Isolated = Literal["space", "none"]
@@ -35,7 +35,7 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
     [('un', 'do')]
     """
     if isolated not in ("space", "none"):
-        raise MwSError(f"isolated={isolated!r} is unknown; choose 'space' or 'none'")
+        raise SettingError("isolated", isolated, "is unknown; choose 'space' or 'none'")
     if is_plain_function(source):
         return [_checked(word, source(word)) for word in words]
     encoder = load_encoder(source)

@@ -13,7 +13,7 @@ Ties: smaller id of the base, then of the new tokens in the order they were foun
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,13 +25,12 @@ from mws_hf.extend.words import UNPROTECTED, CutWords, Protection, collect_base_
 from mws_hf.kernels.arrays import Doubles, Longs
 from mws_hf.learn.compositions import compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
-from mws_hf.learn.described import Range, check_range, check_settings, check_whole
+from mws_hf.learn.described import Range, check_range, check_whole
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
-from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, learn_morphs
-from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
+from mws_hf.learn.settings import DEFAULT_COMPOSITION, ContextualSettings
 from mws_hf.learn.wishes import Apart
 from mws_hf.learn.words import LearnedMerges, count_points
 from mws_hf.learn.worth import Worth, form_weights
@@ -41,16 +40,13 @@ CHARACTER_SHARE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtensionSettings:
-    """The settings of an extension.
+class ExtensionSettings(ContextualSettings):
+    """The settings of an extension: those of the contextual criterion, and these.
 
     Attributes:
         composition: share of the new tokens for compositions, 0 to 1; 1 alone needs no evidence: frequency BPE.
-        crossing_penalty: how much a merge across a boundary costs against one within a morph; higher cuts finer.
-        hidden_boundary_price: price of a boundary that a composition hides (`learn.settings`).
         min_saving: occurrences in the corpus that a new token must save when it is made.
         max_token_length: longest new token in symbols of the base (bytes or characters); None: no limit.
-        evidence: constants of the boundary evidence.
         keep_apart: characters that no new merge joins with others, and pairs of characters that none joins.
 
     Raises:
@@ -58,17 +54,15 @@ class ExtensionSettings:
     """
 
     composition: float = DEFAULT_COMPOSITION
-    crossing_penalty: float = DEFAULT_CROSSING_PENALTY
-    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE
     min_saving: int = 2
     max_token_length: int | None = None
-    evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
     keep_apart: Iterable[str] = ()
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         check_range("composition", self.composition, Range(most=1))
         check_whole("min_saving", self.min_saving, 0)
+        check_whole("max_token_length", self.max_token_length, 1)
         object.__setattr__(self, "keep_apart", tuple(self.keep_apart))
         self.apart  # noqa: B018  # refuses what cannot be kept apart
 

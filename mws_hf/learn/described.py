@@ -1,21 +1,33 @@
-"""What each setting of a training does: the one text that `MwSTrainer`'s docstring and `mws train --help` both show.
+"""The settings of a training, each written once: name, type, default, what it does and which values it takes.
 
-Arguments of a trainer are checked against these descriptions before any work begins. Nothing heavy is imported here,
-so that the help of a command needs no numpy.
+`MwSTrainer`, its docstring, the options of `mws train` and the page of reference come from `TrainerFields`. Arguments
+are checked against their descriptions before any work begins. Nothing heavy is imported here, so that the help of a
+command needs no numpy.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_type_hints
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import SettingError
+from mws_hf.text.alphabets import NAMED_ALPHABETS
+from mws_hf.text.byte_alphabet import Alphabet
+from mws_hf.text.pattern import Digits
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.labels import Labels
+    from mws_hf.learn.settings import CriterionSettings
+else:  # their names are enough to read the descriptions
+    Labels = CriterionSettings = Any
 
 T = TypeVar("T")
 
-CONTEXTUAL, CLASSIC = "contextual", "classic"
 _PLACE = "    The arguments are described in `mws_hf.learn.described`."
 
 
@@ -48,179 +60,279 @@ class Setting(NamedTuple):
         about: what it does and which values it takes; sentences.
         default: what holds where it is not given; "" where the signature shows it.
         more: what only a program may want to know, such as further types of its value; sentences.
-        criterion: the only one that has it; "" for both.
+        contextual: whether the contextual criterion alone has it.
         takes: the numbers that are allowed, or `FLAG`; None where other code checks the value. A value of None is
             allowed where it is the default.
+        option: how `mws train` calls it, where that differs from its name; None: there is no such option.
+        metavar: what its value is called in the help.
+        shown: the default as the command line writes it, where that differs.
+        first: whether it is among the settings to choose first.
     """
 
     about: str
     default: str = ""
     more: str = ""
-    criterion: str = ""
+    contextual: bool = False
     takes: Range | str | None = None
+    option: str | None = ""
+    metavar: str | None = None
+    shown: str | None = None
+    first: bool = False
 
-    def option_help(self, default: str | None = None) -> str:
-        """Write the help of an option of `mws train`.
+    def option_help(self) -> str:
+        """Write the help of an option.
 
-        Args:
-            default: as the command line writes it, where that differs.
-
-        >>> Setting("Pairs to merge.", "all", criterion="contextual").option_help()
+        >>> Setting("Pairs to merge.", "all", contextual=True).option_help()
         'Pairs to merge [default: all; not with --criterion classic].'
         """
-        other = {CONTEXTUAL: "; not with --criterion classic", CLASSIC: "; with --criterion classic alone"}
-        told = self.default if default is None else default
-        return f"{self.about[:-1]} [default: {told}{other.get(self.criterion, '')}]." if told else self.about
+        told = self.default if self.shown is None else self.shown
+        other = "; not with --criterion classic" if self.contextual else ""
+        return f"{self.about[:-1]} [default: {told}{other}]." if told else self.about
 
     def argument_help(self) -> str:
         """Write the lines of an argument in a docstring.
 
-        >>> Setting("Pairs to merge.", "all", "An int.", "classic").argument_help()
-        'Pairs to merge. An int. Of the classic criterion alone. Default: all.'
+        >>> Setting("Pairs to merge.", "all", "An int.", contextual=True).argument_help()
+        'Pairs to merge. An int. Of the contextual criterion alone. Default: all.'
         """
-        parts = [self.about, self.more, f"Of the {self.criterion} criterion alone." if self.criterion else ""]
+        parts = [self.about, self.more, "Of the contextual criterion alone." if self.contextual else ""]
         return " ".join(filter(None, [*parts, f"Default: {self.default}." if self.default else ""]))
 
 
-SETTINGS = {
-    "criterion": Setting(
-        "How merges are chosen: contextual (boundary evidence from the word list) or classic (the published MwS "
-        "coefficient, exact).",
-        more="Or `learn.settings.ContextualSettings` or `learn.classic.coefficient.ClassicSettings` in full.",
-    ),
-    "vocab_size": Setting(
-        "Entries of the whole vocabulary: special tokens, bytes, alphabet and merges.",
-        "32,000, or what n_merges gives",
-        takes=COUNT,
-    ),
-    "alphabet": Setting(
-        "Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that can be "
-        "read).",
-        "bytes; characters with the classic criterion",
-        '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were not '
-        "seen, and needs no merges that build characters. See `byte_alphabet.DEFAULT_ALPHABET`.",
-    ),
-    "n_merges": Setting(
-        "Number of merges, in place of a vocabulary size.",
-        "what vocab_size leaves",
-        'With ``criterion="classic"`` the published size test applies: special tokens are counted before they are '
-        "appended, so `n_merges` + the number of special tokens merges are learnt.",
-        takes=COUNT,
-    ),
-    "min_frequency": Setting(
-        "Least frequency of a merged pair.",
-        more="As in `tokenizers`, occurrences weighted by word count (1 a word when `types` is True; compositions "
-        "always by count). The seed merges, a space with a letter and a letter with its marks, are excepted.",
-        takes=COUNT,
-    ),
-    "min_count": Setting("Leave out pre-tokens seen less often.", takes=COUNT),
-    "special_tokens": Setting(
-        "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, "
-        "[PAD]: pad).",
-        more="They get the ids 0, 1, ...",
-    ),
-    "initial_alphabet": Setting(
-        "Characters to know whether the text has them or not.",
-        "none",
-        "A string of them, or a list of characters and names of alphabets, such as ``[\"latin-1\", \"€\"]``; see "
-        "`alphabets.NAMED_ALPHABETS`.",
-    ),
-    "tokens": Setting(
-        "Strings that must be entries, whatever the learner thinks; each a word to the split pattern, its leading "
-        "space included.",
-        "none",
-        "Their merges rank behind all others, in place of the last compositions.",
-    ),
-    "keep_apart": Setting(
-        "Characters that are merged with no other, and pairs of characters that are never joined.",
-        "none",
-        'Strings of one character or of two, such as ``["\'", "ss"]``.',
-    ),
-    "limit_alphabet": Setting(
-        "Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT
-    ),
-    "max_token_length": Setting(
-        "Longest token in characters, a leading space included.", "no limit", takes=Range(1, whole=True)
-    ),
-    "show_progress": Setting("Progress bars on stderr when it is a terminal.", takes=FLAG),
-    "types": Setting(
-        "Learn morphs from every form once (the good-dataset principle).",
-        more="False weighs forms by their counts. Compositions always use the counts.",
-        takes=FLAG,
-    ),
-    "pattern": Setting(
-        "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k).",
-        "o200k; gpt4 with the classic criterion; that of saved counts",
-    ),
-    "digits": Setting(
-        "How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
-        "(1|234|567).",
-        "as the pattern has it, the named ones in threes",
-        '``"threes"``, ``"single"`` or ``"right"``.',
-    ),
-    "normalization": Setting(
-        "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (lossy).",
-        "none, or that of saved counts",
-    ),
-    "composition": Setting(
-        "Share of the merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill (what the "
-        "morphs leave).",
-        "0.5; 0.6 for several groups; 0 with the classic criterion",
-        "Compositions also fill what the morphs leave.",
-    ),
-    "len_norm_factor": Setting("Weight of the length penalty.", "2", criterion=CLASSIC),
-    "log_base": Setting("Base of all logarithms, above 1.", "2", criterion=CLASSIC, takes=Range(1, above=True)),
-    "max_merge_len": Setting(
-        "Longest product of a merge, in characters without the leading space.", "5", criterion=CLASSIC,
-        takes=Range(2, (1 << 20) - 1, whole=True),
-    ),
-    "max_len_delta": Setting(
-        "Largest distance of a product's length from the root of the mean token length.", "2", criterion=CLASSIC,
-        takes=Range(most=float("inf")),
-    ),
-    "stop_threshold": Setting("Stop when the best coefficient is not above this.", "0", criterion=CLASSIC),
-    "crossing_penalty": Setting(
-        "Price of merging across a boundary against one within a morph (lambda); higher cuts finer.",
-        "16",
-        "Three times as much at first, see `learn.morphs`.",
-        CONTEXTUAL,
-        takes=Range(above=True, advice="8 to 20 work for all languages"),
-    ),
-    "max_types": Setting(
-        "Boundary evidence comes from this many most frequent word types.", "400,000", criterion=CONTEXTUAL,
-        takes=Range(1, whole=True),
-    ),
-    "granularity": Setting(
-        "Share of the places inside words to cut, 0.05 (coarse) to 0.15 (fine).",
-        "0.095, or as the labels ask",
-        criterion=CONTEXTUAL,
-        # gold has a boundary at a quarter of the places (`labels.USUAL_SHARE`), for which .095 is right; from twice the
-        # useful .15 on most words would fall apart into letters
-        takes=Range(0.01, 0.3, advice="useful are 0.05 (coarse) to 0.15 (fine)"),
-    ),
-    "labels": Setting(
-        "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
-        "comma, or another format that `mws evaluate` reads; of several groups a file each.",
-        "none",
-        "Also a dict, or pairs; by group ``{\"fin\": \"fin.tsv\"}``. See `corpus.labels.read_labels`.",
-        CONTEXTUAL,
-    ),
-    "hidden_boundary_price": Setting(
-        "Price of a morph boundary that a frequent stem or word hides; 0 is plain frequency.",
-        "1.0",
-        "In units of the mean frequency of a word type, see `learn.settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
-        CONTEXTUAL,
-        takes=NUMBER,
-    ),
-    "weights": Setting(
-        "Weight of a group of words against the others.",
-        "1 each",
-        "A dict such as ``{\"ru\": 2}``. In the morphs every language weighs the same, however much text and however "
-        "many forms it has; compositions go by the text, that of a group repeated as its weight says. The words of a "
-        "group named ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.",
-    ),
-}  # fmt: skip
-"""The settings by the name of the argument, in the order in which `MwSTrainer` has them."""
+CROSSING_PENALTY = Setting(
+    "Price of merging across a boundary against one within a morph (lambda); higher cuts finer.",
+    takes=Range(above=True, advice="8 to 20 work for all languages"),
+)
+HIDDEN_BOUNDARY_PRICE = Setting(
+    "Price of a morph boundary that a frequent stem or word hides; 0 is plain frequency.",
+    "1.0",
+    "In units of the mean frequency of a word type, see `learn.settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
+    contextual=True,
+    takes=NUMBER,
+)
+MAX_TYPES = Setting("Boundary evidence comes from this many most frequent word types.", takes=Range(1, whole=True))
+GRANULARITY = Setting(
+    "How finely to cut: the share of places inside words where the evidence passes one half, 0.05 (coarse) to 0.15 "
+    "(fine); how many places come to be cut is reported after training.",
+    "0.095, or as the labels ask",
+    contextual=True,
+    # gold has a boundary at a quarter of the places (`labels.USUAL_SHARE`), for which .095 is right; from twice the
+    # useful .15 on most words would fall apart into letters
+    takes=Range(0.01, 0.3, advice="useful are 0.05 (coarse) to 0.15 (fine)"),
+    first=True,
+)
+"""The settings that the contextual criterion, its evidence and `mws extend` have as well."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularyFields:
+    """What both criteria share; see `mws_hf.learn.settings.VocabularySettings`."""
+
+    vocab_size: Annotated[
+        int | None,
+        Setting(
+            "Entries of the whole vocabulary: special tokens, bytes, alphabet and merges.",
+            "32,000, or what n_merges gives",
+            takes=COUNT,
+            metavar="SIZE",
+            shown="32k, or what --n-merges gives",
+            first=True,
+        ),
+    ] = None
+    n_merges: Annotated[
+        int | None,
+        Setting(
+            "Number of merges, in place of a vocabulary size.",
+            "what vocab_size leaves",
+            'With ``criterion="classic"`` the published size test applies: special tokens are counted before they are '
+            "appended, so `n_merges` + the number of special tokens merges are learnt.",
+            takes=COUNT,
+            metavar="SIZE",
+            shown="what --vocab-size leaves",
+        ),
+    ] = None
+    alphabet: Annotated[
+        Alphabet | None,
+        Setting(
+            "Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that can be "
+            "read).",
+            "bytes; characters with the classic criterion",
+            '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were '
+            "not seen, and needs no merges that build characters. See `byte_alphabet.DEFAULT_ALPHABET`.",
+            option="--byte-level/--characters",
+            shown="bytes; characters with --criterion classic",
+        ),
+    ] = None
+    min_frequency: Annotated[
+        int,
+        Setting(
+            "Least frequency of a merged pair.",
+            more="As in `tokenizers`, occurrences weighted by word count (1 a word when `types` is True; compositions "
+            "always by count). The seed merges, a space with a letter and a letter with its marks, are excepted.",
+            takes=COUNT,
+        ),
+    ] = 0
+    min_count: Annotated[int, Setting("Leave out pre-tokens seen less often.", takes=COUNT)] = 1
+    special_tokens: Annotated[
+        Sequence[str],
+        Setting(
+            "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, "
+            "[PAD]: pad).",
+            more="They get the ids 0, 1, ...",
+            option="--special-token",
+            shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
+            first=True,
+        ),
+    ] = DEFAULT_SPECIAL_TOKENS
+    initial_alphabet: Annotated[
+        Iterable[str],
+        Setting(
+            "Characters to know whether the text has them or not.",
+            "none",
+            'A string of them, or a list of characters and names of alphabets, such as ``["latin-1", "€"]``; see '
+            "`alphabets.NAMED_ALPHABETS`.",
+            metavar="NAMES|FILE",
+            shown=f"none; a file that holds them, or names with commas between: {', '.join(NAMED_ALPHABETS)}",
+        ),
+    ] = ()
+    tokens: Annotated[
+        Sequence[str],
+        Setting(
+            "Strings that must be entries, whatever the learner thinks; each a word to the split pattern, its leading "
+            "space included.",
+            "none",
+            "Their merges rank after all others, in place of the last compositions.",
+            metavar="FILE",
+            shown="none; one a line",
+        ),
+    ] = ()
+    keep_apart: Annotated[
+        Sequence[str],
+        Setting(
+            "Characters that are merged with no other, and pairs of characters that are never joined.",
+            "none",
+            'Strings of one character or of two, such as ``["\'", "ss"]``.',
+            metavar="FILE",
+            shown="none; one a line",
+        ),
+    ] = ()
+    limit_alphabet: Annotated[
+        int | None,
+        Setting("Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT),
+    ] = None
+    max_token_length: Annotated[
+        int | None,
+        Setting("Longest token in characters, a leading space included.", "no limit", takes=Range(1, whole=True)),
+    ] = None
+    types: Annotated[
+        bool,
+        Setting(
+            "Learn morphs from every form once (the good-dataset principle).",
+            more="False weighs forms by their counts. Compositions always use the counts.",
+            takes=FLAG,
+            option=None,
+        ),
+    ] = True
+    composition: Annotated[
+        float | Literal["fill"] | None,
+        Setting(
+            "Share of the merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill (what "
+            "the morphs leave).",
+            "0.5; 0.6 for several groups; 0 with the classic criterion",
+            "Compositions also fill what the morphs leave.",
+            shown="0.5; 0.6 for several groups; 0 with --criterion classic",
+            first=True,
+        ),
+    ] = None
+    weights: Annotated[
+        Mapping[str, float],
+        Setting(
+            "Weight of a group of words against the others.",
+            "1 each",
+            'A dict such as ``{"ru": 2}``. In the morphs every language weighs the same, however much text and however '
+            "many forms it has; compositions go by the text, that of a group repeated as its weight says. The words of "
+            "a group named ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.",
+            option="--weight",
+            metavar="GROUP=NUMBER",
+            shown="1 each; repeat for more",
+        ),
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainerFields(VocabularyFields):
+    """What `mws_hf.MwSTrainer` takes."""
+
+    criterion: Annotated[
+        Literal["contextual", "classic"] | CriterionSettings,
+        Setting(
+            "How merges are chosen: contextual (boundary evidence from the word list) or classic (the published MwS "
+            "coefficient, exact).",
+            more="Or the settings of one: `learn.settings.ContextualSettings`, "
+            "`learn.classic.coefficient.ClassicSettings`.",
+        ),
+    ] = "contextual"
+    granularity: Annotated[float | None, GRANULARITY] = None
+    hidden_boundary_price: Annotated[float | None, HIDDEN_BOUNDARY_PRICE] = None
+    labels: Annotated[
+        Labels | None,
+        Setting(
+            "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
+            "comma, or another format that `mws evaluate` reads; of several groups a file each.",
+            "none",
+            'Also a dict, or pairs; by group ``{"fin": "fin.tsv"}``. See `corpus.labels.read_labels`.',
+            contextual=True,
+            metavar="[GROUP=]FILE",
+            shown="none; repeat for more",
+            first=True,
+        ),
+    ] = None
+    pattern: Annotated[
+        str | None,
+        Setting(
+            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k).",
+            "o200k; gpt4 with the classic criterion; that of saved counts",
+            metavar="NAME|REGEX",
+            shown="o200k, or that of the criterion or of saved counts",
+            first=True,
+        ),
+    ] = None
+    digits: Annotated[
+        Digits | None,
+        Setting(
+            "How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
+            "(1|234|567).",
+            "as the pattern has it, the named ones in threes",
+            '``"threes"``, ``"single"`` or ``"right"``.',
+            metavar="threes|single|right",
+        ),
+    ] = None
+    normalization: Annotated[
+        str | None,
+        Setting(
+            "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (lossy).",
+            "none, or that of saved counts",
+        ),
+    ] = None
+    show_progress: Annotated[
+        bool, Setting("Progress bars on stderr when it is a terminal.", takes=FLAG, option=None)
+    ] = True
+
+
+@cache
+def settings_of(cls: Any) -> dict[str, Setting]:
+    """Return the descriptions of a dataclass's fields, by name, in their order."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {
+        each.name: found
+        for each in fields(cls)
+        for found in getattr(hints[each.name], "__metadata__", ())
+        if isinstance(found, Setting)
+    }
+
+
+SETTINGS = settings_of(TrainerFields)
+"""The settings by the name of the argument."""
 
 
 def described(documented: type[T]) -> type[T]:
@@ -235,29 +347,30 @@ def described(documented: type[T]) -> type[T]:
 
 
 def check_settings(settings: Any) -> None:
-    """Check each field of a dataclass by the values that its description takes (`described.SETTINGS`).
+    """Check each field of a dataclass by the values that its description takes.
 
     Raises:
-        MwSError: one of them is out of range; the message names it.
+        SettingError: one of them is out of range; the message names it.
     """
-    for each in fields(settings):
-        takes, value = SETTINGS[each.name].takes if each.name in SETTINGS else None, getattr(settings, each.name)
-        if takes == FLAG:
-            check_flag(each.name, value)
-        elif isinstance(takes, Range) and not (value is None and each.default is None):
-            check_range(each.name, value, takes)
+    defaults = {each.name: each.default for each in fields(settings)}
+    for name, setting in settings_of(settings.__class__).items():
+        value = getattr(settings, name)
+        if setting.takes == FLAG:
+            check_flag(name, value)
+        elif isinstance(setting.takes, Range) and not (value is None and defaults[name] is None):
+            check_range(name, value, setting.takes)
 
 
 def check_range(name: str, value: Any, takes: Range) -> None:
     """Check that an argument is a number of a range.
 
     Raises:
-        MwSError: the argument is another thing.
+        SettingError: the argument is another thing.
 
     >>> check_range("crossing_penalty", 0, Range(above=True, advice="8 to 20 work"))
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: crossing_penalty=0 must be a number greater than 0; 8 to 20 work
+    mws_hf.errors.SettingError: crossing_penalty=0 must be a number greater than 0; 8 to 20 work
     """
     if takes.whole:
         check_whole(name, value, int(takes.least))
@@ -266,52 +379,53 @@ def check_range(name: str, value: Any, takes: Range) -> None:
         return
     bounds = f"from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
     bounds = f"greater than {takes.least}" if takes.above else bounds
-    raise MwSError(f"{name}={value!r} must be a number {bounds}" + (f"; {takes.advice}" if takes.advice else ""))
+    raise SettingError(name, value, f"must be a number {bounds}" + (f"; {takes.advice}" if takes.advice else ""))
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
     """Check that an argument is None or a whole number from `least` up.
 
     Raises:
-        MwSError: the argument is another thing.
+        SettingError: the argument is another thing.
 
     >>> check_whole("vocab_size", 1000.5, 0)
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: vocab_size=1000.5 is not a whole number; give one from 0 up
+    mws_hf.errors.SettingError: vocab_size=1000.5 is not a whole number; give one from 0 up
     """
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise MwSError(f"{name}={value!r} is not a whole number; give one from {least} up")
+        raise SettingError(name, value, f"is not a whole number; give one from {least} up")
     if value < least:
-        raise MwSError(f"{name}={value} is {'negative' if value < 0 else 'too small'}; give a number from {least} up")
+        said = "negative" if value < 0 else "too small"
+        raise SettingError(name, value, f"is {said}; give a number from {least} up")
 
 
 def check_flag(name: str, value: Any) -> None:
     """Check that an argument is True or False. The string "False" is refused, which Python would count as true.
 
     Raises:
-        MwSError: the argument is another thing.
+        SettingError: the argument is another thing.
 
     >>> check_flag("types", "False")
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: types='False' is neither True nor False
+    mws_hf.errors.SettingError: types='False' is neither True nor False
     """
     if not isinstance(value, bool):
-        raise MwSError(f"{name}={value!r} is neither True nor False")
+        raise SettingError(name, value, "is neither True nor False")
 
 
 def check_composition(value: Any) -> None:
     """Check that the share of compositions is None, "fill", or a number from 0 to 1.
 
     Raises:
-        MwSError: the share is another thing.
+        SettingError: the share is another thing.
     """
     if value is None or (isinstance(value, str) and value == "fill"):
         return
     if isinstance(value, bool | str) or not isinstance(value, Real):
-        raise MwSError(f"composition={value!r}; give a share from 0 to 1, or 'fill'")
+        raise SettingError("composition", value, "is no share; give a number from 0 to 1, or 'fill'")
     if not 0 <= float(value) <= 1:
-        raise MwSError(f"composition={value} is outside 0..1; give the share of merges, or 'fill'")
+        raise SettingError("composition", value, "is outside 0..1; give the share of merges, or 'fill'")

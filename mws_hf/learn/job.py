@@ -16,17 +16,8 @@ from mws_hf.corpus.block_counts import normalizer
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
-from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.limits import MergeLimits
-from mws_hf.learn.settings import (
-    DEFAULT_COMPOSITION,
-    DEFAULT_VOCAB_SIZE,
-    MULTILINGUAL_COMPOSITION,
-    ContextualSettings,
-    CriterionSettings,
-    VocabularySettings,
-    alphabet_kind,
-)
+from mws_hf.learn.settings import DEFAULT_VOCAB_SIZE, CriterionSettings, VocabularySettings, alphabet_kind
 from mws_hf.learn.wishes import Apart
 from mws_hf.learn.words import CodePoints, count_points
 from mws_hf.learn.worth import SCALE, check_fits
@@ -42,7 +33,7 @@ logger = logging.getLogger(__name__)
 BYTE_ORDER_MARK = "\ufeff"
 """In every alphabet of characters, seen or not: as three byte tokens JavaScript's decoders drop it from a text.
 
-Not in the alphabets of the classic criterion, whose vocabulary is as published.
+Not where the vocabulary is to be as published.
 """
 
 
@@ -98,16 +89,16 @@ class LearningJob:
         _check_words(groups, vocabulary.min_count)
         total = groups.weighted(vocabulary.weights)
         words = CodePoints.of_counts(total)
-        price = settings.hidden_boundary_price if isinstance(settings, ContextualSettings) else 0.0
-        check_fits(words.starts, total.counts, SCALE, price)
+        check_fits(words.starts, total.counts, SCALE, settings.hidden_boundary_price)
         kind = alphabet_kind(settings, vocabulary)
         _check_tokens(vocabulary.tokens, total, vocabulary.apart)
         initial = set(vocabulary.initial_alphabet).union(*vocabulary.tokens)
-        if kind == "characters" and isinstance(settings, ContextualSettings):
+        if kind == "characters" and not settings.as_published:
             initial.add(BYTE_ORDER_MARK)
         alphabet = choose_alphabet(words, total.counts, initial, vocabulary.limit_alphabet)
         tokenizer_tables(vocabulary.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
-        composition = _composition(settings, vocabulary, len(groups))
+        asked = vocabulary.composition
+        composition = settings.usual_composition(len(groups)) if asked is None else asked
         n_merges = _merge_budget(settings, vocabulary, alphabet)
         n_morphs = n_merges if isinstance(composition, str) else round(n_merges * (1 - composition))
         limits = MergeLimits(
@@ -123,7 +114,8 @@ def _check_words(groups: GroupedCounts, least: int) -> None:
     for name, counts in groups.items():
         if len(counts) == 0:
             of = f" of group {name!r}" if name else ""
-            raise MwSError(f"no training words{of} are left (min_count={least}); give text with at least one word")
+            often = f" that occur {least:,} times" if least > 1 else ""
+            raise MwSError(f"no training words{of} are left{often}; give text with at least one word")
 
 
 def _check_tokens(tokens: Sequence[str], counts: WordCounts, apart: Apart) -> None:
@@ -138,15 +130,6 @@ def _check_tokens(tokens: Sequence[str], counts: WordCounts, apart: Apart) -> No
             raise MwSError(f"{token!r} cannot become an entry: the split pattern cuts it ({parts}); give its parts")
         if apart.behind(CodePoints.of([token]).points)[:-1].any():
             raise MwSError(f"{token!r} cannot become an entry: characters in it are to be kept apart; leave one out")
-
-
-def _composition(settings: CriterionSettings, vocabulary: VocabularySettings, n_groups: int) -> float | Literal["fill"]:
-    """Return the share of compositions that is asked for, or the usual share."""
-    if vocabulary.composition is not None:
-        return vocabulary.composition
-    if isinstance(settings, ClassicSettings):
-        return 0
-    return DEFAULT_COMPOSITION if n_groups == 1 else MULTILINGUAL_COMPOSITION
 
 
 def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], limit: int | None) -> list[str]:
@@ -177,7 +160,7 @@ def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, a
     n_special = len(vocabulary.special_tokens)
     if vocabulary.n_merges is not None:
         # the published size test counts special tokens before they are appended (mws.md, Training)
-        return vocabulary.n_merges + (n_special if isinstance(settings, ClassicSettings) else 0)
+        return vocabulary.n_merges + (n_special if settings.as_published else 0)
     wanted = DEFAULT_VOCAB_SIZE if vocabulary.vocab_size is None else vocabulary.vocab_size
     in_bytes = alphabet_kind(settings, vocabulary) == "bytes"
     n_alphabet = len(character_merges(alphabet) if in_bytes else alphabet)

@@ -1,22 +1,29 @@
-"""Hold what `learn` is told: settings of each criterion and of both, also as flat arguments and as records."""
+"""Hold what `learn` is given: the settings of each criterion and of both, from flat arguments and from records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from mws_hf.corpus.groups import check_weights
 from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.described import check_composition, check_settings
+from mws_hf.learn.described import (
+    CROSSING_PENALTY,
+    HIDDEN_BOUNDARY_PRICE,
+    VocabularyFields,
+    check_composition,
+    check_settings,
+)
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.wishes import Apart
 from mws_hf.text.alphabets import characters_of
 from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
+from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.text.special import check_special_tokens
 
 DEFAULT_VOCAB_SIZE = 32_000
 
@@ -50,9 +57,10 @@ DEFAULT_CROSSING_PENALTY = 16.0
 
 @dataclass(frozen=True)
 class ContextualSettings:
-    """Settings of the contextual criterion; `evidence` holds the constants of the boundary evidence.
+    """Settings of the contextual criterion; `evidence` holds what the boundary evidence is told.
 
-    The others are arguments of `mws_hf.MwSTrainer` and described there. A `crossing_penalty` of 8 with a `granularity`
+    `hidden_boundary_price` and those of the evidence are arguments of `mws_hf.MwSTrainer` too and described there. A
+    `crossing_penalty` (the price of merging across a boundary against one within a morph) of 8 with a `granularity`
     0.02 higher is a tie on the mean.
 
     Raises:
@@ -62,37 +70,41 @@ class ContextualSettings:
     400000
     """
 
-    crossing_penalty: float = DEFAULT_CROSSING_PENALTY
-    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE
+    crossing_penalty: Annotated[float, CROSSING_PENALTY] = DEFAULT_CROSSING_PENALTY
+    hidden_boundary_price: Annotated[float, HIDDEN_BOUNDARY_PRICE] = DEFAULT_HIDDEN_BOUNDARY_PRICE
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
+
+    criterion: ClassVar[Literal["contextual", "classic"]] = "contextual"
+    usual_alphabet: ClassVar[Alphabet] = DEFAULT_ALPHABET
+    usual_pattern: ClassVar[str] = DEFAULT_PATTERN
+    as_published: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_settings(self)
 
+    @staticmethod
+    def usual_composition(n_groups: int) -> float:
+        """Return the share of compositions where none is asked for."""
+        return DEFAULT_COMPOSITION if n_groups == 1 else MULTILINGUAL_COMPOSITION
+
 
 CriterionSettings = ClassicSettings | ContextualSettings
 
-_FLAT_EVIDENCE = ("max_types", "granularity", "labels")
-"""The constants of the evidence that are flat arguments too."""
+_EVIDENCE = ("max_types", "granularity", "labels")
+"""What a record keeps of the evidence's settings; labels are by group where groups are named."""
 
-_OLD_NAMES = {"cut_rate": "granularity", "burial_cost": "hidden_boundary_price"}
-"""Settings in older records, and what they are called now."""
-
-_OWN: dict[str, tuple[str, ...]] = {
-    "contextual": ("crossing_penalty", "hidden_boundary_price", *_FLAT_EVIDENCE),
-    "classic": tuple(each.name for each in fields(ClassicSettings)),
-}
-"""The flat arguments of each criterion."""
+_OF_TRAINER = ("hidden_boundary_price", "granularity", "labels")
+"""The settings of the contextual criterion that are flat arguments too."""
 
 _RECORDED = (
     *("vocab_size", "n_merges", "min_frequency", "min_count", "limit_alphabet", "max_token_length", "types"),
     "composition",
 )
-"""The shared settings that a record of a training keeps."""
+"""The shared settings that a record of a training always keeps."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class VocabularySettings:
+class VocabularySettings(VocabularyFields):
     """Settings that both criteria share; each field is the argument of the same name of `mws_hf.MwSTrainer`.
 
     Raises:
@@ -102,24 +114,9 @@ class VocabularySettings:
     ['a', 'b']
     """
 
-    vocab_size: int | None = None
-    n_merges: int | None = None
-    min_frequency: int = 0
-    min_count: int = 1
-    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
-    initial_alphabet: Iterable[str] = ()
-    tokens: Sequence[str] = ()
-    keep_apart: Sequence[str] = ()
-    limit_alphabet: int | None = None
-    max_token_length: int | None = None
-    types: bool = True
-    composition: float | Literal["fill"] | None = None
-    alphabet: Alphabet | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)
-
     def __post_init__(self) -> None:
         if self.vocab_size is not None and self.n_merges is not None:
-            raise MwSError("vocab_size and n_merges both given; give one of them")
+            raise SettingError("vocab_size", self.vocab_size, "is given beside a number of merges; give one of them")
         check_settings(self)
         check_composition(self.composition)
         if self.alphabet is not None:
@@ -143,89 +140,80 @@ def _strings(name: str, given: Sequence[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def criterion_of(settings: CriterionSettings) -> Literal["contextual", "classic"]:
-    """Name the criterion that settings belong to."""
-    return "classic" if isinstance(settings, ClassicSettings) else "contextual"
-
-
 def alphabet_kind(settings: CriterionSettings, vocabulary: VocabularySettings) -> Alphabet:
-    """Tell whether symbols below the merges are bytes or characters; the classic criterion defaults to characters."""
-    if vocabulary.alphabet is not None:
-        return vocabulary.alphabet
-    return "characters" if isinstance(settings, ClassicSettings) else DEFAULT_ALPHABET
+    """Tell whether symbols below the merges are bytes or characters; each criterion has its default."""
+    return settings.usual_alphabet if vocabulary.alphabet is None else vocabulary.alphabet
 
 
 def read_settings(arguments: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
     """Read settings from flat arguments, as `mws_hf.MwSTrainer` takes them.
 
     Args:
-        arguments: fields of `VocabularySettings`; ``criterion``, a name or the settings themselves; and the criterion's
-            own arguments, where None stands for the default.
+        arguments: fields of `VocabularySettings`; ``criterion``, a name or the settings themselves; and the contextual
+            criterion's own arguments, where None stands for the default.
 
     Raises:
         MwSError: an argument is unknown, out of range, or of the other criterion.
 
-    >>> read_settings({"criterion": "classic", "log_base": 3.0})[0].log_base
-    3.0
+    >>> read_settings({"hidden_boundary_price": 0.3})[0].hidden_boundary_price
+    0.3
     >>> read_settings({"criterion": "classic", "hidden_boundary_price": 0.3})
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: hidden_boundary_price=0.3 belongs to criterion='contextual', not to 'classic'; leave it out
+    mws_hf.errors.SettingError: hidden_boundary_price=0.3 belongs to the contextual criterion; leave it out
     """
     shared = {each.name for each in fields(VocabularySettings)}
-    criterion = arguments.get("criterion", "contextual")
-    own = {name: value for name, value in arguments.items() if name not in shared and name != "criterion"}
+    own = {name: value for name, value in arguments.items() if name not in shared and value is not None}
     vocabulary = VocabularySettings(**{name: value for name, value in arguments.items() if name in shared})
-    return _criterion_settings(criterion, {n: value for n, value in own.items() if value is not None}), vocabulary
+    return _criterion_settings(own.pop("criterion", "contextual"), own), vocabulary
 
 
 def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSettings:
+    for name in given:
+        if name not in _OF_TRAINER:
+            raise MwSError(f"unknown argument {name!r}; of the criterion there are {', '.join(_OF_TRAINER)}")
     if isinstance(criterion, ClassicSettings | ContextualSettings):
         if given:
             raise MwSError(f"{', '.join(given)}: given beside settings of the criterion; write it into the settings")
         return criterion
-    if not isinstance(criterion, str) or criterion not in _OWN:
+    if criterion == ClassicSettings.criterion:
+        for name, value in given.items():
+            raise SettingError(name, value, "belongs to the contextual criterion; leave it out")
+        return ClassicSettings()
+    if criterion != ContextualSettings.criterion:
         raise MwSError(f"criterion {criterion!r} is unknown; choose 'contextual' or 'classic'")
-    other = "classic" if criterion == "contextual" else "contextual"
-    for name, value in given.items():
-        if name in _OWN[other]:
-            raise MwSError(f"{name}={value!r} belongs to criterion={other!r}, not to {criterion!r}; leave it out")
-        if name not in _OWN[criterion]:
-            raise MwSError(f"unknown argument {name!r}; known for {criterion!r}: {', '.join(_OWN[criterion])}")
-    if criterion == "classic":
-        return ClassicSettings(**given)
-    if "labels" in given and is_by_group(given["labels"]):
-        given["group_labels"] = read_group_labels(given.pop("labels"))
-    elif "labels" in given:
-        given["labels"] = read_labels(given["labels"])
-    evidence = EvidenceSettings(
-        **{name: given.pop(name) for name in (*_FLAT_EVIDENCE, "group_labels") if name in given}
-    )
-    return ContextualSettings(**given, evidence=evidence)
+    return _contextual(given)
+
+
+def _contextual(given: dict[str, Any]) -> ContextualSettings:
+    if "labels" in given:
+        by_group = is_by_group(given["labels"])
+        labels = given.pop("labels")
+        given |= {"group_labels": read_group_labels(labels)} if by_group else {"labels": read_labels(labels)}
+    evidence = {name: given.pop(name) for name in (*_EVIDENCE, "group_labels") if name in given}
+    return ContextualSettings(**given, evidence=EvidenceSettings(**evidence))
 
 
 def to_record(
     settings: CriterionSettings, vocabulary: VocabularySettings, pattern: str, normalization: str | None
 ) -> dict[str, Any]:
     """Write the settings that decide about merges as a flat dict, for mws_training.json beside a tokenizer."""
-    record: dict[str, Any] = {"criterion": criterion_of(settings), "pattern": pattern, "normalization": normalization}
+    record: dict[str, Any] = {"criterion": settings.criterion, "pattern": pattern, "normalization": normalization}
     record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
     record["alphabet"] = alphabet_kind(settings, vocabulary)
     record |= {"weights": dict(vocabulary.weights)} if vocabulary.weights else {}
     record |= {name: list(value) for name in ("tokens", "keep_apart") if (value := getattr(vocabulary, name))}
     if isinstance(settings, ContextualSettings):
-        evidence, usual = record.pop("evidence"), asdict(EvidenceSettings())
-        record |= {name: evidence.pop(name) for name in _FLAT_EVIDENCE}
-        del evidence["group_labels"]
-        by_group = {name: to_mapping(labels) for name, labels in settings.evidence.group_labels.items()}
-        record["labels"] = by_group or to_mapping(settings.evidence.labels) or None
-        changed = {name: value for name, value in evidence.items() if value != usual[name]}
-        record |= {"evidence": changed} if changed else {}
+        evidence = settings.evidence
+        del record["evidence"]
+        by_group = {name: to_mapping(labels) for name, labels in evidence.group_labels.items()}
+        record |= {"max_types": evidence.max_types, "granularity": evidence.granularity}
+        record["labels"] = by_group or to_mapping(evidence.labels) or None
     return record
 
 
 def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
-    """Read the settings of a record. Unknown names are passed over, and in older records those of the other criterion.
+    """Read the settings of a record; unknown names are passed over.
 
     Raises:
         MwSError: a value is out of range.
@@ -235,20 +223,11 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings
     True
     """
-    names = (
-        "criterion",
-        "weights",
-        "tokens",
-        "keep_apart",
-        *_RECORDED,
-        *_OWN.get(str(record.get("criterion", "contextual")), ()),
-    )
-    record = {_OLD_NAMES.get(name, name): value for name, value in record.items()}
-    arguments = {name: record[name] for name in names if name in record}
-    arguments["alphabet"] = record.get("alphabet", "characters")  # older records know of no other
-    settings, vocabulary = read_settings(arguments)
-    evidence = (record.get("evidence") or {}).items()
-    changed: dict[str, Any] = {_OLD_NAMES.get(n, n): tuple(v) if isinstance(v, list) else v for n, v in evidence}
-    if isinstance(settings, ContextualSettings):
-        settings = replace(settings, evidence=replace(settings.evidence, **changed))
-    return settings, vocabulary
+    shared = ("weights", "tokens", "keep_apart", "alphabet", *_RECORDED)
+    vocabulary = VocabularySettings(**{name: record[name] for name in shared if name in record})
+    classic = record.get("criterion") == ClassicSettings.criterion
+    names = [each.name for each in fields(ClassicSettings if classic else ContextualSettings)]
+    given = {name: record[name] for name in (*names, *_EVIDENCE) if name in record and name != "evidence"}
+    if classic:
+        return ClassicSettings(**{name: value for name, value in given.items() if name not in _EVIDENCE}), vocabulary
+    return _contextual({name: value for name, value in given.items() if value is not None}), vocabulary

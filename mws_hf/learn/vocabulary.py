@@ -9,26 +9,25 @@ the head get no variant: they are so many that they would make text 1.9 % longer
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.job import LearningJob
-from mws_hf.learn.settings import ContextualSettings, CriterionSettings, VocabularySettings, criterion_of
+from mws_hf.learn.settings import ContextualSettings, CriterionSettings, VocabularySettings
 from mws_hf.learn.wishes import merges_for
 from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, both_lists, find_among
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
-    from mws_hf.learn.compositions import PricedWords
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.engine.segmentation import Segmentation
     from mws_hf.learn.evidence.labels import LabelFit
@@ -163,11 +162,11 @@ def learn(
     evidence = _find_evidence(job, evidence)
     # 2. morphs: merges that stay between the boundaries
     words = CodePoints.of_counts(job.counts)
-    with ThreadPoolExecutor(1) as beside:  # merging takes one thread; another prepares the third step
-        prepared = beside.submit(_prepare_compositions, job, words, evidence)
+    with ThreadPoolExecutor(1) as beside:  # merging takes one thread; another looks up the words of the third step
+        text = beside.submit(_running_text, job, words, evidence)
         morphs, known = _learn_morphs(job, words, evidence)
     # 3. compositions: frequent neighbours, which pay for the boundaries that they hide
-    compositions = _learn_compositions(job, prepared, morphs, known)
+    compositions = _learn_compositions(job, text.result(), evidence, morphs, known)
     # 4. the result, still without a file
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     _warn_if_short(job, len(merges))
@@ -195,26 +194,26 @@ def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[lis
 def _check_evidence(evidence: Evidence | None, settings: CriterionSettings) -> None:
     if evidence is None:
         return
-    if not isinstance(settings, ContextualSettings):
-        raise MwSError("evidence= belongs to the contextual criterion, not to 'classic'; leave it out")
+    if settings.evidence is None:
+        raise MwSError(f"evidence= is of no use to the {settings.criterion} criterion; leave it out")
     if evidence.settings != settings.evidence:
         raise MwSError("the evidence given was computed with other settings than those asked for; compute it again")
 
 
 def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
-    """Compute the boundary evidence, unless it is given or of no use: the classic criterion and no morphs need none."""
-    settings = job.settings
-    if not isinstance(settings, ContextualSettings):
+    """Compute the boundary evidence, unless it is given or of no use: a criterion without, or no morphs, need none."""
+    settings = job.settings.evidence
+    if settings is None:
         return None
     if job.n_morphs == 0:  # compositions alone are plain frequency BPE
-        if settings.evidence.labels or settings.evidence.group_labels:
+        if settings.labels or settings.group_labels:
             logger.warning("the labels are not used: no merge is to be a morph; lower composition")
         return None
     if given is not None:
         return given
     from mws_hf.learn.multilingual import find_evidence
 
-    return find_evidence(job.groups, settings.evidence, job.vocabulary.weights)
+    return find_evidence(job.groups, settings, job.vocabulary.weights)
 
 
 def _learn_morphs(
@@ -244,51 +243,44 @@ def _learn_morphs(
     )
 
 
-def _prepare_compositions(
-    job: LearningJob, words: CodePoints, evidence: Evidence | None
-) -> Callable[[], PricedWords] | None:
-    """Look up the words that compositions are learnt from, as far as this needs little memory.
+class _RunningText(NamedTuple):
+    """The words that compositions are learnt from, how often each occurs, and its type in the evidence, if any."""
 
-    Args:
-        job: what is learnt.
-        words: the words of ``job.counts``.
-        evidence: boundary evidence, if there is any.
+    words: CodePoints
+    counts: Longs
+    type_of: Ints | None
 
-    Returns:
-        A function that builds the weighted corpus when it is called, so that its arrays are not held while morphs are
-        learnt; None where no composition is wanted.
-    """
-    from mws_hf.learn.compositions import price_words
 
+def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> _RunningText | None:
+    """Look up the words of the running text, `words` of ``job.counts`` among them; None: no composition is wanted."""
     if not job.composition:
         return None
     repeated = job.groups.repeated(job.vocabulary.weights)
     listed = words if repeated is job.counts else CodePoints.of_counts(repeated)
-    if evidence is None or not isinstance(job.settings, ContextualSettings):
-        plain = price_words(listed, repeated.counts, job.alphabet)
-        return lambda: plain
-    from mws_hf.learn.compositions import priced_boundaries
-
+    if evidence is None:
+        return _RunningText(listed, repeated.counts, None)
     listed, times = with_capitals(listed, repeated.counts)
-    boundaries = partial(priced_boundaries, evidence, listed, evidence.types_of(listed))
+    found = _RunningText(listed, times, evidence.types_of(listed))
     give_back()  # what the look-up took
-    return partial(price_words, listed, times, job.alphabet, boundaries, job.settings.hidden_boundary_price)
+    return found
 
 
 def _learn_compositions(
     job: LearningJob,
-    prepared: Future[Callable[[], PricedWords] | None],
+    text: _RunningText | None,
+    evidence: Evidence | None,
     morphs: LearnedMerges,
     known: Segmentation | None,
 ) -> LearnedMerges:
     """Fill the room that the morphs leave; `known` are words that they have cut already."""
-    room = job.n_merges - len(morphs.merges)
-    priced = prepared.result() if room > 0 else None
-    if priced is None:
-        return LearnedMerges([])
-    from mws_hf.learn.compositions import learn_compositions
+    from mws_hf.learn.compositions import learn_compositions, price_words, priced_boundaries
 
-    return learn_compositions(priced(), morphs.merges, room, known=known, limits=job.limits)
+    room = job.n_merges - len(morphs.merges)
+    if text is None or room <= 0:
+        return LearnedMerges([])
+    boundaries = None if evidence is None else partial(priced_boundaries, evidence, text.words, text.type_of)
+    priced = price_words(text.words, text.counts, job.alphabet, boundaries, job.settings.hidden_boundary_price)
+    return learn_compositions(priced, morphs.merges, room, known=known, limits=job.limits)
 
 
 def _warn_if_short(job: LearningJob, n_found: int) -> None:
@@ -296,5 +288,5 @@ def _warn_if_short(job: LearningJob, n_found: int) -> None:
         advice = "" if job.composition else "; composition='fill' would fill the rest with frequent neighbours"
         logger.warning(
             "the %s criterion found %d of %d merges: the vocabulary has %d entries fewer than asked for%s",
-            criterion_of(job.settings), n_found, job.n_merges, job.n_merges - n_found, advice,
+            job.settings.criterion, n_found, job.n_merges, job.n_merges - n_found, advice,
         )  # fmt: skip

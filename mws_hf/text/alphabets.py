@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mws_hf.errors import MwSError
-from mws_hf.text.unicode import check_unicode
 
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
@@ -38,6 +37,17 @@ NAMED_ALPHABETS: dict[str, str] = {
 
 EVERYDAY = ("ascii", "latin-1", "punctuation", "currency", "arrows")
 """What texts in any language of Europe have, beside its letters."""
+
+
+def check_unicode(text: str, where: str) -> None:
+    """Raise MwSError if a str holds a lone surrogate, which no UTF-8 text can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise MwSError(
+            f"{where}: the lone surrogate {text[error.start]!r} at character {error.start} is not Unicode text; "
+            "clean it with text.encode('utf-8', 'replace').decode()"
+        ) from error
 
 
 def characters_of(given: Iterable[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import regex
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 
 GPT4_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -123,12 +123,14 @@ def with_digits(pattern: str, digits: Digits | None) -> str:
     if digits is None:
         return literal
     if digits not in get_args(Digits):
-        raise MwSError(f"digits={digits!r} is unknown; choose {', '.join(map(repr, get_args(Digits)))}")
+        raise SettingError("digits", digits, f"is unknown; choose {', '.join(map(repr, get_args(Digits)))}")
     now = digits_of(literal)
     if now is None:
-        raise MwSError(
-            f"digits={digits!r}: split pattern {pattern!r} has no part for numbers that could be replaced; use one of "
-            f"{', '.join(NAMED_PATTERNS)}, or write the pattern as you want it"
+        raise SettingError(
+            "digits",
+            digits,
+            f"needs a part for numbers to replace, which split pattern {pattern!r} has not; use one of "
+            f"{', '.join(NAMED_PATTERNS)}, or write the pattern as you want it",
         )
     return literal.replace(DIGIT_PARTS[now], DIGIT_PARTS[digits])
 

@@ -1,4 +1,4 @@
-r"""Unicode as `tokenizers` knows it: the class of every code point, for `mws_hf.kernels.scanner`; and lone surrogates.
+r"""Unicode as `tokenizers` knows it: the class of every code point, for `mws_hf.kernels.scanner`.
 
 Classes come from the tables of `tokenizers` (onig), so that pre-tokens equal those of the Rust backend also on the code
 points that only newer tables call letters.
@@ -49,17 +49,6 @@ _NAMED = {"words": WORD_KIND, "gpt4": GPT4_KIND, "llama3": GPT4_KIND, "o200k": O
 _KINDS = {NAMED_PATTERNS[name]: kind for name, kind in _NAMED.items()}
 _PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
 _CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
-
-
-def check_unicode(text: str, where: str) -> None:
-    """Raise MwSError if a str holds a lone surrogate, which no UTF-8 text can."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise MwSError(
-            f"{where}: the lone surrogate {text[error.start]!r} at character {error.start} is not Unicode text; "
-            "clean it with text.encode('utf-8', 'replace').decode()"
-        ) from error
 
 
 def scanner_kind(pattern: str) -> int | None:

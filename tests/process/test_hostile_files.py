@@ -328,7 +328,6 @@ def test_patterns_in_use_are_no_bombs(pattern):
         ({"min_count": "2"}, "min_count='2' is not a whole number"),
         ({"granularity": "0.1"}, "granularity='0.1'"),
         ({"hidden_boundary_price": float("nan")}, "hidden_boundary_price"),
-        ({"crossing_penalty": "8"}, "crossing_penalty"),
     ],
 )
 def test_arguments_of_another_kind_are_refused(arguments, message):

@@ -12,13 +12,14 @@ import pytest
 from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
+from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.settings import ContextualSettings
 from tests.in_process import mws
 from tests.short_text import TEXT
 
 NAN = float("nan")
-CLASSIC = ("len_norm_factor", "log_base", "max_merge_len", "max_len_delta", "stop_threshold")
-CONTEXTUAL = ("crossing_penalty", "hidden_boundary_price", "max_types", "granularity")
+CONTEXTUAL = ("hidden_boundary_price", "granularity")
 
 
 @pytest.mark.parametrize(
@@ -33,13 +34,6 @@ CONTEXTUAL = ("crossing_penalty", "hidden_boundary_price", "max_types", "granula
         ("min_frequency", NAN),
         ("max_token_length", 0),
         ("limit_alphabet", -1),
-        ("max_merge_len", 4.5),
-        ("max_types", 0),
-        ("max_types", 10.5),
-        ("crossing_penalty", 0.0),
-        ("crossing_penalty", -1.0),
-        ("crossing_penalty", NAN),
-        ("crossing_penalty", float("inf")),
         ("granularity", 0.0),
         ("granularity", 1),
         ("granularity", NAN),
@@ -47,13 +41,6 @@ CONTEXTUAL = ("crossing_penalty", "hidden_boundary_price", "max_types", "granula
         ("granularity", True),
         ("hidden_boundary_price", -0.5),
         ("hidden_boundary_price", NAN),
-        ("len_norm_factor", NAN),
-        ("log_base", 1.0),
-        ("log_base", "2"),
-        ("log_base", True),
-        ("max_len_delta", -1),
-        ("max_len_delta", "2"),
-        ("max_merge_len", 1 << 20),
         ("composition", True),
         ("composition", "half"),
         ("composition", NAN),
@@ -72,21 +59,43 @@ CONTEXTUAL = ("crossing_penalty", "hidden_boundary_price", "max_types", "granula
 )
 def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, value: Any):
     with pytest.raises(MwSError) as caught:
-        MwSTrainer(**{argument: value}, criterion="classic" if argument in CLASSIC else "contextual")
+        MwSTrainer(**{argument: value})
     assert argument.split("_")[0] in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("criterion", "other", "argument"),
-    [("classic", "contextual", name) for name in CONTEXTUAL] + [("contextual", "classic", name) for name in CLASSIC],
+    ("settings", "argument", "value"),
+    [
+        (ClassicSettings, "max_merge_len", 4.5),
+        (ClassicSettings, "max_merge_len", 1 << 20),
+        (ClassicSettings, "len_norm_factor", NAN),
+        (ClassicSettings, "log_base", 1.0),
+        (ClassicSettings, "log_base", "2"),
+        (ClassicSettings, "log_base", True),
+        (ClassicSettings, "max_len_delta", -1),
+        (ClassicSettings, "max_len_delta", "2"),
+        (EvidenceSettings, "max_types", 0),
+        (EvidenceSettings, "max_types", 10.5),
+        (ContextualSettings, "crossing_penalty", 0.0),
+        (ContextualSettings, "crossing_penalty", -1.0),
+        (ContextualSettings, "crossing_penalty", NAN),
+        (ContextualSettings, "crossing_penalty", float("inf")),
+    ],
 )
-def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion: Any, other: Any, argument: str):
+def test_settings_of_a_criterion_refuse_a_bad_value_and_name_it(settings: Any, argument: str, value: Any):
+    with pytest.raises(MwSError, match=argument):
+        settings(**{argument: value})
+
+
+@pytest.mark.parametrize("argument", CONTEXTUAL)
+@pytest.mark.parametrize("criterion", ["classic", ClassicSettings()], ids=["name", "settings"])
+def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion: Any, argument: str):
     value = 0.2 if argument == "granularity" else 2
-    assert MwSTrainer(**{argument: value}, criterion=other)
-    with pytest.raises(MwSError, match=f"{argument}={value} .*{other}"):
+    assert MwSTrainer(**{argument: value})
+    with pytest.raises(MwSError, match=argument):
         MwSTrainer(**{argument: value}, criterion=criterion)
     tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
-    with pytest.raises(MwSError, match=f"{argument}={value} .*{other}"):
+    with pytest.raises(MwSError, match=argument):
         tokenizer.train_new_from_iterator([TEXT], 300, **{argument: value}, criterion=criterion)
 
 

@@ -143,12 +143,10 @@ def test_limits_of_alphabet_and_length_mean_the_same_in_bytes():
         assert cuts_within(found[0], 0, 9) == cuts_within(found[1], 0, 9)
 
 
-def test_settings_say_which_alphabet_and_old_records_mean_characters():
+def test_settings_say_which_alphabet():
     assert (MwSTrainer().alphabet, MwSTrainer(criterion="classic").alphabet) == ("bytes", "characters")
     record = MwSTrainer(alphabet="bytes").record
     assert from_record(record)[1].alphabet == "bytes"
-    del record["alphabet"]
-    assert from_record(record)[1].alphabet == "characters"
     with pytest.raises(MwSError, match="choose 'characters' or 'bytes'"):
         MwSTrainer(alphabet="utf-16")
 

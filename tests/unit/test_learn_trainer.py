@@ -174,7 +174,7 @@ def test_a_criterion_is_also_given_as_its_settings():
 @pytest.mark.parametrize(
     "settings",
     [
-        ContextualSettings(crossing_penalty=8.0, evidence=EvidenceSettings(max_types=7, orders=(2, 3))),
+        ContextualSettings(crossing_penalty=8.0, evidence=EvidenceSettings(max_types=7)),
         ClassicSettings(log_base=3.0, stop_threshold=0.5),
     ],
 )
@@ -185,19 +185,6 @@ def test_a_record_gives_the_settings_back(settings: ClassicSettings | Contextual
         vocab_size=300, min_count=2, types=False, composition="fill", alphabet=trainer.alphabet
     )
     assert read == (settings, vocabulary)
-
-
-def test_a_record_of_an_older_version_holds_arguments_of_both_criteria():
-    old = {"criterion": "classic", "log_base": 3.0, "burial_cost": 1.0, "max_types": 400_000, "pattern": "a", "new": 1}
-    assert from_record(old) == (ClassicSettings(log_base=3.0), VocabularySettings(alphabet="characters"))
-
-
-def test_a_record_of_an_older_version_has_its_old_names():
-    old = {"criterion": "contextual", "max_types": 7, "burial_cost": 0.5, "evidence": {"cut_rate": 0.2}}
-    evidence = EvidenceSettings(max_types=7, granularity=0.2)
-    expected = ContextualSettings(evidence=evidence)
-    assert from_record(old)[0] == ContextualSettings(hidden_boundary_price=0.5, evidence=evidence)
-    assert from_record(quiet(granularity=0.2, max_types=7).record)[0] == expected
 
 
 def test_finer_granularity_cuts_more():

@@ -24,11 +24,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arithmetic import log
-from mws_hf.learn.described import check_settings
+from mws_hf.learn.described import Range, Setting, check_settings
+from mws_hf.text.byte_alphabet import Alphabet
+from mws_hf.text.pattern import GPT4_PATTERN
 
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
 NOT_A_CANDIDATE = -(1 << 62)
@@ -51,14 +53,21 @@ class ClassicSettings:
     >>> ClassicSettings(log_base=1)
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: log_base=1 must be a number greater than 1
+    mws_hf.errors.SettingError: log_base=1 must be a number greater than 1
     """
 
     len_norm_factor: float = 2.0
-    log_base: float = 2.0
-    max_merge_len: int = 5
-    max_len_delta: float = 2.0
+    log_base: Annotated[float, Setting("Base of all logarithms.", takes=Range(1, above=True))] = 2.0
+    max_merge_len: Annotated[int, Setting("Longest product of a merge.", takes=Range(2, (1 << 20) - 1, whole=True))] = 5
+    max_len_delta: Annotated[float, Setting("Largest distance in length.", takes=Range(most=math.inf))] = 2.0
     stop_threshold: float | None = None
+
+    criterion: ClassVar[Literal["contextual", "classic"]] = "classic"
+    usual_alphabet: ClassVar[Alphabet] = "characters"
+    usual_pattern: ClassVar[str] = GPT4_PATTERN
+    as_published: ClassVar[bool] = True
+    evidence: ClassVar[None] = None
+    hidden_boundary_price: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -69,6 +78,11 @@ class ClassicSettings:
             )
         if self.stop_threshold is not None and math.isnan(self.stop_threshold):
             raise MwSError("stop_threshold is not a number; give a number or None")
+
+    @staticmethod
+    def usual_composition(_n_groups: int) -> float:
+        """Return the share of compositions where none is asked for: the published learner makes none."""
+        return 0.0
 
     @property
     def floor(self) -> int:

@@ -22,7 +22,7 @@ from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.segment import is_plain_function, segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
-from mws_hf.learn.settings import ContextualSettings, CriterionSettings
+from mws_hf.learn.settings import CriterionSettings
 from mws_hf.research import baselines
 from mws_hf.research.compare.cache import TRAINING, ResultCache, counts_digest, text_record
 from mws_hf.research.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, plan
@@ -152,7 +152,7 @@ class TrainedSystem:
 
     def _evidence_for(self, settings: CriterionSettings) -> Evidence | None:
         """Find the evidence once for the whole run: it depends on neither vocabulary size nor composition."""
-        if not isinstance(settings, ContextualSettings):
+        if settings.evidence is None:
             return None
         if self._evidence is None:
             from mws_hf.learn.multilingual import find_evidence

@@ -110,7 +110,7 @@ HIDDEN_BOUNDARY_PRICE = Setting(
     contextual=True,
     takes=NUMBER,
 )
-MAX_TYPES = Setting("Boundary evidence comes from this many most frequent word types.", takes=Range(1, whole=True))
+MOST_TYPES = Setting("Boundary evidence comes from this many most frequent word types.", takes=Range(1, whole=True))
 GRANULARITY = Setting(
     "How finely to cut: the share of places inside words where the evidence passes one half, 0.05 (coarse) to 0.15 "
     "(fine); how many places come to be cut is reported after training.",

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import GRANULARITY, MAX_TYPES, check_settings, check_whole
+from mws_hf.learn.described import GRANULARITY, MOST_TYPES, check_settings, check_whole
 
 DEFAULT_GRANULARITY = 0.095
 """From .09 to .11 English falls from .663 to .654 and Turkish rises from .664 to .676."""
@@ -78,7 +78,7 @@ class EvidenceSettings:
         group_labels: the same by group, where groups are named.
     """
 
-    max_types: Annotated[int, MAX_TYPES] = 400_000
+    max_types: Annotated[int, MOST_TYPES] = 400_000
     em_types: int = 150_000
     max_word_length: int = 29
     max_substring: int = 12

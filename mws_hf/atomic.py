@@ -70,6 +70,8 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
     """
     target = Path(path)
     try:
+        if folder and target.is_symlink() and not target.exists():
+            raise MwSError(f"{target}: is a link that leads nowhere; remove it, or name another output")
         if folder and target.is_file():
             raise MwSError(f"{target}: is a file; name a directory to write")
         if not folder and target.is_dir():
@@ -108,7 +110,7 @@ def output_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
     >>> list(home.iterdir())
     []
     """
-    target = Path(directory).resolve()
+    target = Path(os.path.realpath(directory))  # `resolve` raises at a loop of links
     if target.is_dir() and not os.access(target.parent, os.W_OK):
         target = target / "directory"  # such as a mounted volume: the lock's file can only lie inside
     file = target.parent / f".{target.name}.lock"

@@ -171,7 +171,10 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         settle_leading_space(bare, False)
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
         recipe = Recipe(criterion, vocabulary, pattern, show_progress=show_progress)
-        words = recipe.words(count_documents(texts, pattern=pattern, length=length, show_progress=show_progress))
+        counted = count_documents(
+            texts, pattern=pattern, special_tokens=special, length=length, show_progress=show_progress
+        )
+        words = recipe.words(counted)
         learned = recipe.learn(words)
         new.backend_tokenizer.model = bpe_model(*recipe.tables(learned))  # all else is this tokenizer's
         self._restore_settings(new)

@@ -87,8 +87,7 @@ class MwSTrainer(TrainerFields):
             column: the text column of tables and datasets, or field of records, in files or not; None: ``text``.
             group_column: the column of tables and datasets that holds the group of each row.
             **reader_options: further options of `corpus.counting.count_files` (`encoding`, `errors`, `workers`,
-                `memory_cap`), or for texts of `count_documents` (`length`, `workers`, `memory_cap`); `field` is a
-                synonym of `column`.
+                `memory_cap`), or for texts of `count_documents` (`length`, `workers`, `memory_cap`).
 
         Raises:
             MwSError: a missing or unreadable file, something that is no text, strings that could be files or texts.
@@ -178,8 +177,8 @@ class MwSTrainer(TrainerFields):
 
     @property
     def _counting(self) -> dict[str, Any]:
-        """Return how text is counted for this training."""
-        return {name: getattr(self, name) for name in ("pattern", "normalization", "show_progress")}
+        """Return how text is counted for this training: cut at its special tokens, too."""
+        return {name: getattr(self, name) for name in ("pattern", "normalization", "special_tokens", "show_progress")}
 
     @property
     def recipe(self) -> Recipe:

@@ -83,10 +83,12 @@ def _merged(
 ) -> Merged:
     """Write the counts of all sources; those of counts alone are never in memory as a whole."""
     from mws_hf.corpus.merging import Merged, merge_files
+    from mws_hf.corpus.repeats import text_marks
 
     saved = sources.saved() if pattern is None and normalization is None else []
     if saved:
+        sources.check(pattern, normalization)
         return merge_files(saved, output, memory_cap=memory_cap, min_count=min_count)
     counts = sources.gather(pattern, normalization).at_least(min_count)
-    counts.save(output)
+    counts.save(output, text_marks(sources.texts))
     return Merged(len(counts.union), counts.total, {name: (len(part), part.total) for name, part in counts.items()})

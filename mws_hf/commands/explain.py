@@ -164,8 +164,9 @@ class Explained:
         from mws_hf.tokenizer.backend import pattern_of
 
         pattern = None if self.backend is None else pattern_of(self.backend)
-        counts = sources.gather(pattern, self.normalization, default_pattern)
-        return counts.at_least(self.settings[1].min_count)
+        vocabulary = self.settings[1]
+        counts = sources.gather(pattern, self.normalization, default_pattern, vocabulary.special_tokens)
+        return counts.at_least(vocabulary.min_count)
 
     def evidence(self, counts: GroupedCounts) -> Evidence:
         """Compute boundary evidence of training words by the model's settings; absent groups' weights do not count."""

@@ -66,7 +66,6 @@ Column = Annotated[
     str | None,
     typer.Option(
         "--column",
-        "--field",
         help="What holds the text: the field of .jsonl records, the column of .csv, .tsv, .parquet, .arrow, datasets. "
         "With it, '-' and files of unknown kinds are JSON lines [default: text].",
     ),
@@ -145,8 +144,10 @@ Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on s
 def group_of(name: str) -> tuple[str, str]:
     """Group and file of an argument GROUP=FILE; no group, "", where there is no = before the first slash.
 
+    A name that is a file as it stands is that file, unless GROUP=FILE has a meaning too, which is refused.
+
     Raises:
-        MwSError: what stands before the = can be no name of a group, or nothing stands after it.
+        MwSError: what stands before the = can be no name of a group, nothing stands after it, or both are files.
 
     >>> group_of("ru=ru/*.gz"), group_of("./a=b.txt"), group_of("a.txt")
     (('ru', 'ru/*.gz'), ('', './a=b.txt'), ('', 'a.txt'))
@@ -157,6 +158,10 @@ def group_of(name: str) -> tuple[str, str]:
     if not equals or os.sep in group or "/" in group:
         return "", name
     advice = f"; for a file of this name give ./{name}"
+    if os.path.exists(name):
+        if os.path.exists(file):
+            raise MwSError(f"{name}: a file of this name is there, and {file} is too; give {group}=./{file}{advice}")
+        return "", name
     if not file:
         raise MwSError(f"{name}: no file stands after the ={advice}")
     try:

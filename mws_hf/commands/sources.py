@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +12,11 @@ from mws_hf.commands.options import group_of
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, literal_pattern, named
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.groups import GroupedCounts
-
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -62,6 +59,14 @@ class Sources:
         return ", ".join(lexicon + named)
 
     @property
+    def texts(self) -> list[str]:
+        """Return the files counted, those of word lists, and saved counts."""
+        from mws_hf.corpus.files import expand_paths
+
+        names = [*(file for files in self.by_group.values() for file in files), *map(str, self.word_lists)]
+        return expand_paths(names) if names else []
+
+    @property
     def is_empty(self) -> bool:
         """Tell whether no source was given."""
         return not (self.files or self.word_lists or self.lexicon or self.lemmas)
@@ -75,6 +80,7 @@ class Sources:
         from mws_hf.corpus.counts import check_normalization
         from mws_hf.corpus.group_counting import check_group_files
         from mws_hf.corpus.inputs import check_files
+        from mws_hf.corpus.repeats import warn_of_repeated
         from mws_hf.corpus.word_list import check_list
 
         if self.is_empty:
@@ -83,16 +89,17 @@ class Sources:
         if pattern is not None:
             compiled(pattern)
         self._check_groups()
-        every = list(map(str, self.others))
+        every, given = list(map(str, self.others)), list(map(str, self.word_lists))
         for files in self.by_group.values():
             saved, texts = _apart(files)
-            _tell_of_repeated([*saved, *texts])
+            given += [*saved, *texts]
             if self.group_column is not None:
                 check_group_files(texts)
             every += texts
         check_files(every, self.reading)
         for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
             check_list(path)
+        warn_of_repeated(given)
         if self.lexicon is not None or self.lemmas is not None:
             from mws_hf.corpus.dictionary import check_lexicon
 
@@ -121,7 +128,11 @@ class Sources:
         return [] if texts else saved
 
     def gather(
-        self, pattern: str | None, normalization: str | None, default_pattern: str = DEFAULT_PATTERN
+        self,
+        pattern: str | None,
+        normalization: str | None,
+        default_pattern: str = DEFAULT_PATTERN,
+        special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     ) -> GroupedCounts:
         """Count every source with one pattern and merge the results, group by group.
 
@@ -129,6 +140,7 @@ class Sources:
             pattern: the split pattern; None: that of saved counts among the files, else `default_pattern`.
             normalization: None: that of saved counts among the files, else none.
             default_pattern: see `pattern`.
+            special_tokens: texts are cut at these tokens.
 
         Raises:
             MwSError: no source was given, one cannot be read, or saved counts were made with another pattern.
@@ -149,7 +161,8 @@ class Sources:
         parts += [GroupedCounts.of(counts) for counts in self._lists(pattern, normalization)]
         for group, (_, texts) in files.items():
             if texts:
-                parts.append(self._count_texts(group, texts, pattern, normalization))
+                options = {"pattern": pattern, "normalization": normalization, "special_tokens": special_tokens}
+                parts.append(self._count_texts(group, texts, options))
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
     def _lists(self, pattern: str, normalization: str | None) -> list[WordCounts]:
@@ -171,13 +184,13 @@ class Sources:
             parts.append(lexicon_counts(self.lexicon, **forms))
         return parts
 
-    def _count_texts(self, group: str, texts: list[str], pattern: str, normalization: str | None) -> GroupedCounts:
+    def _count_texts(self, group: str, texts: list[str], counting: Mapping[str, Any]) -> GroupedCounts:
         from mws_hf.corpus.counting import count_files
         from mws_hf.corpus.group_counting import count_group_column
         from mws_hf.corpus.groups import GroupedCounts
 
         options: dict[str, Any] = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
-        options |= {"pattern": pattern, "normalization": normalization, **asdict(self.reading.of_files(texts))}
+        options |= {**counting, **asdict(self.reading.of_files(texts))}
         options |= {"workers": self.workers, "show_progress": self.show_progress}
         if self.group_column is not None:
             return count_group_column(texts, group_column=self.group_column, **options)
@@ -192,12 +205,6 @@ def _apart(names: list[str]) -> tuple[list[str], list[str]]:
     files = expand_paths(names) if names else []
     saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
     return saved, [name for name in files if name not in saved]
-
-
-def _tell_of_repeated(names: list[str]) -> None:
-    for name, times in Counter(map(os.path.normpath, names)).items():
-        if times > 1:
-            _logger.warning("%s: given %d times, so its words count as often", name, times)
 
 
 def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, normalization: str | None) -> None:
@@ -231,12 +238,14 @@ def check_texts(names: list[str], reading: Reading, command: str) -> None:
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import STDIN, expand_paths
     from mws_hf.corpus.inputs import check_files
+    from mws_hf.corpus.repeats import warn_of_repeated
 
     files = expand_paths(names)
     for name in files:
         if name == STDIN or is_counts_file(name):
             raise MwSError(f"{command} reads the texts twice to see which tokens they use; {name}: give files of text")
     check_files(files, reading)
+    warn_of_repeated(files)
 
 
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:

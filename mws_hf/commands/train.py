@@ -165,7 +165,7 @@ def _train_and_save(
     started = time.perf_counter()
     refuse_unrunnable(trainer.split_pattern)
     compile_ahead()
-    counts = sources.gather(pattern, normalization, default_pattern=trainer.split_pattern)
+    counts = sources.gather(pattern, normalization, trainer.split_pattern, trainer.special_tokens)
     for line in pattern_notices(counts.union, chosen=pattern is not None or counts.pattern != trainer.split_pattern):
         _logger.warning("%s", line)
     words = counts.union.counts

@@ -22,7 +22,7 @@ from typing import Generic, Literal, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import Block, arrow_block
+from mws_hf.corpus.blocks import Block, arrow_block, cut_at
 from mws_hf.corpus.columns import arrow_strings, flat_utf8
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED
@@ -31,6 +31,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import compiled, split
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.text.unicode import classes_of, scanner_kind
 
 T = TypeVar("T")
@@ -157,6 +158,7 @@ def count_blocks(
     workers: int | None = None,
     memory_cap: int = MEMORY_CAP,
     text_bytes: int = 0,
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
 ) -> dict[str, Entries]:
     """Count the pre-tokens of all sources, by group, groups by name.
 
@@ -167,11 +169,12 @@ def count_blocks(
         workers: threads; all processors when None.
         memory_cap: bytes that the tables may take; beyond it they are spilled to a temporary folder.
         text_bytes: bytes of text in all sources, about; 0: not known.
+        special_tokens: texts are cut at these tokens, which are not counted.
 
     Raises:
         MwSError: a bad pattern or memory cap, more than `MOST_GROUPS` groups, or an error of a source.
     """
-    count_block = block_counter(pattern, normalization)
+    count_block = block_counter(pattern, normalization, special_tokens)
     workers = _counting_threads(pattern, workers, memory_cap)
     lock, shards = threading.Lock(), dict[str, Shards]()
     with ExitStack() as stack:
@@ -233,22 +236,25 @@ def normalizer(normalization: str | None) -> Callable[[str], str]:
     return lambda text: unicodedata.normalize(form, text)
 
 
-def block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTable, Block], None]:
-    """Make the function that adds the pre-tokens of a block to a table.
+def block_counter(
+    pattern: str, normalization: str | None, special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
+) -> Callable[[TokenTable, Block], None]:
+    """Make the function that adds the pre-tokens of a block to a table; texts are cut at special tokens.
 
     Raises:
         MwSError: the pattern does not compile, the normalization is unknown.
     """
-    normalize = normalizer(normalization)
+    normalize, tokens = normalizer(normalization), [token.encode() for token in special_tokens]
     kind = scanner_kind(pattern)
     if kind is None:
         compiled(pattern)  # a bad pattern is reported before anything is read
-        return _matching_counter(pattern, normalize)
+        return _matching_counter(pattern, normalize, tokens)
     known = kind
     classes_of(kind)  # made before the threads start, or each would make its own
 
     def scanned(table: TokenTable, block: Block) -> None:
         block.check()
+        block = cut_at(block, tokens)
         if normalization is not None:
             block = arrow_block(arrow_strings([normalize(text) for text in _texts(block)]), block.where)
         table.count_texts(block.data, block.offsets, known)
@@ -256,9 +262,12 @@ def block_counter(pattern: str, normalization: str | None) -> Callable[[TokenTab
     return scanned
 
 
-def _matching_counter(pattern: str, normalize: Callable[[str], str]) -> Callable[[TokenTable, Block], None]:
+def _matching_counter(
+    pattern: str, normalize: Callable[[str], str], tokens: Sequence[bytes]
+) -> Callable[[TokenTable, Block], None]:
     def matched(table: TokenTable, block: Block) -> None:
         block.check()
+        block = cut_at(block, tokens)
         totals: Counter[str] = Counter()
         for text in _texts(block):
             totals.update(split(normalize(text), pattern))

@@ -17,9 +17,11 @@ end. The cut into blocks depends on the source alone: an interrupted run finds t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ import pyarrow as pa
 from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
 from mws_hf.corpus.inputs import document_batches, read_strings
-from mws_hf.corpus.readers import bad_byte, decoding_error, first_bytes, text_stream, utf8_pieces
+from mws_hf.corpus.readers import bad_byte, decoding_error, first_bytes, nul_error, text_stream, utf8_pieces
 from mws_hf.errors import MwSError
 from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
@@ -227,8 +229,8 @@ def text_blocks(
         size: bytes of a block before cutting.
 
     Raises:
-        MwSError: the file cannot be read or decoded, or `LONGEST_RUN` bytes have no place to be cut. Invalid UTF-8
-            shows later, in `Block.check` or in encoding.
+        MwSError: the file cannot be read or decoded, holds a NUL, or has `LONGEST_RUN` bytes without a place to be cut.
+            Invalid UTF-8 shows later, in `Block.check` or in encoding.
     """
     strict = how.is_strict_utf8
     line = byte = 0
@@ -244,6 +246,8 @@ def text_blocks(
             buffer[: len(rest)] = rest
             stop = fill(stream, name, buffer, len(rest), room)
             last = stop < room
+            if strict and (at := buffer.find(0, len(rest), stop)) >= 0:
+                raise nul_error(name, line + buffer.count(b"\n", 0, at) + 1, byte + at)
             cut = stop if last else (_line_cut if lines else _stream_cut)(buffer, room)
             rest = bytes(memoryview(buffer)[cut:stop])
             end = cut or stop  # where nothing is cut, more is read, unless the block is refused
@@ -297,6 +301,21 @@ def file_blocks(
     if how.kind(name) == "text":
         return text_blocks(name, lines=lines, how=how, advance=advance, size=size)
     return _arrow_blocks(read_strings(name, how, advance, size), name)
+
+
+def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
+    """Return a block whose documents are cut at every place where one of some tokens stands, and the token left out.
+
+    >>> list(map(cut_at(block_of([b"ab<s>c", b"d"], str), [b"<s>"]).document, range(3)))
+    ['ab', 'c', 'd']
+    """
+    text = block.data[block.offsets[0] :].tobytes()
+    if not any(token in text for token in tokens):
+        return block
+    mark = re.compile(b"|".join(map(re.escape, sorted(tokens, key=len, reverse=True))))
+    ends = (block.offsets - block.offsets[0]).tolist()
+    parts = [part for start, end in pairwise(ends) for part in mark.split(text[start:end])]
+    return block_of(parts, lambda _: block.where(0))
 
 
 def document_blocks(documents: Iterable[str], name: str = "iterator", size: int = BLOCK_BYTES) -> Iterator[Block]:

@@ -7,10 +7,10 @@ Folders that `save_to_disk` of the `datasets` library wrote name their files her
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind, open_binary
-from mws_hf.corpus.readers import decoding_error, no_place, read_lines, text_stream
+from mws_hf.corpus.delimited import read_header, read_rows
+from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind
+from mws_hf.corpus.readers import decoding_error, no_place
 from mws_hf.errors import MwSError, first_line
 
 
@@ -55,16 +56,15 @@ def load_folder(name: str) -> Any:
 
 
 _ROWS = 4096
-_CSV_BLOCK = 16 << 20  # bytes, also the longest row of a CSV file
 
 
 def read_column(
     name: PathLike, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[pa.LargeStringArray]:
-    """Read the text column of a Parquet, Arrow or CSV file without nulls, some thousand rows at a time."""
+    """Read the text column of a Parquet, Arrow or CSV file, some thousand rows at a time; a null is an empty text."""
     check_column(name, how.column, how)
     for (array,) in read_columns(name, [how.text_column], how, advance):
-        yield array.drop_null()
+        yield array.fill_null("")
 
 
 def read_columns(
@@ -126,8 +126,7 @@ def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> No
     kind = file_kind(name)
     try:
         if kind == "csv":
-            lines = csv.reader(read_lines(name, how), delimiter=_delimiter(name))
-            schema = pa.schema([(title, pa.string()) for title in next(lines, [])])
+            schema = pa.schema([(title, pa.string()) for title in read_header(name, how)])
         elif kind == "parquet":
             from pyarrow import parquet as pq  # here, because few need it
 
@@ -136,7 +135,7 @@ def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> No
             with pa.OSFile(os.fspath(name)) as file:
                 schema = _ipc_reader(file).schema
         names = list(schema.names)
-    except (OSError, pa.ArrowException, csv.Error, UnicodeDecodeError) as error:
+    except (OSError, pa.ArrowException) as error:
         raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({first_line(error)})") from error
     if column is None and b"mws_hf.word_counts" in (schema.metadata or {}):
         raise MwSError(f"{name}: saved word counts, not text; they are for `mws train` and train_from_counts(path)")
@@ -157,7 +156,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
-    """Turn an array of text, whatever its bytes and offsets are, into valid large strings without nulls.
+    """Turn an array of text, whatever its bytes and offsets are, into valid large strings, a null into an empty text.
 
     `where` and `first`, the number of its first row, name places in errors; `errors` says what to do with bytes that
     are not UTF-8.
@@ -166,9 +165,9 @@ def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "
         MwSError: a row is not UTF-8, or the array is damaged.
 
     >>> checked_strings(pa.array(["раз", None, "два"]), "mine").to_pylist()
-    ['раз', 'два']
+    ['раз', '', 'два']
     """
-    return valid_strings(array, where, first, errors).drop_null()
+    return valid_strings(array, where, first, errors).fill_null("")
 
 
 def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
@@ -281,27 +280,10 @@ def _ipc_arrays(name: PathLike, columns: list[str], reach: Callable[[int], None]
                 reach(file.tell())
 
 
-def _delimiter(name: PathLike) -> str:
-    return "\t" if ".tsv" in os.path.basename(name).lower() else ","
-
-
 def _csv_arrays(
     name: PathLike, columns: list[str], how: Reading, advance: Callable[[int], None] | None
 ) -> Iterator[tuple[pa.Array, ...]]:
-    """Read columns of a CSV file by Arrow's reader.
-
-    A field may be as long as a block there; the csv module's limit is 128 KiB.
-    """
-    from pyarrow import csv as arrow_csv  # here, because few need it
-
-    with open_binary(name, advance) as stream:
-        reader = arrow_csv.open_csv(
-            text_stream(stream, name, how),
-            read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=_delimiter(name), newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                include_columns=columns, column_types=dict.fromkeys(columns, pa.binary()), strings_can_be_null=False
-            ),
-        )
-        for batch in reader:
-            yield tuple(batch.column(column).view(pa.string()) for column in columns)
+    places = list(map(read_header(name, how).index, columns))
+    rows = read_rows(name, how, advance)
+    while batch := list(islice(rows, _ROWS)):
+        yield tuple(arrow_strings([row[place] for row in batch]) for place in places)

@@ -15,12 +15,13 @@ from mws_hf.corpus.block_counts import MEMORY_CAP, Entries, count_blocks
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
 from mws_hf.corpus.columns import arrow_strings, checked_strings
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import STDIN, PathLike, Reading, column_named, expand_paths
+from mws_hf.corpus.files import STDIN, PathLike, Reading, expand_paths
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
 from mws_hf.corpus.progress import progress_bar
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.text.unicode import scanner_kind
 
 
@@ -29,8 +30,8 @@ def count_files(
     *,
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     column: str | None = None,
-    field: str | None = None,
     encoding: str = "utf-8",
     errors: str = "strict",
     workers: int | None = None,
@@ -47,9 +48,10 @@ def count_files(
             .bz2, .xz or .zst; .parquet, .arrow, folders of `datasets.Dataset.save_to_disk`.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        special_tokens: the text is cut at these tokens, so that no part of one is counted. (One that holds a
+            space can be missed where a text file is cut into blocks, every half megabyte.)
         column: the field of JSON-lines records, or column of tables, that holds the text; None: ``text``. With a name,
             standard input and files of unknown kinds are JSON lines.
-        field: a synonym of `column`.
         encoding: of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         workers: threads; all processors when None.
@@ -61,13 +63,13 @@ def count_files(
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
     names = expand_paths(paths)
-    how = Reading(column_named(column, field), encoding, errors)
+    how = Reading(column, encoding, errors)
     check_files(names, how)
     lines = scanner_kind(pattern) is None
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
     with byte_bar(names) if show_progress else nullcontext() as advance:
         sources = [file_blocks(name, how, lines=lines, advance=advance) for name in names]
-        return _count(sources, pattern, normalization, workers, memory_cap, size)
+        return _count(sources, pattern, normalization, workers, memory_cap, size, special_tokens)
 
 
 def count_documents(
@@ -75,8 +77,8 @@ def count_documents(
     *,
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     column: str | None = None,
-    field: str | None = None,
     length: int | None = None,
     workers: int | None = None,
     memory_cap: int = MEMORY_CAP,
@@ -89,8 +91,8 @@ def count_documents(
             `inputs.iterate_documents`.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting, or None.
+        special_tokens: documents are cut at these tokens, so that none of their parts is counted.
         column: the text column of a table or dataset, or field of records; None: ``text``.
-        field: a synonym of `column`.
         length: number of documents, for the progress bar only.
         workers: threads; all processors when None.
         memory_cap: bytes that the tables of counts may take; see `count_files`.
@@ -102,12 +104,11 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
-    column = column_named(column, field)
     parts = stream_shards(documents, 1 if scanner_kind(pattern) is None else thread_count(workers))
     with _bar(total=length, unit=" documents") if show_progress else nullcontext() as bar:
         advance = None if bar is None else _locked(bar.update)
         sources = [document_blocks(_advancing(iterate_documents(part, column), advance)) for part in parts]
-        return _count(sources, pattern, normalization, workers, memory_cap)
+        return _count(sources, pattern, normalization, workers, memory_cap, 0, special_tokens)
 
 
 def _advancing(documents: Iterator[str], advance: Callable[[int], None] | None) -> Iterator[str]:
@@ -149,9 +150,10 @@ def _count(
     normalization: str | None,
     workers: int | None,
     memory_cap: int,
-    text_bytes: int = 0,
+    text_bytes: int,
+    special_tokens: Sequence[str],
 ) -> WordCounts:
-    entries = _entries(sources, pattern, normalization, workers, memory_cap, text_bytes)
+    entries = _entries(sources, pattern, normalization, workers, memory_cap, text_bytes, special_tokens)
     result = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization, checked=True)
     del entries
     pa.default_memory_pool().release_unused()

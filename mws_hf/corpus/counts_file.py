@@ -45,7 +45,11 @@ def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] =
 
 
 def write_columns(
-    path: str | os.PathLike[str], groups: Mapping[str, Columns], pattern: str, normalization: str | None
+    path: str | os.PathLike[str],
+    groups: Mapping[str, Columns],
+    pattern: str,
+    normalization: str | None,
+    texts: Sequence[str] = (),
 ) -> None:
     """Write counts of named groups, or counts of no group under the name "", as Parquet, atomically.
 
@@ -61,13 +65,18 @@ def write_columns(
         numbers = np.repeat(np.arange(len(groups), dtype=np.int64), list(map(len, counts)))
         columns["group"] = pa.DictionaryArray.from_arrays(arrow_integers(numbers), arrow_strings(list(groups)))
     totals = {name: int(part.sum()) for name, (_, part) in groups.items()}
-    table = pa.table(columns).replace_schema_metadata(settings_of(totals, pattern, normalization))
+    table = pa.table(columns).replace_schema_metadata(settings_of(totals, pattern, normalization, texts))
     with counts_writer(path, table.schema) as writer:
         writer.write_table(table, ROW_GROUP)
 
 
-def settings_of(totals: Mapping[str, int], pattern: str, normalization: str | None) -> dict[str | bytes, str]:
-    """Make the metadata of a file of counts from the total of each group, in the order of the file."""
+def settings_of(
+    totals: Mapping[str, int], pattern: str, normalization: str | None, texts: Sequence[str] = ()
+) -> dict[str | bytes, str]:
+    """Make the metadata of a file of counts from the total of each group, in the order of the file.
+
+    `texts` are the marks of the texts counted (`corpus.repeats`), where they are known.
+    """
     named = set(totals) != {""}
     settings: dict[str | bytes, str] = {
         _KEY: GROUPS_VERSION if named else FORMAT_VERSION,
@@ -76,6 +85,8 @@ def settings_of(totals: Mapping[str, int], pattern: str, normalization: str | No
         "fingerprint": fingerprint(pattern, normalization, sorted(totals) if named else ()),
         "total": str(sum(totals.values())),
     }
+    if texts:
+        settings["texts"] = json.dumps(list(texts))
     return {**settings, "groups": json.dumps(totals, ensure_ascii=False)} if named else settings
 
 
@@ -116,12 +127,14 @@ class CountsFile(NamedTuple):
         pattern: the split pattern.
         normalization: the Unicode normalization, or None.
         totals: total of each group, in the order of the file; "" is the name of words of no group.
+        texts: marks of the texts counted (`corpus.repeats.text_marks`), empty where they are not known.
     """
 
     path: Path
     pattern: str
     normalization: str | None
     totals: dict[str, int]
+    texts: list[str]
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> CountsFile:
@@ -137,6 +150,7 @@ class CountsFile(NamedTuple):
             totals = _totals(settings, named)
             whole = fingerprint(settings["pattern"], settings["normalization"], sorted(totals) if named else ())
             good = settings["fingerprint"] == whole and settings["total"] == str(sum(totals.values()))
+            texts = [str(mark) for mark in json.loads(settings.get("texts", "[]"))]
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise MwSError(f"{path}: its metadata cannot be read ({brief(error)}); count again") from error
         if not good:
@@ -146,7 +160,7 @@ class CountsFile(NamedTuple):
             compiled(settings["pattern"])
         except MwSError as error:
             raise MwSError(f"{path}: {error}") from error
-        return cls(Path(path), settings["pattern"], settings["normalization"] or None, totals)
+        return cls(Path(path), settings["pattern"], settings["normalization"] or None, totals, texts)
 
     def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
         """Yield the words and counts of a group, so many rows at a time, in the order of the file.

@@ -102,20 +102,6 @@ class Reading:
 PLAIN = Reading()
 
 
-def column_named(column: str | None, field: str | None) -> str | None:
-    """Return the column given under one of two names: `field` is a synonym of `column`, older than it.
-
-    Raises:
-        MwSError: both are given, and differ.
-
-    >>> column_named(None, "body"), column_named(None, None)
-    ('body', None)
-    """
-    if column is not None and field is not None and column != field:
-        raise MwSError(f"column={column!r} and field={field!r} are one option under two names; give column= alone")
-    return field if column is None else column
-
-
 def _is_open(name: PathLike) -> bool:
     """Tell whether a name leaves open what kind of file it is."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
@@ -128,7 +114,8 @@ def _is_open(name: PathLike) -> bool:
 def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
     """Turn names and globs into file names, sorted within each glob; "-" stands for standard input.
 
-    A folder that `datasets.Dataset.save_to_disk` wrote counts as a file.
+    A folder that `datasets.Dataset.save_to_disk` wrote counts as a file. A file that links give several names is taken
+    once by a glob with ``**``.
 
     Raises:
         MwSError: nothing given, a file that does not exist, a glob without a match, another folder.
@@ -150,6 +137,8 @@ def _expand(name: str) -> list[str]:
     if os.path.exists(name):  # a named pipe or a device: readable, once
         return [name]
     found = sorted(f for f in glob.glob(name, recursive=True) if os.path.isfile(f))
+    if "**" in name:  # which follows a link to a folder above it forty times
+        found = sorted({os.path.realpath(file): file for file in reversed(found)}.values())
     if not found:
         what = "no file matches this glob" if glob.has_magic(name) else "no such file"
         raise MwSError(f"{name}: {what}")

@@ -8,6 +8,7 @@ group.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -21,7 +22,7 @@ from mws_hf.corpus.blocks import arrow_block
 from mws_hf.corpus.columns import arrow_strings, load_folder, read_columns
 from mws_hf.corpus.counting import byte_bar, count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import DEFAULT_COLUMN, PathLike, Reading, column_named, expand_paths, file_kind
+from mws_hf.corpus.files import DEFAULT_COLUMN, PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.groups import GroupedCounts, check_group_name
 from mws_hf.corpus.inputs import check_files, input_files, only_split
 from mws_hf.corpus.readers import no_place
@@ -29,6 +30,7 @@ from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import check_unicode
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 GroupBatch = tuple[str, pa.LargeStringArray]
 _BATCH = 1000
@@ -163,14 +165,13 @@ def count_source(
     source: Any,
     *,
     column: str | None = None,
-    field: str | None = None,
     group_column: str | None = None,
     **options: Any,
 ) -> GroupedCounts:
     """Count any source that `MwSTrainer.train` takes: files or texts, of no group or by group.
 
     A dict goes from group to files or texts; with a `group_column` the source is tables or datasets. `count_files`
-    describes the options, for texts `count_documents`; `field` is a synonym of `column`.
+    describes the options, for texts `count_documents`.
 
     Raises:
         MwSError: a source that cannot be read, a bad name of a group, a group within a group.
@@ -179,13 +180,12 @@ def count_source(
     >>> {name: counts.total for name, counts in found.items()}
     {'eng': 4, 'fin': 3}
     """
-    column = column_named(column, field)
     if group_column is not None:
         return _count_by_column(source, column, group_column, **options)
     if not _names_groups(source):
         return GroupedCounts.of(_count_one(source, column, options))
     for name, part in source.items():
-        if not isinstance(part, str) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
+        if not isinstance(part, (str, os.PathLike)) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
             raise MwSError(
                 f"a mapping with {type(part).__name__} under {name!r}: for counts of words call "
                 "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
@@ -280,11 +280,12 @@ def _count_batches(
     *,
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     workers: int | None = None,
     memory_cap: int = MEMORY_CAP,
 ) -> GroupedCounts:
     blocks = [(_as_block(*batch) for batch in source) for source in sources]
-    found = count_blocks(blocks, pattern, normalization, workers, memory_cap)
+    found = count_blocks(blocks, pattern, normalization, workers, memory_cap, 0, special_tokens)
     if not found:
         raise MwSError("no row with text and a group; name the columns that hold them")
     return GroupedCounts({

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -180,10 +180,13 @@ class GroupedCounts(Mapping[str, WordCounts]):
             )
         return GroupedCounts({name: first.merge(*more) if more else first for name, (first, *more) in parts.items()})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a Parquet file with columns word, count and, where groups are named, group; atomically."""
+    def save(self, path: str | os.PathLike[str], texts: Sequence[str] = ()) -> None:
+        """Write a Parquet file with columns word, count and, where groups are named, group; atomically.
+
+        `texts` are the marks of the texts counted, by which a text given beside its counts is noticed.
+        """
         columns = {name: counts.file_columns for name, counts in self.groups.items()}
-        write_columns(path, columns, self.pattern, self.normalization)
+        write_columns(path, columns, self.pattern, self.normalization, texts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GroupedCounts:

@@ -155,7 +155,7 @@ def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -
 
 
 def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
-    """Yield documents from the values that Python users hold; missing values (None, NaN) are passed over.
+    """Yield documents from the values that Python users hold; a missing value (None, NaN) is an empty text.
 
     Args:
         source: an iterable of str, of batches (lists) of str or, with `column`, of records (dicts); a `datasets`
@@ -262,8 +262,7 @@ def _dataset_documents(dataset: Any, column: str | None) -> Iterator[str]:
         if column not in batch:
             raise no_place("dataset", "column", given, batch, "column=")
         for text in batch[column]:
-            if text is not None:
-                yield _text(text, f"dataset: batch {number}: column {column!r}")
+            yield _text(text, f"dataset: batch {number}: column {column!r}")
 
 
 def _records(source: Iterable[Any], column: str) -> Iterator[dict[str, list[Any]]]:
@@ -274,9 +273,9 @@ def _records(source: Iterable[Any], column: str) -> Iterator[dict[str, list[Any]
         yield {key: [value] for key, value in record.items()}
 
 
-def _flat_documents(source: Iterable[object]) -> Iterator[str]:
-    if hasattr(source, "dropna"):  # a pandas Series: its missing values are not None
-        source = source.dropna()
+def _flat_documents(source: Any) -> Iterator[str]:
+    if hasattr(source, "notna"):  # a pandas Series: its missing values are not None
+        source = source.astype(object).where(source.notna(), None)
     if not isinstance(source, Iterable):
         raise MwSError(
             f"{type(source).__name__} holds no texts; give files, an iterable of texts, a dataset with column=, or "
@@ -291,9 +290,10 @@ def _flat_documents(source: Iterable[object]) -> Iterator[str]:
         elif isinstance(item, Mapping):
             if DEFAULT_COLUMN not in item:
                 raise no_place(f"element {number} of the iterator", "field", None, item, "column=")
-            if item[DEFAULT_COLUMN] is not None:
-                yield _text(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}")
-        elif item is not None:
+            yield _text(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}")
+        elif item is None:
+            yield ""
+        else:
             hint = "; decode it first" if isinstance(item, bytes) else ""
             hint = "; give files as a list" if isinstance(item, os.PathLike) else hint
             raise MwSError(
@@ -302,6 +302,8 @@ def _flat_documents(source: Iterable[object]) -> Iterator[str]:
 
 
 def _text(value: object, where: str) -> str:
+    if value is None or value != value:  # NaN
+        return ""
     if not isinstance(value, str):
         raise MwSError(f"{where} holds {type(value).__name__}, not text")
     return value

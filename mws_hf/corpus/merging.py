@@ -73,7 +73,9 @@ def merge_files(
             types += found
             for name, columns in groups.items():
                 runs[name].add(columns)
-        settings = settings_of({name: run.tokens for name, run in runs.items()}, first.pattern, first.normalization)
+        totals = {name: run.tokens for name, run in runs.items()}
+        texts = sorted({mark for file in files for mark in file.texts})
+        settings = settings_of(totals, first.pattern, first.normalization, texts)
         empty = _table(EMPTY, 0, names)
         writer = stack.enter_context(counts_writer(output, empty.schema.with_metadata(settings)))
         _write(writer, _tables(runs), empty)

@@ -1,7 +1,8 @@
 """Read text files and JSON lines: bytes to UTF-8 blocks, lines and documents; nothing is cut into words here.
 
 Line ends stay in the text exactly as they are, because they are part of what will be encoded. A byte order mark at the
-start of a file is no text and is left out.
+start of a file is no text and is left out. A NUL is no text either: it stands in binary files and in UTF-16 read as
+another encoding. It is refused, or with ``errors`` "replace" and "ignore" treated as a byte that is not text.
 """
 
 from __future__ import annotations
@@ -34,6 +35,25 @@ def bad_byte(name: PathLike, line: int, byte: int, encoding: str, reason: str) -
     return decoding_error(f"{name}:{line}: byte {byte}", encoding, reason)
 
 
+def nul_error(name: PathLike, line: int, byte: int) -> MwSError:
+    """Make the error for a NUL in a text, with its 1-based line and its offset in the text as UTF-8."""
+    return MwSError(
+        f"{name}:{line}: byte {byte} is NUL, which no text holds; for UTF-16 without its mark name the encoding "
+        "(--encoding utf-16-le or utf-16-be), leave a binary file out, or say what to do with such bytes (--errors "
+        "replace or ignore)"
+    )
+
+
+def _without_nul(text: str, how: Reading, name: PathLike, line: int, byte: int) -> str:
+    """Treat each NUL of a text as `how.errors` says; `line` and `byte` are those before the text."""
+    at = text.find("\0")
+    if at < 0:
+        return text
+    if how.errors == "strict":
+        raise nul_error(name, line + text.count("\n", 0, at) + 1, byte + len(text[:at].encode()))
+    return text.replace("\0", "\ufffd" if how.errors == "replace" else "")
+
+
 def first_bytes(stream: BinaryIO, name: PathLike) -> tuple[bytes, int]:
     """Return the first bytes of UTF-8 text without a byte order mark, and the bytes that mark took (0 or 3)."""
     head = next(read_blocks(stream, name, len(codecs.BOM_UTF8)), b"")
@@ -48,7 +68,7 @@ def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iter
     """
     encoding = how.encoding
     decoder = codecs.getincrementaldecoder(encoding)(how.errors)
-    line = byte = 0
+    line = byte = written = 0
     started = False
     for raw in chain(read_blocks(stream, name, size), [b""]):
         try:
@@ -57,18 +77,26 @@ def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iter
             bad = error.start - (len(error.object) - len(raw))  # bytes held back from the block before are negative
             at = line + error.object[: error.start].decode(encoding, "replace").count("\n") + 1
             raise bad_byte(name, at, byte + bad, encoding, error.reason) from error
-        line, byte = line + text.count("\n"), byte + len(raw)
+        lines = text.count("\n")
         if text and not started:
             started, text = True, text.removeprefix(MARK)
-        yield text.encode("utf-8", "replace")
+        piece = _without_nul(text, how, name, line, written).encode("utf-8", "replace")
+        line, byte, written = line + lines, byte + len(raw), written + len(piece)
+        yield piece
 
 
 def utf8_pieces(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
-    """Read `stream` as UTF-8 in pieces; strict UTF-8 is handed on as it is, without a look at its validity."""
+    """Read `stream` as UTF-8 in pieces; of strict UTF-8 only NUL is looked for, not whether it is valid."""
     if not how.is_strict_utf8:
-        return converted(stream, name, how, size)
-    head, _ = first_bytes(stream, name)
-    return chain([head] if head else [], read_blocks(stream, name, size))
+        yield from converted(stream, name, how, size)
+        return
+    head, byte = first_bytes(stream, name)
+    line = 0
+    for piece in chain([head] if head else [], read_blocks(stream, name, size)):
+        if (at := piece.find(b"\0")) >= 0:
+            raise nul_error(name, line + piece.count(b"\n", 0, at) + 1, byte + at)
+        line, byte = line + piece.count(b"\n"), byte + len(piece)
+        yield piece
 
 
 class _Pieces(io.RawIOBase):
@@ -115,6 +143,7 @@ def read_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], No
                 raise bad_byte(name, at, byte + error.start, encoding, error.reason) from error
             if byte == 0:
                 text = text.removeprefix(MARK)
+            text = _without_nul(text, how, name, line, byte)
             line += block.count(b"\n")
             byte += len(block)
             yield from io.StringIO(text, newline="\n")
@@ -138,7 +167,9 @@ def _line_blocks(stream: BinaryIO, name: PathLike, encoding: str, size: int = 1 
 
 
 def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[str]:
-    """Read the string under `how.text_column` of each line of JSON lines; blank lines and null values are passed over.
+    """Read the string under `how.text_column` of each line of JSON lines; blank lines are passed over.
+
+    A null value is an empty text, so that documents keep the order and number of records.
 
     Raises:
         MwSError: a line that is no JSON object, a field that is absent or no string (file:line).
@@ -152,7 +183,7 @@ def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | No
             raise no_place(f"{name}:{number}", "field", how.column, record, "--column")
         text = record[field]
         if text is None:
-            continue
+            text = ""
         where = f"{name}:{number}: field {field!r}"
         if not isinstance(text, str):
             raise MwSError(f"{where} holds {type(text).__name__}, not text")

@@ -253,13 +253,9 @@ def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBa
     for rows in _pieces(batches, how):
         block = _block(rows, how)
         ids, ends, _ = encoder.encode(block)
-        present = np.asarray(rows.column(how.place).is_valid().to_numpy(zero_copy_only=False), bool)
-        sizes = np.zeros(len(rows), np.int64)
-        sizes[present] = np.diff(ends, prepend=0)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-        lists = pa.ListArray.from_arrays(
-            pa.array(offsets), pa.array(ids.astype(np.int32)), mask=None if present.all() else pa.array(~present)
-        )
+        offsets = np.concatenate([[0], ends]).astype(np.int32)
+        nulls = rows.column(how.place).is_null()
+        lists = pa.ListArray.from_arrays(arrow_integers(offsets), arrow_integers(ids.astype(np.int32)), mask=nulls)
         yield rows.append_column(how.ids_column, lists)
 
 

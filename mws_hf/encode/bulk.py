@@ -14,9 +14,10 @@ import numpy as np
 
 from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import LITTLE, Advance, Block, document_blocks, file_blocks, padded, whole_files
-from mws_hf.corpus.files import PLAIN, Reading, column_named
+from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.corpus.inputs import check_files, input_files, iterate_documents
 from mws_hf.corpus.progress import progress_bar
+from mws_hf.corpus.repeats import warn_of_repeated
 from mws_hf.encode.corpus import DATASET_FILES, EncodedBlock, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
@@ -44,7 +45,6 @@ def encode_corpus(
     document: str = "line",
     dropout: float | Dropout | None = None,
     column: str | None = None,
-    field: str | None = None,
     encoding: str = "utf-8",
     errors: str = "strict",
     resume: bool = True,
@@ -71,7 +71,6 @@ def encode_corpus(
             seed cuts a document in one way wherever it stands; give each pass over the corpus its own.
         column: the field of JSON-lines records, or column of tables and datasets, that holds the text; None: ``text``.
             With a name, standard input and files of unknown kinds are JSON lines.
-        field: a synonym of `column`.
         encoding: of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         resume: continue an interrupted run after checking that the corpus begins as before; False starts anew. A
@@ -95,7 +94,7 @@ def encode_corpus(
         encoder = BlockEncoder(backend, separator_token(separator, eos), dropout=how_dropped, kinds=kinds)
         manifest = new_manifest(encoder, document, shard_size)
         plan = plan_output(directory, manifest, resume, force)
-        how = Reading(column_named(column, field), encoding, errors)
+        how = Reading(column, encoding, errors)
         _check_source(source, document, how)
         with _progress(source, show_progress) as bar:
             size = min(BLOCK_BYTES, shard_size)
@@ -170,6 +169,7 @@ def _check_source(source: Any, document: str, how: Reading) -> None:
     names = named_files(source) or []
     if names:
         check_files(names, how)
+        warn_of_repeated(names)
     each = [names] if document != "line" else [[name] for name in names]
     for part in each:
         if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice

@@ -69,7 +69,7 @@ def files(home):
         (["text.txt", "absent.txt", "--force"], "no such file"),
         (["a.jsonl"], "which field"),
         (["a.jsonl", "--no-resume"], "--column"),
-        (["text.txt", "a.jsonl", "--field", "body", "--force"], "body"),
+        (["text.txt", "a.jsonl", "--column", "body", "--force"], "body"),
         (["latin1.txt", "--force"], "latin1.txt:1: the text is not utf-8"),
         (["empty.txt", "--no-resume"], "no documents"),
         (["text.txt", "--separator", "<no>", "--force"], "not in the vocabulary"),

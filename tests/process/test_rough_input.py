@@ -105,7 +105,7 @@ def test_a_damaged_configuration_is_named(damage: str, folder: Path, tmp_path: P
 
 def test_deeply_nested_json_is_named(folder: Path, tmp_path: Path):
     (tmp_path / "deep.jsonl").write_text('{"text": "кот"}\n' + DEEP + "\n", encoding="utf-8")
-    said = one_line(mws("train", tmp_path / "deep.jsonl", "--field", "text", "--output", tmp_path / "t"))
+    said = one_line(mws("train", tmp_path / "deep.jsonl", "--column", "text", "--output", tmp_path / "t"))
     assert "deep.jsonl:2: " in said
     (tmp_path / "n").mkdir()
     (tmp_path / "n" / "vocabulary.json").write_text(DEEP, encoding="utf-8")

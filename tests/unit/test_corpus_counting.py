@@ -189,7 +189,7 @@ def test_lone_surrogates(tmp_path):
         count_documents(["ok", "a \ud800"])
     (tmp_path / "x.jsonl").write_text('{"t": "\\ud800"}\n')
     with pytest.raises(MwSError, match="x.jsonl:1: field 't': the lone surrogate"):
-        count_files(tmp_path / "x.jsonl", field="t")
+        count_files(tmp_path / "x.jsonl", column="t")
 
 
 def test_bad_settings(tmp_path):

@@ -117,7 +117,7 @@ def test_documents_in_every_container(backend, tmp_path, name):
         folder(path, TEXTS)
     else:
         path.write_bytes({**TABLES, **PACKED}[name]([text.encode() for text in TEXTS]))
-    for number, options in enumerate([{"column": "text"}, {"field": "text"}, {}]):
+    for number, options in enumerate([{"column": "text"}, {}]):
         assert count_files(path, **options) == count_documents(TEXTS)
         assert ids(backend, path, tmp_path / str(number), **options) == rust_ids(backend, TEXTS)
 
@@ -265,7 +265,7 @@ def test_word_lists_and_lemmas_know_marks_encodings_and_compression(tmp_path):
         ("x.csv", b"a,b\n1,2\n", {}, "which column holds the text. columns here: a, b"),
         ("x.csv", b"a,b\n1,2\n", {"column": "c"}, "no column 'c'; columns here: a, b"),
         ("x.csv", b"", {"column": "c"}, "columns here: none"),
-        ("x.csv", b"a,b\n1,2\n1,2,3\n", {"column": "a"}, r"x\.csv: not a readable CSV file"),
+        ("x.csv", b"a,b\n1,2\n1,2,3\n", {"column": "a"}, r"x\.csv:3: not a readable CSV row: 3 fields"),
         ("x.arrow", b"", {"column": "c"}, r"x\.arrow: not a readable Arrow file"),
         ("x.arrow", as_ipc([b"a"])[:40], {"column": "c"}, r"x\.arrow: not a readable Arrow file"),
         ("x.arrow", as_ipc([b"a"]), {"column": "n"}, "holds int64, not text"),
@@ -349,7 +349,7 @@ def test_training_takes_all_four_kinds_of_datasets():
         datasets.DatasetDict({"a": whole}),
         datasets.IterableDatasetDict({"a": stream}),
     ):
-        assert trained(source, column="text") == trained(source, field="text") == trained(source)
+        assert trained(source, column="text") == trained(source)
         assert trained(source) == trained(iter(TEXTS))
         with pytest.raises(MwSError, match="no column 'body'; columns here: text, n"):
             trained(source, column="body")
@@ -397,13 +397,10 @@ def test_what_cannot_be_told_apart_names_the_right_call(source, message):
 
 
 def test_options_of_files_are_not_ignored_for_texts():
-    for name in "field", "column":
-        with pytest.raises(MwSError, match="not a record; column='text'"):
-            trained(TEXTS, **{name: "text"})
+    with pytest.raises(MwSError, match="not a record; column='text'"):
+        trained(TEXTS, column="text")
     with pytest.raises(MwSError, match="a single column; leave column='text' out"):
         trained(pa.array(TEXTS), column="text")
-    with pytest.raises(MwSError, match="one option under two names"):
-        trained(iter([{"text": "a", "body": "b"}]), column="text", field="body")
 
 
 def test_a_file_object_of_another_encoding(tmp_path):

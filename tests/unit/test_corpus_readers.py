@@ -74,7 +74,7 @@ def write_jsonl(path, *lines):
 
 def test_json_lines(tmp_path):
     path = write_jsonl(tmp_path / "x.jsonl", {"text": "раз\n", "n": 1}, "\n", {"text": None}, {"text": "два"})
-    assert list(read_documents(path, Reading("text"))) == ["раз\n", "два"]
+    assert list(read_documents(path, Reading("text"))) == ["раз\n", "", "два"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_parquet(tmp_path):
     path = tmp_path / "x.parquet"
     table = pa.table({"text": ["раз", None, "два"], "n": [1, 2, 3], "d": pa.array(["a", "b", "a"]).dictionary_encode()})
     pq.write_table(table, path)
-    assert list(read_documents(path, Reading("text"))) == list(read_documents(path)) == ["раз", "два"]
+    assert list(read_documents(path, Reading("text"))) == list(read_documents(path)) == ["раз", "", "два"]
     assert list(read_documents(path, Reading(column="d"))) == ["a", "b", "a"]
     for column, message in [
         ("body", "no column 'body'; columns here: text, n, d"),
@@ -120,11 +120,11 @@ def test_iterators():
 def test_datasets():
     datasets = pytest.importorskip("datasets")
     whole = datasets.Dataset.from_dict({"text": ["раз", None, "два"], "n": [1, 2, 3]})
-    assert list(iterate_documents(whole, "text")) == list(iterate_documents(whole)) == ["раз", "два"]
-    assert list(iterate_documents(datasets.DatasetDict({"train": whole}), "text")) == ["раз", "два"]
+    assert list(iterate_documents(whole, "text")) == list(iterate_documents(whole)) == ["раз", "", "два"]
+    assert list(iterate_documents(datasets.DatasetDict({"train": whole}), "text")) == ["раз", "", "два"]
     with pytest.raises(MwSError, match=r"splits \(train, test\)"):
         list(iterate_documents(datasets.DatasetDict({"train": whole, "test": whole}), "text"))
-    assert list(iterate_documents(whole.to_iterable_dataset(), "text")) == ["раз", "два"]
+    assert list(iterate_documents(whole.to_iterable_dataset(), "text")) == ["раз", "", "два"]
     for column, message in [("body", "columns here: text, n"), ("n", "holds int")]:
         with pytest.raises(MwSError, match=message):
             list(iterate_documents(whole, column))

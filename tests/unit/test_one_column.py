@@ -39,30 +39,28 @@ def stdin(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES.encode()), encoding="utf-8"))
 
 
-@pytest.mark.parametrize("option", ["--column", "--field"])
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonlines", "a", "a.dump", "a.dump.gz", "-"])
-def test_with_a_column_what_a_name_leaves_open_is_json_lines(name, option, tmp_path):
+def test_with_a_column_what_a_name_leaves_open_is_json_lines(name, tmp_path):
     import gzip
 
     data = LINES.encode()
     (tmp_path / name.replace("-", "x")).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     place = name if name == "-" else tmp_path / name
-    done = run("count", place, option, "body", "-o", tmp_path / "c", given=data if name == "-" else None)
+    done = run("count", place, "--column", "body", "-o", tmp_path / "c", given=data if name == "-" else None)
     assert done.exit_code == 0, (done.exception, done.output)
     assert WordCounts.load(tmp_path / "c") == count_documents(TEXTS)
 
 
 def test_python_reads_standard_input_and_unknown_names_so_too(tmp_path, stdin):
-    assert count_files("-", field="body") == count_documents(TEXTS)
+    assert count_files("-", column="body") == count_documents(TEXTS)
     (tmp_path / "noext").write_text(LINES, encoding="utf-8")
-    assert count_files(tmp_path / "noext", field="body") == count_files(tmp_path / "noext", column="body")
     trained = [
         MwSTrainer(n_merges=8, show_progress=False).train(source, **options).backend_tokenizer.to_str()
-        for source, options in [(iter(TEXTS), {}), (tmp_path / "noext", {"field": "body"}), (BODY, {"field": "body"})]
+        for source, options in [(iter(TEXTS), {}), (tmp_path / "noext", {"column": "body"}), (BODY, {"column": "body"})]
     ]
     assert trained[0] == trained[1] == trained[2]
     backend = make_backend(random_merges(6, 150))
-    one = encode_corpus(backend, tmp_path / "noext", tmp_path / "1", separator=None, field="body")
+    one = encode_corpus(backend, tmp_path / "noext", tmp_path / "1", separator=None, column="body")
     two = encode_corpus(backend, iter(TEXTS), tmp_path / "2", separator=None)
     assert [one[k].tolist() for k in range(len(one))] == [two[k].tolist() for k in range(len(two))]
 

@@ -1,0 +1,108 @@
+"""Rows of .csv and .tsv files, by one rule for quotation marks.
+
+In .csv a field that begins with a quotation mark ends at the next mark that is not doubled (RFC 4180); elsewhere a mark
+is text. In .tsv marks are read so only if that fits the whole file: every quoted field ends before a tab or a line end,
+every row has as many fields as the first, and no field goes over lines that would be rows by themselves. Else every
+mark is text and every line is a row; names in the first line may be quoted in either case.
+
+A field that is never closed, text after a closing mark, and a row with another number of fields are errors with file
+and line. Fields that go over several lines are reported, as a pair of stray marks makes one.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import os
+from collections.abc import Callable, Iterator
+
+from mws_hf.corpus.files import PathLike, Reading
+from mws_hf.corpus.readers import read_lines
+from mws_hf.errors import MwSError
+
+LONGEST_FIELD = 16 << 20
+"""Characters that a field may have; a mark that is never closed is noticed after so many."""
+_logger = logging.getLogger(__name__)
+
+
+def read_header(name: PathLike, how: Reading) -> list[str]:
+    """Read the names of the columns; none where the file is empty."""
+    return next(_parsed(read_lines(name, how), name, csv.QUOTE_MINIMAL), ([], 0))[0]
+
+
+def read_rows(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[list[str]]:
+    """Read the rows after the header; lines without any character are passed over.
+
+    Raises:
+        MwSError: a row that the module's rule refuses, or a line that cannot be decoded (file:line).
+    """
+    quoting = csv.QUOTE_MINIMAL if not _is_tsv(name) or _quotes_fit(name, how) else csv.QUOTE_NONE
+    over, first = 0, (0, 0)
+    rows = _parsed(read_lines(name, how, advance), name, quoting)
+    last = next(rows, ([], 0))[1]
+    for row, line in rows:
+        if line - last > 1 and any("\n" in field for field in row):
+            first = first if over else (last + 1, line)
+            over += 1
+        last = line
+        yield row
+    if over:
+        _logger.warning(
+            "%s: rows that go over several lines: %d, the first in lines %d to %d; if rows are missing, a quotation "
+            "mark stands open there",
+            name, over, *first,
+        )  # fmt: skip
+
+
+def _parsed(lines: Iterator[str], name: PathLike, quoting: int) -> Iterator[tuple[list[str], int]]:
+    """Yield rows, each with the number of its last line."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
+    reader = csv.reader(lines, delimiter="\t" if _is_tsv(name) else ",", quoting=quoting, strict=True)  # type: ignore[arg-type]
+    width = 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise MwSError(f"{name}:{line}: {_fault(str(error), reader.line_num)}") from error
+        if row is None:
+            return
+        if row:
+            width = width or len(row)
+            if len(row) != width:
+                raise MwSError(f"{name}:{line}: not a readable CSV row: {len(row)} fields, but the header has {width}")
+            yield row, reader.line_num
+
+
+def _fault(error: str, line: int) -> str:
+    if "unexpected end" in error or "field larger" in error:
+        return "a quotation mark opens a field here and none closes it; double a mark that is text, and quote its field"
+    if "expected after" in error:
+        return (
+            f"text follows the quotation mark that closes a field in line {line}; double a mark that is text, and "
+            "quote its field"
+        )
+    if "new-line" in error:
+        return "a carriage return stands within a field that is not quoted; end lines with a line feed"
+    return error
+
+
+def _quotes_fit(name: PathLike, how: Reading) -> bool:
+    """Tell whether quotation marks can be read as quoting in the whole of a .tsv file."""
+    if not os.path.isfile(name):  # a pipe is read but once
+        return False
+    try:
+        rows = _parsed(read_lines(name, how), name, csv.QUOTE_MINIMAL)
+        return not any(_holds_rows(row) for row, _ in rows)
+    except MwSError:
+        return False
+
+
+def _holds_rows(row: list[str]) -> bool:
+    """Tell whether every line of a row over several lines has as many tabs as a row of its own would have."""
+    lines = "\t".join(row).removesuffix("\n").split("\n") if len(row) > 1 else []
+    return len(lines) > 1 and all(line.count("\t") == len(row) - 1 for line in lines)
+
+
+def _is_tsv(name: PathLike) -> bool:
+    return ".tsv" in os.path.basename(name).lower()

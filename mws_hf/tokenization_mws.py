@@ -6,10 +6,9 @@ that differs on 17,480 rare letters would give other ids. Everything between a p
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from transformers import PreTrainedTokenizer
 from mws_hf.atomic import write_text
 from mws_hf.text.byte_alphabet import BYTE_OF, Alphabet, built_first, bytes_of
 from mws_hf.text.special import byte_of
-from mws_hf.tokenization_mws_fast import read_merges, read_vocab
+from mws_hf.tokenization_mws_fast import MwSTokenizerFast, read_merges, read_vocab
 from mws_hf.tokenizer.backend import (
     alphabet_of,
     base_vocab,
@@ -43,6 +42,7 @@ from mws_hf.tokenizer.merging import (
     word_key,
 )
 from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
+from mws_hf.tokenizer.special_places import special_places
 from mws_hf.tokenizer.training_record import kinds_at
 
 
@@ -86,6 +86,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
 
     Two kinds of added tokens are excepted, which transformers' slow classes look for in their own way: those with
     ``single_word=True``, and those with ``normalized=True`` in a text that spells them only after normalization.
+
+    The post-processor of the file gives the same special tokens, masks and type ids as there, for pairs too; one that
+    treats texts differently is refused. Truncation keeps the same tokens, but for pairs cut by ``longest_first``, of
+    which transformers' slow classes may keep one token more of the other text, and overflow comes as they return it.
 
     It has no offsets, no word ids and no `train_new_from_iterator`, and is about ten times slower.
     Its directories hold tokenizer.json too, so that every client loads them. Words given one by one are cut as behind a
@@ -132,6 +136,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         if vocab_file is None and tokenizer_file is None and "vocab" not in tables:
             refuse_empty(kwargs.get("name_or_path"))
         backend = _read_backend(vocab_file, merges_file, tokenizer_file, tables)
+        if kwargs.get("add_bos_token") or kwargs.get("add_eos_token"):  # what they mean differs by version
+            named: dict[str, Any] = {"bos_token": bos_token, "eos_token": eos_token}
+            named |= {key: kwargs[key] for key in ("add_bos_token", "add_eos_token") if key in kwargs}
+            backend = MwSTokenizerFast(tokenizer_object=backend, **named).backend_tokenizer
         self._vocab, merges = tables_of(backend)
         self._kind = alphabet_of(self._vocab)
         self.is_byte_level = self._kind == "bytes"
@@ -143,12 +151,13 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._tokens = {number: token for token, number in self._vocab.items()}
         spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
         self._split, self._normalizer = without_leading_space(backend.pre_tokenizer), backend.normalizer
-        self._words_given = False  # whether the text in hand is one of several words
+        self._post_processor, self._places = backend.post_processor, special_places(backend)
+        self._words_given = False  # whether the texts of a call are words of one text
         self._dropout: tuple[Dropout, list[bool], frozenset[str]] | None = None
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
         kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
-        kwargs.setdefault("special_tokens_pattern", "none")
-        kwargs.setdefault("token_type_ids_pattern", "all_zeros")
+        for asked in ("special_tokens_pattern", "token_type_ids_pattern"):  # the post-processor knows better
+            kwargs.pop(asked, None)
         added = {**backend.get_added_tokens_decoder(), **kwargs.pop("added_tokens_decoder", {})}
         super().__init__(
             vocab_file=vocab_file,
@@ -186,21 +195,46 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return tokens
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        with self._words(kwargs.get("is_split_into_words", False)):
-            return super()._encode_plus(*args, **kwargs)
+        return super(MwSTokenizer, self._for_words(kwargs))._encode_plus(*args, **kwargs)
 
     def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        with self._words(kwargs.get("is_split_into_words", False)):
-            return super()._batch_encode_plus(*args, **kwargs)
+        return super(MwSTokenizer, self._for_words(kwargs))._batch_encode_plus(*args, **kwargs)
 
-    @contextlib.contextmanager
-    def _words(self, given: bool) -> Iterator[None]:
-        """Cut each text as behind a space meanwhile, if words are given one by one."""
-        before, self._words_given = self._words_given, self._words_given or given
-        try:
-            yield
-        finally:
-            self._words_given = before
+    def _for_words(self, options: dict[str, Any]) -> MwSTokenizer:
+        """Return a stand-in that cuts each text as after a space, if words are given one by one."""
+        worker: MwSTokenizer = self._with(_words_given=True) if options.get("is_split_into_words") else self
+        return worker
+
+    def prepare_for_model(
+        self, ids: list[int], pair_ids: list[int] | None = None, add_special_tokens: bool = True, **kwargs: Any
+    ) -> Any:
+        """Truncate, add special tokens and pad, as in transformers; the post-processor says which tokens, and where."""
+        worker: MwSTokenizer = self if add_special_tokens else self._with(_places=self._places.bare)
+        return super(MwSTokenizer, worker).prepare_for_model(ids, pair_ids, add_special_tokens=True, **kwargs)
+
+    def build_inputs_with_special_tokens(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
+    ) -> list[int]:
+        """Return the ids of one text, or two, with the special tokens that the post-processor puts there."""
+        return [number for number, _, _ in self._placed(token_ids_0, token_ids_1)]
+
+    def create_token_type_ids_from_sequences(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None
+    ) -> list[int]:
+        """Return the type id of each token that `build_inputs_with_special_tokens` returns."""
+        return [type_id for _, _, type_id in self._placed(token_ids_0, token_ids_1)]
+
+    def get_special_tokens_mask(
+        self, token_ids_0: list[int], token_ids_1: list[int] | None = None, already_has_special_tokens: bool = False
+    ) -> list[int]:
+        """Return 1 for each token that `build_inputs_with_special_tokens` adds, and 0 for those of the texts."""
+        if already_has_special_tokens:
+            mask: list[int] = super().get_special_tokens_mask(token_ids_0, token_ids_1, already_has_special_tokens=True)
+            return mask
+        return [special for _, special, _ in self._placed(token_ids_0, token_ids_1)]
+
+    def _placed(self, first: list[int], second: list[int] | None) -> list[tuple[int, int, int]]:
+        return self._places.of([first] if second is None else [first, second])
 
     def set_dropout(self, share: float, *, seed: int = 0, kind: Dropped = "all") -> None:
         """Let merges fail at random from now on, as `mws_hf.tokenizer.merging` defines and `encode_corpus` does.
@@ -270,6 +304,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         """Build a stock `tokenizers.Tokenizer` with the same ids."""
         backend = build_backend(self._vocab, self._merges)
         backend.pre_tokenizer, backend.normalizer = self._split, self._normalizer
+        backend.post_processor = self._post_processor
         settle_leading_space(backend, self.add_prefix_space)
         for token in self.added_tokens_decoder.values():  # by id, so that new ones get the ids they have here
             added = copy.deepcopy(token) if isinstance(token, AddedToken) else AddedToken(token)

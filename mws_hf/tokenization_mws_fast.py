@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer, models
 from transformers import PreTrainedTokenizerFast
+from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.utils import PaddingStrategy
 
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import Alphabet
@@ -18,10 +20,11 @@ from mws_hf.tokenizer.backend import (
     bpe_model,
     build_backend,
     is_byte_level,
-    leading_space,
     pattern_of,
     settle_leading_space,
+    with_leading_space,
     without_limits,
+    working_copy,
 )
 from mws_hf.tokenizer.file import load_json, refuse_empty
 from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
@@ -36,9 +39,10 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     Everything of `transformers.PreTrainedTokenizerFast` works: offsets, word ids, padding, truncation, chat templates,
     added tokens, pickling. Unlike the stock class it names a lone surrogate's position, saves atomically, and learns
-    MwS merges in `train_new_from_iterator`. Words given one by one (`is_split_into_words=True`, as for labels of words)
-    are cut as behind a space in running text, the first one too, as RoBERTa's are; `word_ids()` and offsets are those
-    of the words given. The stock class does so only where `add_prefix_space=True` was saved.
+    MwS merges in `train_new_from_iterator`. No call changes the tokenizer that it is called on: threads may share one,
+    and what a call asks for (truncation, padding) is never saved. Words given one by one (`is_split_into_words=True`,
+    as for labels of words) are cut as after a space in running text, the first one too, as RoBERTa's are; `word_ids()`
+    and offsets are those of the words given. The stock class does so only where `add_prefix_space=True` was saved.
 
     Args:
         vocab: token -> id, or the path of a JSON file of it (see `build_backend`); the byte tokens alone when absent.
@@ -117,16 +121,24 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return tokenizer
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        return self._checked(super()._encode_plus, *args, **kwargs)
+        return self._at_work("_encode_plus", *args, **kwargs)
 
     def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        return self._checked(super()._batch_encode_plus, *args, **kwargs)
+        return self._at_work("_batch_encode_plus", *args, **kwargs)
 
-    def _checked(self, encode: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Encode, words given one by one as behind a space, and name the place of a lone surrogate."""
+    def _at_work(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Encode with a method of transformers, which sets truncation, padding and more on a working copy alone.
+
+        Words given one by one are cut as after a space; a lone surrogate is reported with its place.
+        """
+        worker = self
+        if _sets_backend(self._tokenizer, kwargs):
+            backend = working_copy(self._tokenizer)
+            if kwargs.get("is_split_into_words"):
+                backend.pre_tokenizer = with_leading_space(backend.pre_tokenizer)
+            worker = self._with(_tokenizer=backend)
         try:
-            with leading_space(self._tokenizer, kwargs.get("is_split_into_words", False)):
-                return encode(*args, **kwargs)
+            return getattr(super(MwSTokenizerFast, worker), method)(*args, **kwargs)
         except TypeError as error:
             raise (surrogate_error((*args, *kwargs.values())) or error) from None
 
@@ -222,6 +234,19 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         if padding is not None:
             padding["pad_id"] = new.backend_tokenizer.token_to_id(padding["pad_token"])
             new.backend_tokenizer.enable_padding(**padding)
+
+
+def _sets_backend(backend: Tokenizer, options: Mapping[str, Any]) -> bool:
+    """Tell whether transformers would change a backend for a call with these options."""
+    special = options.get("split_special_tokens")
+    return (
+        bool(options.get("is_split_into_words"))
+        or options.get("padding_strategy", PaddingStrategy.DO_NOT_PAD) != PaddingStrategy.DO_NOT_PAD
+        or options.get("truncation_strategy", TruncationStrategy.DO_NOT_TRUNCATE) != TruncationStrategy.DO_NOT_TRUNCATE
+        or backend.padding is not None
+        or backend.truncation is not None
+        or (special is not None and special != backend.encode_special_tokens)
+    )
 
 
 def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) -> Iterator[str]:

@@ -8,9 +8,8 @@ stands there; offsets stay those of the text given.
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mws_hf.errors import MwSError
@@ -80,18 +79,24 @@ def settle_leading_space(backend: Tokenizer, wanted: bool | None) -> bool:
     return has_leading_space(backend.pre_tokenizer)
 
 
-@contextlib.contextmanager
-def leading_space(backend: Tokenizer, wanted: bool) -> Iterator[None]:
-    """Have a backend put a space first meanwhile, if that is wanted."""
-    before = backend.pre_tokenizer
-    if not wanted or has_leading_space(before):
-        yield
-        return
-    backend.pre_tokenizer = with_leading_space(before)
-    try:
-        yield
-    finally:
-        backend.pre_tokenizer = before
+def working_copy(backend: Tokenizer) -> Tokenizer:
+    """Return a tokenizer of the same parts, whose settings can change while the first one serves other threads.
+
+    It shares the model, so it costs microseconds. Truncation and padding are not taken over.
+
+    >>> backend = build_backend(base_vocab(), [])
+    >>> copy = working_copy(backend)
+    >>> copy.enable_truncation(2)
+    >>> len(copy.encode("abc")), len(backend.encode("abc")), copy.get_vocab() == backend.get_vocab()
+    (2, 3, True)
+    """
+    copy = Tokenizer(backend.model)
+    for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        if getattr(backend, part) is not None:
+            setattr(copy, part, getattr(backend, part))
+    copy.add_tokens([token for _, token in sorted(backend.get_added_tokens_decoder().items())])
+    copy.encode_special_tokens = backend.encode_special_tokens
+    return copy
 
 
 NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}

@@ -199,6 +199,12 @@ class PortableMixin:
             self._evidence = Held(_evidence_of(own, backend))
         return explain_word(backend, word, self._evidence.value)
 
+    def _with(self, **changed: Any) -> Any:
+        """Return a stand-in for one call: it shares all but the attributes given, so that threads do not meet."""
+        worker = object.__new__(type(self))
+        worker.__dict__.update(self.__dict__, **changed)
+        return worker
+
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         """Refuse tokens that no client would decode to themselves; transformers adds every token by this method."""
         if self.is_byte_level:

@@ -1,0 +1,84 @@
+"""Where a post-processor puts special tokens around one text or two, as the library itself puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mws_hf.errors import MwSError
+from mws_hf.tokenizer.backend import working_copy
+from mws_hf.tokenizer.stock import Tokenizer
+
+_PROBES = (("a", "bb b"), ("cc c c", "d"), ("", "e"), ("f", ""), ("", ""))
+
+
+class Piece(NamedTuple):
+    """A part of an encoded text: a special token, or all tokens of the first (0) or second (1) text."""
+
+    special: int | None
+    text: int
+    type_id: int
+
+
+class Places(NamedTuple):
+    """The pieces of one text, and those of a pair of texts."""
+
+    single: tuple[Piece, ...]
+    pair: tuple[Piece, ...]
+
+    @property
+    def bare(self) -> Places:
+        """The same without special tokens, as ``add_special_tokens=False`` gives it."""
+        single, pair = (tuple(piece for piece in pieces if piece.special is None) for pieces in self)
+        return Places(single, pair)
+
+    def of(self, texts: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
+        """Lay out the ids of one text or two: (id, 1 for a special token, type id) of each token.
+
+        >>> Places((Piece(2, 0, 0), Piece(None, 0, 1)), ()).of([[7, 8]])
+        [(2, 1, 0), (7, 0, 1), (8, 0, 1)]
+        """
+        found: list[tuple[int, int, int]] = []
+        for special, text, type_id in self.single if len(texts) == 1 else self.pair:
+            found += [(number, 0, type_id) for number in texts[text]] if special is None else [(special, 1, type_id)]
+        return found
+
+
+def special_places(backend: Tokenizer) -> Places:
+    """Find where the post-processor of a tokenizer puts special tokens: it is asked, so every kind is understood.
+
+    Raises:
+        MwSError: the places depend on the texts in another way than by their lengths.
+
+    >>> from tokenizers import models, processors
+    >>> backend = Tokenizer(models.BPE(vocab={"a": 0, "</s>": 1}, merges=[]))
+    >>> backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    >>> special_places(backend).single
+    (Piece(special=None, text=0, type_id=0), Piece(special=1, text=0, type_id=0))
+    """
+    asked = working_copy(backend)
+    places = Places(_pieces(asked, "a"), _pieces(asked, "a", "bb b"))
+    for first, second in _PROBES:
+        for texts in ((first,), (first, second)):
+            told = asked.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
+            plain = [asked.encode(text, add_special_tokens=False).ids for text in texts]
+            expected = list(zip(told.ids, told.special_tokens_mask, told.type_ids, strict=True))
+            if places.of(plain) != expected:
+                raise MwSError(
+                    f"the post-processor ({type(asked.post_processor).__name__}) does not put the same special tokens "
+                    "around every text, which MwSTokenizer cannot follow; load it with MwSTokenizerFast"
+                )
+    return places
+
+
+def _pieces(backend: Tokenizer, *texts: str) -> tuple[Piece, ...]:
+    """Ask for the pieces of some texts, none of them empty."""
+    told = backend.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
+    found: list[Piece] = []
+    for number, text, type_id, special in zip(
+        told.ids, told.sequence_ids, told.type_ids, told.special_tokens_mask, strict=True
+    ):
+        piece = Piece(number, 0, type_id) if special else Piece(None, text or 0, type_id)
+        if special or not found or found[-1] != piece:
+            found.append(piece)
+    return tuple(found)

@@ -22,6 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results"
 README, MEASURED, LIMITS, QUESTIONS = "README.md", "docs/measured.md", "docs/limits.md", "docs/questions.md"
 PRETRAINED, READING = "docs/pretrained.md", "scripts/results/README.md"
+BOUNDARIES, PUBLIC_SETS, MODELS, MORPHOLOGY, FORMS, SPEED = (
+    f"docs/measured/{name}.md"
+    for name in ("boundaries", "public-sets", "language-models", "morphology", "forms", "speed")
+)
 GOLDS = {
     "Russian, Tikhonov lemmas": ("rus", "rus.tikhonov"),
     "Russian, Wiktionary forms": ("rus", "rus.wiktionary-forms"),
@@ -87,18 +91,19 @@ def boundaries() -> Iterator[Claim]:
         f1 = f"{ours['f1']:.3f}"
         interval = f"({ours['f1_low']:.3f}-{ours['f1_high']:.3f})"
         row = rf"^\| {title}.*$"
-        yield Claim(MEASURED, row, (f1, interval, f"| {default['f1']:.3f} | {classic['f1']:.3f} |", rival))
+        yield Claim(BOUNDARIES, row, (f1, interval, f"| {default['f1']:.3f} | {classic['f1']:.3f} |", rival))
     russian = {each: quality("rus", "rus.tikhonov", each, 32_000) for each in ("mws-composed", "bpe-byte:text")}
     f1 = [f"{row['f1']:.3f}" for row in russian.values()]
     lengths = [f"{row['text_fertility']:.2f}" for row in russian.values()]
-    for page in (MEASURED, QUESTIONS):
+    for page in (MEASURED, BOUNDARIES, QUESTIONS):
         yield Claim(page, r"At 32,000 entries.*$", (lengths[0], f"F1 {f1[0]}", lengths[1], f1[1]))
     unigram = quality("rus", "rus.tikhonov", "sentencepiece-unigram:text", 32_000)
     told = (f"{unigram['text_fertility']:.2f}", f"{unigram['f1']:.3f}")
     yield Claim(README, r"^\| Boundary F1.*$", (f"| {f1[0]} | {f1[1]} | {told[1]} |",))
     yield Claim(README, r"^\| Tokens a word.*$", (f"| {lengths[0]} | {lengths[1]} | {told[0]} |",))
     yield Claim(README, r"^\*\*Benefit.*$", (f"F1 is {f1[0]} in Russian, where byte-level BPE has {f1[1]}",))
-    yield Claim(MEASURED, r"SentencePiece Unigram \d.*$", (f"{told[0]} ({told[1]})",))
+    for page in (MEASURED, BOUNDARIES):
+        yield Claim(page, r"SentencePiece Unigram \d.*$", (f"{told[0]} ({told[1]})",))
     yield Claim(QUESTIONS, r"SentencePiece Unigram takes.*$", (f"takes {told[0]}", f"({told[1]})"))
     precision = [f"{quality(each, f'{each}.morphochallenge2010', 'mws')['precision']:.2f}" for each in ("eng", "fin")]
     yield Claim(README, r"Stems never seen.*$", (f"{precision[0]} in English",))
@@ -125,7 +130,7 @@ def models() -> Iterator[Claim]:
             for matched in (False, True):
                 short = 1 if system == "mws-morphs" else digits
                 figures.append(difference(language, system, rival, matched, short))
-        yield Claim(MEASURED, rf"^\| {title}.*fewer.*$", tuple(figures))
+        yield Claim(MODELS, rf"^\| {title}.*fewer.*$", tuple(figures))
     fewer = {
         (language, rival): difference(language, "mws", rival, False, 1)
         for language in ("rus", "hun")
@@ -150,7 +155,7 @@ def works() -> Iterator[Claim]:
     }
     for name, rival in rivals.items():
         cells = [*(told[language, name] for language in languages), difference("deu-works", "mws", rival, False, 1)]
-        yield Claim(MEASURED, rf"^\| beside {name} \| \d.*$", (f"| {' | '.join(cells)} |",))
+        yield Claim(MODELS, rf"^\| beside {name} \| \d.*$", (f"| {' | '.join(cells)} |",))
     unigram = "% ahead of SentencePiece Unigram"
     for place, sentences, matched, size in (
         (r"^With training operations equal.*$", ("% ahead of it", f"{unigram} with all text"), True, 8_000),
@@ -163,7 +168,7 @@ def works() -> Iterator[Claim]:
     ):
         for sentence, rival in zip(sentences, ("byte-level BPE", "SentencePiece Unigram"), strict=True):
             value, interval = difference("rus-works", "mws", rivals[rival], matched, 1, size).split(" fewer ")
-            yield Claim(MEASURED, place, (f"{value} {sentence} {interval}",))
+            yield Claim(MODELS, place, (f"{value} {sentence} {interval}",))
     ablations = {
         "the default": "mws",
         "morphs by counts": "mws-counts",
@@ -173,7 +178,7 @@ def works() -> Iterator[Claim]:
     }
     for name, system in ablations.items():
         cells = [difference(preset, system, "bpe-byte", False, 1) for preset in languages.values()]
-        yield Claim(MEASURED, rf"^\| {name} \| \d\.\d (?:more|fewer).*$", (f"| {' | '.join(cells)} |",))
+        yield Claim(MODELS, rf"^\| {name} \| \d\.\d (?:more|fewer).*$", (f"| {' | '.join(cells)} |",))
     russian, hungarian = (told[language, "SentencePiece Unigram"].partition(" ")[0] for language in languages)
     shuffled = [told[language, "shuffled evidence"].partition(" ")[0] for language in languages]
     byte_level = [told[language, "byte-level BPE"].partition(" ")[0] for language in languages]
@@ -183,8 +188,11 @@ def works() -> Iterator[Claim]:
         yield Claim(README, place, (f"| {ours} % fewer | {theirs} % fewer |",))
     lost = f"{shuffled[0]} % (Russian) and {shuffled[1]} % (Hungarian) more bits"
     yield Claim(README, r"^\* \*\*Is it morphology.*$", (lost,))
-    both = f"{russian} % (Russian) and {hungarian} % (Hungarian) fewer than SentencePiece Unigram"
-    yield Claim(MEASURED, r"^\| Does a language model gain.*$", (both,))
+    both = (
+        f"{' to '.join(sorted(byte_level))} % fewer bits than byte-level BPE",
+        f"{russian} % (Russian) and {hungarian} % (Hungarian) fewer than SentencePiece Unigram",
+    )
+    yield Claim(MEASURED, r"^\| Does a language model gain.*$", both)
     both = f"it is {russian} % on Russian works never seen and {hungarian} % on Hungarian ones"
     yield Claim(QUESTIONS, r"Against SentencePiece Unigram.*$", (both,))
 
@@ -221,7 +229,7 @@ def texts() -> Iterator[Claim]:
     """Yield what more text gives, and how much longer than BPE the default is."""
     growth = [row for row in results("robustness")["records"] if row["name"].startswith("growth/rus/")]
     f1 = [f"{row['f1']:.3f}" for record in growth for row in record["rows"] if row["gold"] == "rus.tikhonov"]
-    yield Claim(MEASURED, r"\*\*More text helps\*\*.*$", (", ".join(f1),))
+    yield Claim(BOUNDARIES, r"\*\*More text helps\*\*.*$", (", ".join(f1),))
     longer = []
     for language, (_, gold) in {each[0]: each for each in GOLDS.values()}.items():
         if language not in ("rus-lexicon", "lat"):
@@ -231,7 +239,7 @@ def texts() -> Iterator[Claim]:
     cards = {row["name"]: row["systems"] for row in results("pretrained")["rows"] if "morphs" not in row["name"]}
     longer += [each["MwS"]["tokens_per_word"] / each["BPE"]["tokens_per_word"] for each in cards.values()]
     told = f"{100 * min(longer) - 100:.0f} to {100 * max(longer) - 100:.0f} % longer"
-    for page in (README, MEASURED, PRETRAINED, LIMITS, "docs/vocabulary-size.md"):
+    for page in (README, MEASURED, BOUNDARIES, PRETRAINED, LIMITS, "docs/vocabulary-size.md"):
         yield Claim(page, r"^.*\d % longer.*$", (told,))
 
 
@@ -262,7 +270,7 @@ def mixture() -> Iterator[Claim]:
         for name in ("parity-bpe", "mws-composed")
     }
     spans = [f"from {found[0]:.3f} to {found[-1]:.3f}" for found in f1.values()]
-    yield Claim(MEASURED, r"^\*\*Beside `ParityBpeTrainer`\*\*.*$", (*lengths, *spans))
+    yield Claim("docs/languages.md", r"^\*\*Beside `ParityBpeTrainer`\*\*.*$", (*lengths, *spans))
 
 
 def difference(language: str, system: str, rival: str, matched: bool, digits: int, size: int = 8_000) -> str:
@@ -293,14 +301,18 @@ def speed() -> Iterator[Claim]:
     for work, ours, name, rival, digits in pairs:
         seconds = median("benchmark", ours), median("benchmark", rival)
         told = f"| {seconds[0]:.1f} s | {name} {seconds[1]:.1f} s | {seconds[1] / seconds[0]:.{digits}f}x ("
-        yield Claim(MEASURED, rf"^\| {re.escape(work)} \|.*{re.escape(name)}.*$", (told,))
+        yield Claim(SPEED, rf"^\| {re.escape(work)} \|.*{re.escape(name)}.*$", (told,))
     large = median("benchmark-1gb", "train/tokenizers-bpe") / median("benchmark-1gb", "train/mws-contextual")
+    small = median("benchmark", "train/tokenizers-bpe") / median("benchmark", "train/mws-contextual")
+    encoding = median("benchmark", "encode/encode_batch") / median("benchmark", "encode/mws-disk")
+    told = (f"{small:.1f} times as fast", f"{large:.1f} times on 1 GB", f"encoding to disk {encoding:.0f} times")
+    yield Claim(MEASURED, r"^\| Is it fast.*$", told)
     gigabyte = f"{median('benchmark-1gb', 'train/mws-contextual'):.0f} seconds"
     yield Claim(QUESTIONS, r"^From 0.1 MB on.*$", (f"1 GB takes {gigabyte}",))
     seconds = {name: statistics.median(times) for name, times in results("trainers")[LARGE_TEXT]["seconds"].items()}
     names = ("mws train, contextual", "tokenizers BpeTrainer, bytes", "SentencePiece Unigram (its own rules)")
     yield Claim(README, r"^\| Seconds to train.*$", (f"| {' | '.join(f'{seconds[each]:.1f}' for each in names)} |",))
-    yield Claim(MEASURED, r"\*\*1 GB\*\*.*$", (f"({large:.1f}x)",))
+    yield Claim(SPEED, r"\*\*1 GB\*\*.*$", (f"({large:.1f}x)",))
 
 
 def median(name: str, task: str) -> float:
@@ -354,6 +366,7 @@ def english() -> Iterator[Claim]:
         [-ours[size][f"against_{rival}"][0] for size in (8_000, 32_000)]
         for rival in ("bpe-byte", "sentencepiece-unigram-identity")
     )
+    yield Claim(MEASURED, r"^\| And in English.*$", (f"{spread(bpe)} n-gram bits",))
     told = f"{spread(bpe)} n-gram bits than byte-level BPE", f"{unigram[0]:.1f} % fewer to {-unigram[1]:.1f} % more"
     for page in (LIMITS, QUESTIONS):
         yield Claim(page, r"(?i)expect next to nothing.*$", told)
@@ -409,14 +422,15 @@ def ablation() -> Iterator[Claim]:
         for each in rivals
     }
     for rival, name in rivals.items():
-        yield Claim(MEASURED, rf"^\* .*needs.*than {name}.*$", (gains[8_000, rival],))
-    yield Claim(MEASURED, r"^\* \*\*At 32,000 entries\*\*.*$", tuple(gains[32_000, each] for each in rivals))
+        yield Claim(MORPHOLOGY, rf"^\* .*needs.*than {name}.*$", (gains[8_000, rival],))
+    yield Claim(MORPHOLOGY, r"^\* \*\*At 32,000 entries\*\*.*$", tuple(gains[32_000, each] for each in rivals))
     yield Claim(LIMITS, r"^\* .*shuffled.*$", (gains[8_000, "mws-shuffled"],))
     unigram = [gains[size, "sentencepiece-unigram-identity"] for size in (8_000, 32_000)]
     yield Claim(README, r"^\* At 32,000 entries n-gram.*$", (f"{unigram[1]} bits",))
     base = "against_bpe-byte"
     kept = [100 * cells[*key, "mws-shuffled"][base][0] / row[base][0] for key, row in ours.items() if key[1] == 8_000]
-    yield Claim(MEASURED, r"^\* Shuffled evidence keeps.*$", (f"{min(kept):.0f} to {max(kept):.0f} %",))
+    yield Claim(MORPHOLOGY, r"^\* Shuffled evidence keeps.*$", (f"{min(kept):.0f} to {max(kept):.0f} %",))
+    yield Claim(MEASURED, r"^\| Is it morphology.*$", (f"at least {100 - round(max(kept))} %",))
 
 
 def public_sets() -> Iterator[Claim]:
@@ -436,14 +450,17 @@ def public_sets() -> Iterator[Claim]:
             for rival in rivals:
                 ahead = sum(found[system] > found[rival] for found in sets.values())
                 told.append(f"{ahead} of {len(sets)}")
-        yield Claim(MEASURED, place, tuple(told))
+        yield Claim(PUBLIC_SETS, place, tuple(told))
         for rival in rivals:
             leads[rival] += [found["mws"] > found[rival] for found in sets.values()]
         ahead = [found["mws"] > found["morfessor"] for found in sets.values() if "morfessor" in found]
         kind = "whole segmentations" if field == "f1" else "sets of one boundary"
-        yield Claim(MEASURED, r"^\* \*\*Morfessor\*\*.*$", (f"{sum(ahead)} of {len(ahead)} {kind}",))
+        yield Claim(PUBLIC_SETS, r"^\* \*\*Morfessor\*\*.*$", (f"{sum(ahead)} of {len(ahead)} {kind}",))
     sets = f"of {len(leads[rivals[0]])} | | {sum(leads[rivals[0]])} | {sum(leads[rivals[1]])} |"
     yield Claim(README, r"^\| Public sets.*$", (sets,))
+    byte_level, unigram = (f"{sum(found)} of {len(found)}" for found in leads.values())
+    told = (f"byte-level BPE on {byte_level}, of SentencePiece Unigram on {unigram}",)
+    yield Claim(MEASURED, r"^\| And on sets.*$", told)
     roots = results("blind")["roots"]
     means = {
         (n, name): statistics.fmean(row[name] for row in roots if row["labels"] == n)
@@ -451,7 +468,7 @@ def public_sets() -> Iterator[Claim]:
         for name in ("f1", "exact")
     }
     told = [*(f"{means[n, 'f1']:.3f}" for n in (0, 100, 1_000)), f"{100 * means[1_000, 'exact']:.0f} %"]
-    yield Claim(MEASURED, r"^\* \*\*Russian by roots\*\*.*$", tuple(told))
+    yield Claim(PUBLIC_SETS, r"^\* \*\*Russian by roots\*\*.*$", tuple(told))
 
 
 def paradigms() -> Iterator[Claim]:
@@ -462,9 +479,9 @@ def paradigms() -> Iterator[Claim]:
     for rival, name in (("bpe-byte", "byte-level BPE"), ("sentencepiece-unigram-identity", "SentencePiece Unigram")):
         stems, shares = ([of[each, rival][f"lead_{x}"] for each in sources] for x in ("same_stem", "shared"))
         told = (won(stems), won(shares))
-        yield Claim(MEASURED, rf"^\* \*\*Against {name}\*\*.*$", told)
+        yield Claim(FORMS, rf"^\* \*\*Against {name}\*\*.*$", told)
     fewer = [100 * (1 - of[x, "mws"]["entries_a_form"] / of[x, "bpe-byte"]["entries_a_form"]) for x in sources]
-    yield Claim(MEASURED, r"^\* \*\*Entries\*\*.*$", (f"{round(min(fewer))} to {round(max(fewer))} % fewer",))
+    yield Claim(FORMS, r"^\* \*\*Entries\*\*.*$", (f"{round(min(fewer))} to {round(max(fewer))} % fewer",))
 
 
 def won(leads: list[list[float]]) -> str:

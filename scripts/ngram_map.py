@@ -1,15 +1,14 @@
 """The map of n-gram bits per byte: systems x languages x vocabulary sizes x amounts of text, in one results file.
 
-    python scripts/ngram_map.py --data ../shared/data [--languages rus fin] [--sizes 8000] [--ablations] [--variants]
+    python scripts/ngram_map.py --data ../shared/data [--languages rus fin] [--sizes 8000] [--ablations]
 
 Every tokenizer learns from all training lines of its language (Russian without the sentences of RuBLiMP, which are
 another benchmark's, and without novels that are there twice); the n-gram model (`mws_hf.evaluate.ngram_bits`) learns
 from the first 1, 4 and 16 MB of the same lines in shuffled order, and from all of them. Every 50th line is held out,
 4,000 lines at most; a line is a document.
-`--ablations` adds MwS with one thing taken away (`systems.py`), `--variants` other shares of compositions and other
-prices of a hidden boundary, which decides about the default.
-Writes scripts/results/ngram_map.json, .md and .png, and ngram_ablations.md, after each cell. A cell that this version
-of the package measured is not measured again; tables mark cells of older versions.
+`--ablations` adds MwS with one thing taken away (`systems.py`).
+Writes scripts/results/ngram_map.json, and ngram_ablations.md of the cells with ablations, after each cell. A cell that
+this version of the package measured is not measured again.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from mws_hf import WordCounts, __version__
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
-from mws_hf.research.compare.plots import save
 from mws_hf.text.markdown import markdown_table
 
 LANGUAGES = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr", "deu")
@@ -38,17 +36,9 @@ SLICES = {"1 MB": 1 << 20, "4 MB": 4 << 20, "16 MB": 16 << 20, "all": None}
 OURS = ("mws", "mws-morphs")
 ABLATIONS = ("mws-shuffled", "mws-no-evidence", "mws-price0", "mws-counts")
 ABLATION_NAMES = ("shuffled evidence", "no evidence", "price 0", "morphs by counts")
-VARIANTS: dict[str, dict[str, Any]] = {
-    "price .3": {"hidden_boundary_price": 0.3},
-    "price 3": {"hidden_boundary_price": 3},
-    "half as many morphs": {"composition": 0.75},
-    "half as many morphs, price 0": {"composition": 0.75, "hidden_boundary_price": 0},
-}
 RIVALS = ("bpe", "bpe-byte", UNIGRAM, "unigram")
 AGAINST = ("bpe", "bpe-byte", UNIGRAM, "mws-shuffled")
 """What every system is compared with, in per cent, where it is measured."""
-COLOURS = {"mws": "#d55e00", "mws-morphs": "#e6a000", "bpe-byte": "#117733", UNIGRAM: "#0072b2", "unigram": "#88bbdd",
-           "mws-shuffled": "#999999"}  # fmt: skip
 
 
 def parts_of(data: Path, language: str) -> tuple[list[str], list[str]]:
@@ -75,7 +65,7 @@ def trained(counts: WordCounts, system: str, size: int, folder: Path) -> Path:
     directory = folder / f"{system.replace(' ', '_')}-{size}"
     if (directory / "tokenizer.json").exists():
         return directory
-    train_system("mws" if system in VARIANTS else system, counts, size, directory, **VARIANTS.get(system, {}))
+    train_system(system, counts, size, directory)
     return directory
 
 
@@ -104,8 +94,7 @@ def percent_against(bits: dict[str, NgramBits], base: str) -> dict[str, list[flo
 
 def run(language: str, arguments: argparse.Namespace, cells: list[dict[str, Any]]) -> None:
     """Measure what is missing of a language; `cells` grows and is written after each."""
-    more = (*(ABLATIONS if arguments.ablations else ()), *(VARIANTS if arguments.variants else ()))
-    systems = [*OURS, *more, *arguments.rivals]
+    systems = [*OURS, *(ABLATIONS if arguments.ablations else ()), *arguments.rivals]
     there = {(c["language"], c["size"], c["slice"], c["system"]) for c in cells if c["version"] == __version__}
     wanted = [
         (size, name)
@@ -136,37 +125,10 @@ def run(language: str, arguments: argparse.Namespace, cells: list[dict[str, Any]
 
 
 def write(cells: list[dict[str, Any]], file: Path) -> None:
-    """The results file, its tables and its picture."""
+    """The results file and the table of ablations."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(cells, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    file.with_suffix(".md").write_text(tables(cells), encoding="utf-8")
     file.with_name("ngram_ablations.md").write_text(ablations(cells), encoding="utf-8")
-    if (drawn := picture(cells)) is not None:
-        save(drawn, file.with_suffix(".png"))
-
-
-def tables(cells: list[dict[str, Any]]) -> str:
-    """Markdown: for each size, systems against BPE by language and amount of text."""
-    parts = []
-    for size in sorted({c["size"] for c in cells}):
-        here = [c for c in cells if c["size"] == size]
-        systems = [
-            s for s in (*OURS, *ABLATIONS, *VARIANTS, *RIVALS) if s != "bpe" and any(c["system"] == s for c in here)
-        ]
-        rows = []
-        for language in LANGUAGES:
-            for name in SLICES:
-                of = {c["system"]: c for c in here if (c["language"], c["slice"]) == (language, name)}
-                if of:
-                    row = [language, name, f"{of['bpe']['bits_per_byte']:.4f}"]
-                    rows.append(row + [_cell(of.get(system), of["bpe"]) for system in systems])
-        parts.append(f"## Vocabulary {size:,}\n\n{markdown_table(['language', 'text', 'bpe', *systems], rows)}")
-    note = (
-        "N-gram bits per byte of held-out lines: BPE's, and each system's difference to BPE in per cent with its 95 % "
-        "interval over lines; then tokens against BPE's. Below 0 is better. In brackets: the version of the package, "
-        "where it is older. Written by scripts/ngram_map.py."
-    )
-    return note + "\n\n" + "\n\n".join(parts) + "\n"
 
 
 def ablations(cells: list[dict[str, Any]]) -> str:
@@ -196,72 +158,6 @@ def _percent(values: list[float]) -> str:
     return f"{value:+.2f} ({low:+.2f} to {high:+.2f})"
 
 
-def _cell(cell: dict[str, Any] | None, bpe: dict[str, Any]) -> str:
-    if cell is None:
-        return ""
-    value, low, high = cell["against_bpe"]
-    mark = "" if cell["version"] == __version__ else f" ({cell['version']})"
-    return f"{value:+.2f} ({low:+.2f} to {high:+.2f}); tokens {100 * (cell['tokens'] / bpe['tokens'] - 1):+.0f} %{mark}"
-
-
-def picture(cells: list[dict[str, Any]]) -> Any | None:
-    """Differences to BPE, a line a system, a column a language that has lines; None where no language has.
-
-    Above, by amount of text, the smallest vocabulary; below, by vocabulary size, the most text that every size has.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    smallest = min(c["size"] for c in cells)
-    by_text = {each: [c for c in cells if (c["language"], c["size"]) == (each, smallest)] for each in LANGUAGES}
-    by_size = {each: _most_text(cells, each) for each in LANGUAGES}
-    rows = (
-        ("train_bytes", "MB of text that the n-gram model saw", f"{smallest:,} entries", by_text),
-        ("size", "thousand entries of the vocabulary", "most text", by_size),
-    )
-    languages = [each for each in LANGUAGES if any(len({c[x] for c in found[each]}) > 1 for x, _, _, found in rows)]
-    if not languages:
-        return None
-    figure = Figure(figsize=(2.1 * len(languages) + 1, 2.7 * len(rows) + 0.6), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    grid = figure.subplots(len(rows), len(languages), sharey=True, squeeze=False)
-    for panels, (x, label, title, found) in zip(grid, rows, strict=True):
-        for axes, language in zip(panels, languages, strict=True):
-            _draw(axes, found[language], x)
-            axes.set_title(f"{language}, {title}", fontsize=9)
-        panels[len(languages) // 2].set_xlabel(f"{label} (log scale)", fontsize=9, loc="left")
-    figure.supylabel("bits per byte against BPE, %  (↓ better)", fontsize=9)
-    handles, labels = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
-    return figure
-
-
-def _most_text(cells: list[dict[str, Any]], language: str) -> list[dict[str, Any]]:
-    """The cells of a language with the most text that all its vocabulary sizes have."""
-    own = [c for c in cells if c["language"] == language]
-    amounts = [{c["train_bytes"] for c in own if c["size"] == size} for size in {c["size"] for c in own}]
-    most = max(set.intersection(*amounts), default=0) if amounts else 0
-    return [c for c in own if c["train_bytes"] == most]
-
-
-def _draw(axes: Any, cells: list[dict[str, Any]], x: str) -> None:
-    """One panel: a line a system with its 95 % intervals, by the field `x`."""
-    unit, ticks = (1000, [8, 16, 32]) if x == "size" else (1 << 20, [1, 4, 16])
-    axes.axhline(0, color="black", linewidth=1)
-    for system, colour in COLOURS.items():
-        own = sorted((c for c in cells if c["system"] == system), key=lambda c: c[x])
-        if not own:
-            continue
-        places = [c[x] / unit for c in own]
-        values, lows, highs = ([c["against_bpe"][k] for c in own] for k in range(3))
-        axes.plot(places, values, "o-", color=colour, label=system, markersize=3)
-        axes.fill_between(places, lows, highs, color=colour, alpha=0.15, linewidth=0)
-    axes.set_xscale("log")
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.minorticks_off()
-    axes.grid(alpha=0.25)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -271,7 +167,6 @@ def main() -> None:
     parser.add_argument("--slices", nargs="+", default=list(SLICES), choices=SLICES)
     parser.add_argument("--rivals", nargs="+", default=list(RIVALS), choices=RIVALS, help="bpe is always needed")
     parser.add_argument("--ablations", action="store_true")
-    parser.add_argument("--variants", action="store_true")
     parser.add_argument("--results", type=Path, default=Path("scripts/results/ngram_map.json"))
     arguments = parser.parse_args()
     cells = json.loads(arguments.results.read_text(encoding="utf-8")) if arguments.results.exists() else []

@@ -137,6 +137,21 @@ def test_a_table_goes_below_its_heading_with_its_links_told_from_the_page(monkey
     assert filled(new, tmp_path / "docs", tmp_path) == new
 
 
+def test_the_answers_fit_on_a_page():
+    assert len((ROOT / "docs/measured.md").read_text(encoding="utf-8").split()) <= 1_500
+
+
+@pytest.mark.parametrize("folder", ["README.md", "CHANGELOG.md", "docs", "mws_hf", "scripts", "model_cards"])
+def test_no_file_names_a_folder_of_a_machine(folder):
+    path = re.compile(rb"(?<![\w.~/<>-])/(?:work|root|home|tmp)/\w+")
+    kept = (".md", ".json", ".jsonl", ".py", ".csv", ".tsv", ".txt", ".ipynb", ".svg", ".yml", ".toml")
+    files = [ROOT / folder] if (ROOT / folder).is_file() else (ROOT / folder).rglob("*")
+    found = {
+        file.relative_to(ROOT).as_posix(): path.findall(file.read_bytes()) for file in files if file.suffix in kept
+    }
+    assert not {name: folders for name, folders in found.items() if folders}
+
+
 def test_the_package_names_its_addresses():
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
     assert urls and all(url.startswith("https://") for url in urls.values())

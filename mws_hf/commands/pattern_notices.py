@@ -76,12 +76,8 @@ def refuse_unrunnable(pattern: str) -> None:
         )
 
 
-def pattern_notices(counts: WordCounts, chosen: bool = True) -> list[str]:
+def pattern_notices(counts: WordCounts) -> list[str]:
     """Return lines about the split pattern that words were counted with; none where there is nothing to say.
-
-    Args:
-        counts: words.
-        chosen: whether somebody asked for the pattern; of a criterion's own it is not told who cannot run it.
 
     >>> from mws_hf.text.pattern import O200K_PATTERN
     >>> pattern_notices(WordCounts.from_mapping({" слово": 3}, pattern=O200K_PATTERN))
@@ -90,7 +86,7 @@ def pattern_notices(counts: WordCounts, chosen: bool = True) -> list[str]:
     known = named(counts.pattern)
     name = "this split pattern" if known is None else f"split pattern {known[0]}"
     found = []
-    if chosen and TOKENIZERS_ONE in refusing(counts.pattern).get("refuses", []):
+    if TOKENIZERS_ONE in refusing(counts.pattern).get("refuses", []):
         digits = "" if known is None or known[1] == "threes" else f" with --digits {known[1]}"
         found.append(
             f"{TOKENIZERS_ONE} cannot run {name}{digits}: it loads the tokenizer, then stops at the first text; it "

@@ -166,7 +166,7 @@ def _train_and_save(
     refuse_unrunnable(trainer.split_pattern)
     compile_ahead()
     counts = sources.gather(pattern, normalization, trainer.split_pattern, trainer.special_tokens)
-    for line in pattern_notices(counts.union, chosen=pattern is not None or counts.pattern != trainer.split_pattern):
+    for line in pattern_notices(counts.union):
         _logger.warning("%s", line)
     words = counts.union.counts
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
@@ -184,6 +184,7 @@ def _train_and_save(
         "morph_merges": merges["morph"],
         "composition_merges": merges["composition"],
         "word_types": settings["word_types"],
+        **({"places_cut": settings["places_cut"]} if "places_cut" in settings else {}),
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
         **{name: settings[name] for name in ("rare_entries", "groups") if name in settings},
@@ -213,4 +214,5 @@ def _summary(result: dict[str, Any]) -> str:
         f"({counted(result['morph_merges'], 'morph merge')}, "
         f"{counted(result['composition_merges'], 'composition')}) "
         f"from {counted(result['word_types'], 'word type')} in {result['seconds']} s"
+        + (f"; morphs cut {result['places_cut']:.1%} of the places inside words" if "places_cut" in result else "")
     )

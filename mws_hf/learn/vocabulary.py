@@ -85,6 +85,8 @@ class LearnedVocabulary:
         evidence: the boundary evidence the merges were learned from; None for the classic criterion and where no morph
             merges were wanted.
         n_required: how many merges, the last ones, make strings that must be entries.
+        places_cut: share of the places inside the words learnt from, each form once, that the morph merges leave cut;
+            compositions join some of them again. None where there is no evidence.
     """
 
     alphabet: list[str]
@@ -94,6 +96,7 @@ class LearnedVocabulary:
     n_types: int
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     n_required: int = 0
+    places_cut: float | None = None
 
     @property
     def label_fits(self) -> Mapping[str, LabelFit]:
@@ -113,12 +116,14 @@ class LearnedVocabulary:
 
     @property
     def record(self) -> dict[str, Any]:
-        """Return facts for mws_training.json: how many merges are morphs and compositions, and the label results.
+        """Return facts for mws_training.json: how many merges are morphs and compositions, cuts, the label results.
 
         The last merges of a tokenizer are those of required strings; compositions come before them, morphs first.
         """
         required = {"required": self.n_required} if self.n_required else {}
-        return {"merges": {"morph": self.n_morphs, "composition": self.n_compositions, **required}} | self.label_record
+        cut = {} if self.places_cut is None else {"places_cut": round(self.places_cut, 4)}
+        merges = {"morph": self.n_morphs, "composition": self.n_compositions, **required}
+        return {"merges": merges, **cut} | self.label_record
 
     @property
     def n_compositions(self) -> int:
@@ -165,6 +170,7 @@ def learn(
     with ThreadPoolExecutor(1) as beside:  # merging takes one thread; another looks up the words of the third step
         text = beside.submit(_running_text, job, words, evidence)
         morphs, known = _learn_morphs(job, words, evidence)
+        cut = None if known is None or evidence is None else known.places_cut()
     # 3. compositions: frequent neighbours, which pay for the boundaries that they hide
     compositions = _learn_compositions(job, text.result(), evidence, morphs, known)
     # 4. the result, still without a file
@@ -172,7 +178,7 @@ def learn(
     _warn_if_short(job, len(merges))
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
     return LearnedVocabulary(
-        job.alphabet, merges, n_morphs, morphs.exhausted, len(job.counts), evidence, n_required=n_required
+        job.alphabet, merges, n_morphs, morphs.exhausted, len(job.counts), evidence, n_required, cut
     )
 
 

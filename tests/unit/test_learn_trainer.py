@@ -15,6 +15,7 @@ from transformers import AutoTokenizer
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.dictionary import good_dataset_text
+from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.settings import EvidenceSettings
@@ -185,6 +186,18 @@ def test_a_record_gives_the_settings_back(settings: ClassicSettings | Contextual
         vocab_size=300, min_count=2, types=False, composition="fill", alphabet=trainer.alphabet
     )
     assert read == (settings, vocabulary)
+
+
+def test_the_share_of_places_cut_is_that_of_the_tokenizer():
+    """Without compositions each form is cut as the morphs left it; words of small letters have no variant."""
+    forms = sorted({form for form in FORMS if form.isalpha() and form.islower()})
+    counts = WordCounts.from_mapping({" " + form: 1 for form in forms}, pattern=DEFAULT_PATTERN)
+    trainer = quiet(vocab_size=500, composition=0)
+    learned = trainer.learn(counts)
+    cuts = sum(len(cut) - 1 for cut in segment_words(trainer.tokenizer(learned), forms))
+    assert learned.places_cut == pytest.approx(cuts / sum(len(form) - 1 for form in forms), abs=1e-9)
+    assert learned.record["places_cut"] == round(learned.places_cut, 4)
+    assert quiet(criterion="classic", n_merges=5).learn(counts).places_cut is None
 
 
 def test_finer_granularity_cuts_more():

@@ -75,3 +75,5 @@ def test_the_command_says_so_in_one_line(tmp_path, caplog):
     assert len(train(tmp_path, caplog, "п'ять слів " * 20)) == 1
     (told,) = train(tmp_path, caplog, "п'ять слів " * 20, "--pattern", "words")
     assert told.startswith("tokenizers 1.0 cannot run")
+    (told,) = train(tmp_path, caplog, "слово слово дом " * 20, "--criterion", "classic")
+    assert told.startswith("tokenizers 1.0 cannot run split pattern gpt4")

@@ -216,6 +216,23 @@ class Segmentation:
             at += len(found[-1])
         return found
 
+    def places_cut(self) -> float:
+        """Return the share of the places inside words where a token ends; the place after a leading space is none.
+
+        >>> segmentation = Segmentation(SymbolCorpus.from_words([" abc", "ab"]))
+        >>> segmentation.apply([(" ", "a"), (" a", "b")])
+        >>> segmentation.places_cut()  # of a|b, b|c, a|b the last two
+        0.6666666666666666
+        """
+        lengths = np.fromiter(map(len, self.tokens), np.int64, len(self.tokens))
+        ids, first = self.text[self.text >= 0], self.text[self.corpus.starts[:-1] + np.arange(len(self.corpus)) + 1]
+        n_tokens = len(ids) - np.count_nonzero(lengths[ids] > 1) // 2  # a token of several cells has its id in two
+        space = np.array([token.startswith(" ") for token in self.tokens], bool)[first]
+        alone = np.count_nonzero(space & (lengths[first] == 1) & (np.diff(self.corpus.starts) > 1))
+        spaced = np.count_nonzero(space & (np.diff(self.corpus.starts) > 1))
+        places = len(self.corpus.symbols) - len(self.corpus) - spaced
+        return float((n_tokens - len(self.corpus) - alone) / np.maximum(1, places))
+
     def apply(self, merges: Iterable[tuple[str, str]]) -> None:
         """Carry out given merges in rank order, as a BPE tokenizer would.
 

@@ -197,7 +197,7 @@ def test_the_share_of_places_cut_is_that_of_the_tokenizer():
     cuts = sum(len(cut) - 1 for cut in segment_words(trainer.tokenizer(learned), forms))
     assert learned.places_cut == pytest.approx(cuts / sum(len(form) - 1 for form in forms), abs=1e-9)
     assert learned.record["places_cut"] == round(learned.places_cut, 4)
-    assert quiet(criterion="classic", n_merges=5).learn(counts).places_cut is None
+    assert quiet(criterion="classic", n_merges=5, pattern=DEFAULT_PATTERN).learn(counts).places_cut is None
 
 
 def test_finer_granularity_cuts_more():

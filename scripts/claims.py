@@ -84,7 +84,7 @@ def best_rival(language: str, gold: str, size: int = 8_000) -> float:
 def boundaries() -> Iterator[Claim]:
     """Yield the tables of boundary F1, and what is said of single systems."""
     for title, (language, gold) in GOLDS.items():
-        ours, default, classic = (quality(language, gold, each) for each in ("mws", "mws-composed", "mws-classic"))
+        ours, default, classic = (quality(language, gold, each) for each in ("mws-morphs", "mws", "mws-classic"))
         rival = MORFESSOR_ENGLISH if language == "eng" else f"{best_rival(language, gold):.3f}"
         if language == "rus-lexicon":
             rival = f"{card('mws-ru-morphs-8k', 'Unigram')['f1'][gold]:.3f}"
@@ -92,7 +92,7 @@ def boundaries() -> Iterator[Claim]:
         interval = f"({ours['f1_low']:.3f}-{ours['f1_high']:.3f})"
         row = rf"^\| {title}.*$"
         yield Claim(BOUNDARIES, row, (f1, interval, f"| {default['f1']:.3f} | {classic['f1']:.3f} |", rival))
-    russian = {each: quality("rus", "rus.tikhonov", each, 32_000) for each in ("mws-composed", "bpe-byte:text")}
+    russian = {each: quality("rus", "rus.tikhonov", each, 32_000) for each in ("mws", "bpe-byte:text")}
     f1 = [f"{row['f1']:.3f}" for row in russian.values()]
     lengths = [f"{row['text_fertility']:.2f}" for row in russian.values()]
     for page in (MEASURED, BOUNDARIES, QUESTIONS):
@@ -105,10 +105,12 @@ def boundaries() -> Iterator[Claim]:
     for page in (MEASURED, BOUNDARIES):
         yield Claim(page, r"SentencePiece Unigram \d.*$", (f"{told[0]} ({told[1]})",))
     yield Claim(QUESTIONS, r"SentencePiece Unigram takes.*$", (f"takes {told[0]}", f"({told[1]})"))
-    precision = [f"{quality(each, f'{each}.morphochallenge2010', 'mws')['precision']:.2f}" for each in ("eng", "fin")]
+    precision = [
+        f"{quality(each, f'{each}.morphochallenge2010', 'mws-morphs')['precision']:.2f}" for each in ("eng", "fin")
+    ]
     yield Claim(README, r"Stems never seen.*$", (f"{precision[0]} in English",))
     yield Claim(LIMITS, r"Stems never seen.*$", (f"{precision[0]} in English", f"{precision[1]} in Finnish"))
-    english = quality("eng", "eng.morphochallenge2010", "mws-composed", 32_000)
+    english = quality("eng", "eng.morphochallenge2010", "mws", 32_000)
     rival = best_rival("eng", "eng.morphochallenge2010", 32_000)
     length = f"{english['text_fertility']:.2f}"
     yield Claim(QUESTIONS, r"Boundaries are found better.*$", (f"{english['f1']:.3f}", f"{rival:.3f}", length))
@@ -234,7 +236,7 @@ def texts() -> Iterator[Claim]:
     for language, (_, gold) in {each[0]: each for each in GOLDS.values()}.items():
         if language not in ("rus-lexicon", "lat"):
             for size in (8_000, 32_000):
-                ours, bpe = (quality(language, gold, each, size) for each in ("mws-composed", "bpe:text"))
+                ours, bpe = (quality(language, gold, each, size) for each in ("mws", "bpe:text"))
                 longer.append(ours["text_fertility"] / bpe["text_fertility"])
     cards = {row["name"]: row["systems"] for row in results("pretrained")["rows"] if "morphs" not in row["name"]}
     longer += [each["MwS"]["tokens_per_word"] / each["BPE"]["tokens_per_word"] for each in cards.values()]
@@ -246,8 +248,8 @@ def texts() -> Iterator[Claim]:
 def mixture() -> Iterator[Claim]:
     """Yield what eight languages in one tokenizer lose, and what a trainer that balances languages makes of them."""
     rows = {(row["system"], row["vocab_size"], row["language"]): row for row in results("mixture")["rows"]}
-    own = {language: row for (system, _, language), row in rows.items() if system == "own-composed"}
-    lost = max(row["f1"] - rows["mws-composed", 128_000, each]["f1"] for each, row in own.items() if "f1" in row)
+    own = {language: row for (system, _, language), row in rows.items() if system == "own"}
+    lost = max(row["f1"] - rows["mws", 128_000, each]["f1"] for each, row in own.items() if "f1" in row)
     for page in (README, LIMITS):
         yield Claim(page, r"Eight languages in one tokenizer.*$", (f"up to {lost:.2f} of F1",))
 
@@ -259,15 +261,15 @@ def mixture() -> Iterator[Claim]:
         }
         return {each: round(100 * (ours / others - 1)) for each, (ours, others) in words.items()}
 
-    large, small = (more("mws-composed", size, "own-composed", 32_000) for size in (128_000, 64_000))
+    large, small = (more("mws", size, "own", 32_000) for size in (128_000, 64_000))
     told = (f"{-large['rus']} % fewer tokens", f"to {large['ukr']} % more", f"{large['fin']} and {large['tur']} % more")
     told = (*told, f"up to {lost:.2f} of boundary F1", f"need {small['fin']} and {small['tur']} % more")
     yield Claim("docs/languages.md", r"A language needs.*$", told)
-    ours, parity = (more(system, 64_000, "bpe", 64_000).values() for system in ("mws-composed", "parity-bpe"))
+    ours, parity = (more(system, 64_000, "bpe", 64_000).values() for system in ("mws", "parity-bpe"))
     lengths = f"{-min(parity)} % shorter", f"{max(parity)} % longer", f"{min(ours)} to {max(ours)} % longer everywhere"
     f1 = {
         name: sorted(row["f1"] for key, row in rows.items() if key[:2] == (name, 64_000) and "f1" in row)
-        for name in ("parity-bpe", "mws-composed")
+        for name in ("parity-bpe", "mws")
     }
     spans = [f"from {found[0]:.3f} to {found[-1]:.3f}" for found in f1.values()]
     yield Claim("docs/languages.md", r"^\*\*Beside `ParityBpeTrainer`\*\*.*$", (*lengths, *spans))
@@ -342,16 +344,18 @@ def small_texts() -> Iterator[Claim]:
         cells.setdefault((row["language"], row["megabytes"], row["system"]), []).append(row["f1"])
     f1 = {key: statistics.fmean(found) for key, found in cells.items()}
     languages = {language for language, _, _ in f1}
-    more = sorted(f1[each, 1.0, "mws"] - f1[each, 0.1, "mws"] for each in languages)
+    more = sorted(f1[each, 1.0, "mws-morphs"] - f1[each, 0.1, "mws-morphs"] for each in languages)
     gains = {
-        (labels, size): sorted(f1[each, size, f"mws, {labels} labels"] - f1[each, size, "mws"] for each in languages)
+        (labels, size): sorted(
+            f1[each, size, f"mws-morphs, {labels} labels"] - f1[each, size, "mws-morphs"] for each in languages
+        )
         for labels in (20, 300)
         for size in (0.1, 10.0)
     }
     spans = {key: f"{found[0]:.2f} to {found[-1]:.2f}" for key, found in gains.items()}
     page = "docs/small-languages.md"
     yield Claim(page, r"From 0.1 to 1 MB.*$", (f"{more[0]:.2f} to {more[-1]:.2f}",))
-    russian = f"{f1['rus', 0.1, 'mws']:.3f} with 0.1 MB and {f1['rus', 10.0, 'mws']:.3f} with 10 MB"
+    russian = f"{f1['rus', 0.1, 'mws-morphs']:.3f} with 0.1 MB and {f1['rus', 10.0, 'mws-morphs']:.3f} with 10 MB"
     yield Claim(QUESTIONS, r"^From 0.1 MB on.*$", (russian,))
     yield Claim(page, r"300 labelled words.*add.*$", (f"{spans[300, 0.1]} at 0.1 MB", f"{spans[300, 10.0]} at 10 MB"))
     mean = statistics.fmean(gains[20, 10.0])

@@ -22,8 +22,8 @@ PANELS = {
     "Russian": ("rus", "rus.tikhonov"),
 }
 SYSTEMS = {
-    "mws-composed": ("MwS, the default", "#d55e00"),
-    "mws": ("MwS, morphs only", "#e6a000"),
+    "mws": ("MwS, the default", "#d55e00"),
+    "mws-morphs": ("MwS, morphs only", "#e6a000"),
     "sentencepiece-unigram:text": ("SentencePiece Unigram", "#0072b2"),
     "bpe-byte:text": ("byte-level BPE", "#555555"),
 }

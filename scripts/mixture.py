@@ -1,6 +1,6 @@
 """One tokenizer for eight languages: boundary F1 and length of the mixture beside BPE and Unigram of the same text.
 
-    python scripts/mixture.py --data ../shared/data [--sizes 64000 128000] [--systems mws mws-composed bpe]
+    python scripts/mixture.py --data ../shared/data [--sizes 64000 128000] [--systems mws mws-morphs bpe]
 
 Text is split by line as in scripts/quality.py: every 50th line is held out for tokens per word, the rest trains. Every
 language is counted once, into `--cache`; gold is read to score alone. Each language's own tokenizer of 32,000 entries
@@ -49,9 +49,9 @@ GOLD = {
     "eng": "eng.morphochallenge2010",
 }
 PARITY = "parity-bpe"
-SYSTEMS = ("mws", "mws-composed", "bpe", "sentencepiece-unigram", UNIGRAM, PARITY)
-ORDER = ("own", "own-composed", *SYSTEMS)
-COMPOSITION = {"mws": 0, "mws-composed": None, "own": 0, "own-composed": None}
+SYSTEMS = ("mws-morphs", "mws", "bpe", "sentencepiece-unigram", UNIGRAM, PARITY)
+ORDER = ("own-morphs", "own", *SYSTEMS)
+COMPOSITION = {"mws-morphs": 0, "mws": None, "own-morphs": 0, "own": None}
 OWN_SIZE = 32_000
 
 
@@ -145,7 +145,7 @@ def costs(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     for repeat, size in product(range(arguments.repeats), arguments.sizes):
         mws = ["-m", "mws_hf", "train", *groups, "--vocab-size", str(size), "-q", "-o", str(output)]
         bpe = ["-c", TOKENIZERS_BPE, DEFAULT_PATTERN, str(size), f"{output}.json", *map(str, files.values())]
-        for system, command in (("mws-composed", mws), ("tokenizers BPE", bpe)):
+        for system, command in (("mws", mws), ("tokenizers BPE", bpe)):
             found = _process([sys.executable, *command])
             rows.append({"system": system, "vocab_size": size, "repeat": repeat, "load": os.getloadavg()[0], **found})
             print(rows[-1], flush=True)
@@ -182,7 +182,7 @@ def excess(rows: list[dict[str, Any]]) -> str:
     """Markdown: how many more tokens a word than BPE of the same text and size, in %."""
     length = {(row["system"], row["vocab_size"], row["language"]): row["tokens_per_word"] for row in rows}
     table = []
-    told = ("mws-composed", "sentencepiece-unigram", UNIGRAM, PARITY)
+    told = ("mws", "sentencepiece-unigram", UNIGRAM, PARITY)
     for system, size in dict.fromkeys(key[:2] for key in length):
         if system in told and ("bpe", size, LANGUAGES[0]) in length:
             more = [length[system, size, each] / length["bpe", size, each] - 1 for each in LANGUAGES]
@@ -213,7 +213,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--cache", type=Path, default=Path("out/mixture"))
     parser.add_argument("--sizes", nargs="+", type=int, default=[64_000, 128_000])
-    parser.add_argument("--systems", nargs="+", default=["own", *SYSTEMS], choices=[*SYSTEMS, "own", "own-composed"])
+    parser.add_argument(
+        "--systems", nargs="+", default=["own-morphs", *SYSTEMS], choices=[*SYSTEMS, "own-morphs", "own"]
+    )
     parser.add_argument("--held-out", type=int, default=500, help="lines of each language to measure length on")
     parser.add_argument("--results", type=Path, default=Path("scripts/results/mixture.json"))
     parser.add_argument("--cost", action="store_true", help="measure time and memory of training instead")

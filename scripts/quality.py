@@ -54,7 +54,7 @@ RIVALS = (
     "sentencepiece-bpe:text,sentencepiece-unigram:types,sentencepiece-unigram:text,morfessor:types,"
     "morfessor-frequent:text"
 )
-SYSTEMS = f"mws,mws-composed,mws-classic,{RIVALS}"
+SYSTEMS = f"mws,mws-morphs,mws-classic,{RIVALS}"
 HELD_OUT_EVERY = 50
 HELD_OUT_LINES = 4000
 
@@ -144,12 +144,12 @@ def best_rivals(rows: list[dict[str, Any]], size: int) -> str:
             ]
             ours = {r["system"]: r for r in here if r["system"].startswith("mws")}
             rivals = sorted((r for r in here if not r["system"].startswith("mws")), key=lambda r: -r["f1"])
-            if not rivals or "mws" not in ours:
+            if not rivals or "mws-morphs" not in ours:
                 continue
             cells = [name, "lexicon" if language == "rus-lexicon" else "word list" if language == "lat" else "text"]
-            cells += [interval(ours[s]) if s in ours else "" for s in ("mws", "mws-composed", "mws-classic")]
+            cells += [interval(ours[s]) if s in ours else "" for s in ("mws-morphs", "mws", "mws-classic")]
             table.append([*cells, f"{interval(rivals[0])} {rivals[0]['system']}"])
-    header = ["gold", "trained on", "mws", "mws-composed", "mws-classic", "best rival trained"]
+    header = ["gold", "trained on", "mws-morphs", "mws", "mws-classic", "best rival trained"]
     return markdown_table(header, table)
 
 
@@ -161,19 +161,19 @@ def macro(rows: list[dict[str, Any]], size: int) -> str:
         here = [row for row in here if row["language"] != "rus-lexicon"]
         ours = {row["system"]: row for row in here if row["system"].startswith("mws")}
         rivals = [row for row in here if not row["system"].startswith("mws")]
-        if not rivals or "mws" not in ours:
+        if not rivals or "mws-morphs" not in ours:
             continue
-        cells = [f"{ours[s]['macro_f1']:.3f}" if s in ours else "" for s in ("mws", "mws-composed", "mws-classic")]
+        cells = [f"{ours[s]['macro_f1']:.3f}" if s in ours else "" for s in ("mws-morphs", "mws", "mws-classic")]
         best = max(rivals, key=lambda row: row["macro_f1"])
         table.append([name, *cells, f"{best['macro_f1']:.3f} {best['system']}"])
-    return markdown_table(["gold, macro F1", "mws", "mws-composed", "mws-classic", "best rival"], table)
+    return markdown_table(["gold, macro F1", "mws-morphs", "mws", "mws-classic", "best rival"], table)
 
 
 def lengths(rows: list[dict[str, Any]], size: int) -> str:
     """Markdown: tokens per word on held-out text, and F1 on the language's first gold set, at one size."""
     table = []
     for language, names in GOLD.items():
-        for system in ("mws", "mws-composed", "bpe:text", "unigram:types", "unigram:text"):
+        for system in ("mws-morphs", "mws", "bpe:text", "unigram:types", "unigram:text"):
             for row in rows:
                 at = (row["language"], row["gold"], row["vocab_size"], row["system"]) == (
                     language,

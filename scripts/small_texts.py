@@ -40,7 +40,7 @@ SOURCES = {
     "eng": ("eng.eltec",),
 }
 MEGABYTES = (0.1, 0.3, 1.0, 3.0, 10.0)
-LABELS = {"mws": 0, "mws, 20 labels": 20, "mws, 300 labels": 300}
+LABELS = {"mws-morphs": 0, "mws-morphs, 20 labels": 20, "mws-morphs, 300 labels": 300}
 RIVALS = {"bpe-byte": False, UNIGRAM: True, "morfessor": True}
 """Whether each learns from types."""
 

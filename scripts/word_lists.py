@@ -18,7 +18,7 @@ from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 
 LANGUAGES = ("bul", "deu", "est", "pol", "ukr")
-SYSTEMS = ("mws", "mws-composed", "bpe", "unigram")
+SYSTEMS = ("mws-morphs", "mws", "bpe", "unigram")
 HELD_OUT_EVERY = 10
 
 
@@ -56,7 +56,7 @@ def measure(file: Path, sizes: list[int]) -> list[dict[str, Any]]:
 def _trained(system: str, counts: WordCounts, size: int) -> Any:
     if not system.startswith("mws"):
         return baselines.train(system, counts, size).source
-    trainer = MwSTrainer(vocab_size=size, composition=0 if system == "mws" else None, show_progress=False)
+    trainer = MwSTrainer(vocab_size=size, composition=0 if system == "mws-morphs" else None, show_progress=False)
     return load_encoder(trainer.backend(trainer.learn(counts))[0])
 
 

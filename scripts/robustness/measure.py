@@ -38,7 +38,7 @@ class Recipe:
     def tokenizer(self, counts: WordCounts) -> tuple[Path, dict[str, Any]]:
         """The directory trained on these counts, and facts about its training."""
         cache = ResultCache(self.work / "tokenizers", counts_digest(counts), DEFAULT_SPECIAL_TOKENS)
-        job = Job(SystemSpec("mws"), self.vocab_size)
+        job = Job(SystemSpec("mws-morphs"), self.vocab_size)
         TrainedSystem(counts, cache, self.vocab_size).train(job)
         facts = cache.read(job, "training") or {}
         return cache.directory(job), {"types": len(counts), "entries": facts["n_tokens"], "seconds": facts["seconds"]}

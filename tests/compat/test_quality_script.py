@@ -106,7 +106,7 @@ def test_a_part_alone_keeps_what_was_measured_before(data: Path, tmp_path: Path)
 
 
 def test_the_length_of_a_mixture_beside_bpe_of_its_size():
-    lengths = {"mws-composed": 1.3, "bpe": 1.25, "mws": 2.0}
+    lengths = {"mws": 1.3, "bpe": 1.25, "mws-morphs": 2.0}
     rows = [
         {"system": system, "vocab_size": size, "language": name, "tokens_per_word": length}
         for system, length in lengths.items()
@@ -115,7 +115,7 @@ def test_the_length_of_a_mixture_beside_bpe_of_its_size():
         if (system, size) != ("bpe", 128)
     ]
     text = excess(rows)
-    assert "| mws-composed, 64 |" in text and text.count("+4.0%") == 8 and "128" not in text
+    assert "| mws, 64 |" in text and text.count("+4.0%") == 8 and "128" not in text
 
 
 def test_balanced_bpe_cuts_the_language_of_little_text_less_often():

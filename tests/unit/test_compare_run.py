@@ -27,7 +27,7 @@ from mws_hf.trainer import MwSTrainer
 from tests.examples import FULL
 from tests.small_corpus import morphs, running_text, small_counts
 
-SYSTEMS = "mws,mws-composed,mws-classic,bpe:types,bpe:text,wordpiece:types,unigram:types,characters,words:text"
+SYSTEMS = "mws,mws-morphs,mws-classic,bpe:types,bpe:text,wordpiece:types,unigram:types,characters,words:text"
 SIZES = [360, 420]
 
 
@@ -67,7 +67,7 @@ def test_scores_are_those_of_the_saved_directories(compared, gold):
 
 
 def test_a_tokenizer_trained_beside_others_is_the_one_trained_alone(gold, tmp_path):
-    systems, sizes = parse_systems(["mws,mws-composed,mws:text"]), [330, 360, 420, 600]
+    systems, sizes = parse_systems(["mws,mws-morphs,mws:text"]), [330, 360, 420, 600]
     comparison = compare(small_counts(), [gold], sizes, tmp_path, systems=systems, plots=False, resamples=10)
     for found in comparison.tokenizers:
         name, _, words = found.system.partition(":")

@@ -16,11 +16,11 @@ logger = logging.getLogger(__name__)
 Weighting = Literal["types", "text"]
 
 MWS_SYSTEMS: dict[str, dict[str, Any]] = {
-    "mws": {"criterion": "contextual", "composition": 0},
-    "mws-composed": {"criterion": "contextual"},
+    "mws": {"criterion": "contextual"},
+    "mws-morphs": {"criterion": "contextual", "composition": 0},
     "mws-classic": {"criterion": "classic"},
 }
-"""MwS variants: name -> arguments of `MwSTrainer`; ``mws`` learns morphs only, ``mws-composed`` uses its default."""
+"""MwS variants: name -> arguments of `MwSTrainer`; ``mws`` is the default, ``mws-morphs`` morphs only."""
 
 DEFAULT_SYSTEMS = (
     *MWS_SYSTEMS,

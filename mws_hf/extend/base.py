@@ -21,11 +21,12 @@ from typing import Any
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError
-from mws_hf.extend.id_map import IDS_FILE, IdMap, dump_ids, renumbered_config
+from mws_hf.extend.id_map import IDS_FILE, IdMap, dump_ids
 from mws_hf.text.byte_alphabet import bytes_of, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, open_file
 from mws_hf.tokenizer.hub import tokenizer_place
+from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.spec import Spec, parts_of
 from mws_hf.tokenizer.stock import Tokenizer, models
 

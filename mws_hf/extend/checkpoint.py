@@ -17,14 +17,18 @@ import transformers
 from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
+from mws_hf.cards.readme import is_untouched
 from mws_hf.errors import MwSError, brief
 from mws_hf.extend.base import RECORDS
-from mws_hf.extend.embeddings import TransplantReport, holds_ids, mix_rows, special_id
+from mws_hf.extend.embeddings import LOST, TransplantReport, logger, mix_rows, roles_of, successors
 from mws_hf.extend.first_rows import check_init, mixed_rows
 from mws_hf.extend.id_map import IDS_FILE, read_ids
 from mws_hf.extend.weights import INDEX, read_header, shard_of_tensors
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.hub import snapshot
+from mws_hf.tokenizer.ids import renumber_model
+from mws_hf.tokenizer.training_record import EVIDENCE_FILE
+from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
 
 _PIECE = 16 << 20
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")
@@ -34,7 +38,8 @@ _TOKENIZER_FILES = frozenset(
         *("merges.txt", "tokenizer.model", "vocabulary.json", "merges.json", "chat_template.jinja"),
     )
 )
-_NOT_KEPT = frozenset((INDEX, IDS_FILE, *RECORDS))
+_OF_TOKENIZER = (TRAINING_FILE, EVIDENCE_FILE)
+_NOT_KEPT = frozenset((INDEX, IDS_FILE, *RECORDS, *_OF_TOKENIZER))
 """What beside a model speaks of its old tokenizer or its old weights."""
 
 
@@ -72,6 +77,7 @@ def transplant_directory(
     ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
     rows = len(matrices[names[0]])
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple, ids)
+    successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
     changed = {name: _fitted(matrices.pop(name), mixtures) for name in names}
     with staged(Path(output), ("*.safetensors", INDEX), head="config.json") as stage:
         for file in sorted(set(shards.values())):
@@ -83,7 +89,8 @@ def transplant_directory(
         for name in ("config.json", "generation_config.json"):
             if (source / name).is_file():
                 settings = load_json(source / name)
-                _fit_config(settings, len(mixtures), old_tokenizer, new_tokenizer)
+                for field in renumber_model(settings, successor, roles, len(mixtures)):
+                    logger.warning(LOST, name, field)
                 _write_json(stage / name, settings)
     return report
 
@@ -184,26 +191,20 @@ def _index(source: Path, stage: Path, shards: Mapping[str, str]) -> dict[str, An
     return {**index, "metadata": {**index.get("metadata", {}), "total_size": sum(sizes)}}
 
 
-def _fit_config(settings: dict[str, Any], rows: int, old_tokenizer: Any, new_tokenizer: Any) -> None:
-    """Set the size of the vocabulary and the special ids, also in the part of a model that reads text."""
-    for part in (settings, settings.get("text_config")):
-        if isinstance(part, dict):
-            if "vocab_size" in part:
-                part["vocab_size"] = rows
-            for name in filter(holds_ids, part):
-                part[name] = special_id(name, part[name], old_tokenizer, new_tokenizer)
-
-
 def _copy_others(source: Path, target: Path, stage: Path) -> None:
-    """Copy the files beside the weights, and the files of the new tokenizer in place of the old one's."""
+    """Copy the files beside the weights, and the files of the new tokenizer in place of the old one's.
+
+    Records, evidence and generated cards of the old tokenizer stay behind; a card by hand is the model's and is kept.
+    """
     taken = {path.name for path in stage.iterdir()}
     for path in sorted(source.iterdir()):
         known = path.name in _TOKENIZER_FILES or path.name in _NOT_KEPT or path.name.startswith(".")
+        known = known or is_untouched(path)  # a card of the old tokenizer, as it was generated
         other = path.suffix not in _WEIGHTS and not known
         if path.is_file() and other and path.name not in taken:
             shutil.copyfile(path, stage / path.name)
     for path in sorted(target.iterdir()):
-        if path.name in _TOKENIZER_FILES or path.suffix == ".py":
+        if path.name in _TOKENIZER_FILES or path.name in _OF_TOKENIZER or path.suffix == ".py":
             shutil.copyfile(path, stage / path.name)
 
 

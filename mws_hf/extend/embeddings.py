@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,10 @@ from mws_hf.errors import MwSError
 from mws_hf.extend.first_rows import Mixture, check_init, mixed_rows, weigh
 from mws_hf.extend.id_map import IdMap, kept_rows, row_count
 from mws_hf.extend.spelling import Spelling, raw_bytes
+from mws_hf.tokenizer.ids import Role, Successor, is_id_field, renumbered_field
+
+logger = logging.getLogger(__name__)
+LOST = "%s: %s named a token that the new tokenizer lacks; the id was dropped"
 
 SPECIAL_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _ROLES = ("bos_token", "eos_token", "pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
@@ -76,10 +81,27 @@ def transplant(
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple)
     changed = copy.deepcopy(model)
     _replace_rows(model, changed, mixtures)
+    successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
     for config in filter(None, (changed.config, getattr(changed, "generation_config", None))):
-        for name in filter(holds_ids, config.to_dict()):
-            setattr(config, name, special_id(name, getattr(config, name, None), old_tokenizer, new_tokenizer))
+        _fit_config(config, successor, roles)
     return changed, report
+
+
+def _fit_config(config: Any, successor: Successor, roles: Mapping[str, Role]) -> None:
+    """Give the configs of a model in memory new ids, those within them too."""
+    for name, value in list(vars(config).items()):
+        if is_id_field(name):
+            new, dropped = renumbered_field(name, value, successor, roles)
+            setattr(config, name, new)
+            if dropped:
+                logger.warning(LOST, type(config).__name__, name)
+        elif hasattr(value, "to_dict") and name.endswith("_config") and _same_vocabulary(config, value):
+            _fit_config(value, successor, roles)
+
+
+def _same_vocabulary(config: Any, inner: Any) -> bool:
+    sizes = [getattr(each, "vocab_size", None) for each in (config, inner)]
+    return None in sizes or sizes[0] == sizes[1]
 
 
 def mix_rows(
@@ -120,31 +142,24 @@ def mix_rows(
     return mixtures, report
 
 
-def holds_ids(name: str) -> bool:
-    """Tell whether an entry of a config holds ids of the tokenizer.
-
-    >>> holds_ids("image_token_index"), holds_ids("eos_token_id"), holds_ids("vocab_size")
-    (True, True, False)
-    """
-    return name.endswith(("_token_id", "_token_ids", "_token_index"))
-
-
-def special_id(name: str, value: Any, old_tokenizer: Any, new_tokenizer: Any) -> Any:
-    """Return the new value of an entry of a config such as ``eos_token_id``.
-
-    It is the ids of the same tokens in the new tokenizer, where it has them all. Else it is the new tokenizer's id for
-    that role, if the role is one of `SPECIAL_IDS`, or the old value.
-    """
+def successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
+    """Return the function from an id of one tokenizer to that of the same token in the other, or None."""
     old, new = _backend(old_tokenizer), _backend(new_tokenizer)
-    role = getattr(new_tokenizer, name, None) if name in SPECIAL_IDS else value
-    if value is None:
-        return None if getattr(old_tokenizer, name, None) == role else role
-    given = value if isinstance(value, list) else [value]
-    tokens = [old.id_to_token(index) if isinstance(index, int) and index >= 0 else None for index in given]
-    ids = [None if token is None else new.token_to_id(token) for token in tokens]
-    if None in ids:
-        return role
-    return ids if isinstance(value, list) else ids[0]
+
+    def successor(number: int) -> int | None:
+        token = old.id_to_token(number)
+        return None if token is None else new.token_to_id(token)
+
+    return successor
+
+
+def roles_of(old_tokenizer: Any, new_tokenizer: Any) -> dict[str, Role]:
+    """Return the ids of a new tokenizer for the roles that a model's config names."""
+    found = {}
+    for name in SPECIAL_IDS:
+        old, new = (getattr(tokenizer, name, None) for tokenizer in (old_tokenizer, new_tokenizer))
+        found[name] = Role(new, new=old is None)
+    return found
 
 
 def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:

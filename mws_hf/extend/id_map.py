@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.file import load_json
@@ -141,48 +141,3 @@ def composed(first: IdMap, second: IdMap) -> dict[int, int | None]:
     {0: 0, 1: None, 2: None}
     """
     return {old: None if between is None else second[between] for old, between in first.items()}
-
-
-def renumbered(spec: Mapping[str, Any], ids: IdMap) -> dict[str, Any]:
-    """Copy a tokenizer.json without the entries that are gone; the others have their new ids, wherever ids stand.
-
-    Merges are left alone.
-    """
-    vocab = {token: ids[number] for token, number in spec["model"]["vocab"].items() if ids[number] is not None}
-    changed = {**spec, "model": {**spec["model"], "vocab": vocab}}
-    changed["added_tokens"] = [{**token, "id": ids[token["id"]]} for token in spec.get("added_tokens", [])]
-    if spec.get("post_processor"):
-        changed["post_processor"] = _processor(spec["post_processor"], ids)
-    if spec.get("padding"):
-        changed["padding"] = {**spec["padding"], "pad_id": ids.get(spec["padding"]["pad_id"])}
-    return changed
-
-
-def renumbered_config(settings: Mapping[str, Any], ids: IdMap) -> dict[str, Any]:
-    """Copy a tokenizer_config.json with new ids in what transformers 4 writes of added tokens.
-
-    >>> renumbered_config({"added_tokens_decoder": {"7": {"content": "<s>"}}}, {7: 3})
-    {'added_tokens_decoder': {'3': {'content': '<s>'}}}
-    """
-    decoder = settings.get("added_tokens_decoder")
-    if not isinstance(decoder, dict):
-        return dict(settings)
-    kept = {str(new): token for old, token in decoder.items() if (new := ids.get(int(old))) is not None}
-    return {**settings, "added_tokens_decoder": kept}
-
-
-def _processor(part: Mapping[str, Any], ids: IdMap) -> dict[str, Any]:
-    """Return a post-processor, or the parts of a sequence of them, with new ids."""
-    changed = dict(part)
-    if "processors" in part:
-        changed["processors"] = [_processor(each, ids) for each in part["processors"]]
-    if part["type"] == "TemplateProcessing":
-        special = part["special_tokens"]
-        changed["special_tokens"] = {
-            name: {**token, "ids": [ids[number] for number in token["ids"]]} for name, token in special.items()
-        }
-    for role in ("sep", "cls"):  # of BertProcessing and RobertaProcessing
-        if isinstance(part.get(role), list):
-            token, number = part[role]
-            changed[role] = [token, ids[number]]
-    return changed

@@ -25,11 +25,11 @@ import numpy as np
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, Rewritten, fetch, open_base, write_directory
 from mws_hf.extend.cuts import count_ids
-from mws_hf.extend.id_map import renumbered
 from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.described import check_whole
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.ids import renumbered_tokenizer
 from mws_hf.tokenizer.merging import merge_steps, ranked
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -212,7 +212,7 @@ def trim(
     remaining = _prune(base, uses, pinned, keep_size, min_count)
     ids: dict[int, int | None] = dict.fromkeys(range(base.next_id))
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
-    spec = renumbered(base.spec, ids)
+    spec = renumbered_tokenizer(base.spec, ids)
     spec["model"]["merges"] = [
         written
         for (left, right), written in zip(base.merges, base.spec["model"]["merges"], strict=True)
@@ -226,8 +226,15 @@ def trim(
 
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:
-    """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,)."""
-    return count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
+    """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,).
+
+    Raises:
+        MwSError: the texts hold no token, so that no entry could be told from another.
+    """
+    uses = count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
+    if not uses.any():
+        raise MwSError("the texts hold no token, so every entry would count as unused; give texts that are not empty")
+    return uses
 
 
 def last_merges(base: Base) -> dict[str, tuple[str, str]]:

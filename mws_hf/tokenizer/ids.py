@@ -1,0 +1,277 @@
+"""Where ids stand in a tokenizer.json, its config, and the configs of a model beside it: the one walk over all of them.
+
+Trimming, extending, transplanting and retraining renumber by it, and `mws check` compares by it. An id without a
+successor is dropped and reported. Fields that are not known are never changed; `unknown_ids` names those that could
+hold an id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+Successor: TypeAlias = Callable[[int], "int | None"]
+"""The new id of an old one, or None where its token is gone."""
+
+_ENDINGS = ("_token_id", "_token_ids", "_token_index")
+_LISTS = frozenset(("suppress_tokens", "begin_suppress_tokens", "stop_token_ids"))
+_SEQUENCES = frozenset(("bad_words_ids", "force_words_ids", "sequence_bias"))
+"""Of several ids that belong together; such a sequence is dropped as a whole."""
+_PAIRS = frozenset(("forced_decoder_ids",))
+"""Of a position and an id each."""
+_NAMED = frozenset(("lang_to_id", "task_to_id"))
+"""Tokens with their ids."""
+_COUNTS = ("num_", "max_", "min_", "n_")
+_NO_IDS = ("_size", "_len", "_length", "_count", "_dim", "_per_second", "_per_image")
+_GONE = object()
+
+
+class Named(NamedTuple):
+    """An id as a config names it.
+
+    Attributes:
+        path: the field, such as ``text_config.eos_token_id``.
+        number: the id.
+        special: whether only a special token makes sense there.
+        token: the token that the field names beside the id, if it names one.
+    """
+
+    path: str
+    number: int
+    special: bool
+    token: str | None = None
+
+
+def is_id_field(name: str) -> bool:
+    """Tell whether a field of a model's config is known to hold ids of the tokenizer.
+
+    >>> [is_id_field(name) for name in ("image_token_index", "bad_words_ids", "vocab_size")]
+    [True, True, False]
+    """
+    return name.endswith(_ENDINGS) or name in _LISTS | _SEQUENCES | _PAIRS | _NAMED
+
+
+def parts_of_model(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """List a config and those within it that are of the same vocabulary, such as ``text_config``; with their paths.
+
+    A config within it that has a vocabulary of another size, an image encoder's say, is left out.
+    """
+    sizes = _sizes(settings) | _sizes(settings.get("text_config"))
+    yield prefix, settings
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and not is_id_field(name) and (not sizes or _sizes(value) <= sizes):
+            yield from parts_of_model(value, f"{prefix}{name}.")
+
+
+def _sizes(settings: Any) -> set[int]:
+    """Return the size of the vocabulary that a config names, if it names one."""
+    size = settings.get("vocab_size") if isinstance(settings, Mapping) else None
+    return {size} if isinstance(size, int) else set()
+
+
+def model_ids(settings: Mapping[str, Any]) -> list[Named]:
+    """List all ids in a config.json or generation_config.json.
+
+    >>> [(each.path, each.number) for each in model_ids({"eos_token_id": [3, 5], "bad_words_ids": [[7, 8]]})]
+    [('eos_token_id', 3), ('eos_token_id', 5), ('bad_words_ids', 7), ('bad_words_ids', 8)]
+    """
+    return [
+        each
+        for prefix, part in parts_of_model(settings)
+        for name in filter(is_id_field, part)
+        for each in _named(f"{prefix}{name}", name, part[name])
+    ]
+
+
+def _named(path: str, name: str, value: Any) -> list[Named]:
+    """List the ids of one field."""
+    if name in _NAMED and isinstance(value, Mapping):
+        return [Named(path, number, True, token) for token, number in value.items()]
+    found: list[Named] = []
+
+    def note(number: int) -> int:
+        found.append(Named(path, number, name.endswith(_ENDINGS)))
+        return number
+
+    _changed(name, value, note)
+    return found
+
+
+class Role(NamedTuple):
+    """The id of a new tokenizer for a role, such as ``eos_token_id``; and whether the old one had no such token."""
+
+    number: int | None
+    new: bool
+
+
+def renumber_model(
+    settings: dict[str, Any], successor: Successor, roles: Mapping[str, Role], rows: int | None = None
+) -> list[str]:
+    """Give a config.json or generation_config.json, in place, the ids of another tokenizer.
+
+    Args:
+        settings: the config; of the configs within it those that share its vocabulary are changed too.
+        successor: the new id of each old one.
+        roles: of the new tokenizer, by field; they serve where the old token is gone.
+        rows: rows of the embeddings, the new ``vocab_size``; None leaves that alone.
+
+    Returns:
+        The fields that lost an id, for it has no successor.
+    """
+    lost: list[str] = []
+    for prefix, part in list(parts_of_model(settings)):
+        for name, value in list(part.items()):
+            if name == "vocab_size" and rows is not None:
+                part[name] = rows  # type: ignore[index]
+            if is_id_field(name):
+                part[name], dropped = renumbered_field(name, value, successor, roles)  # type: ignore[index]
+                lost += [f"{prefix}{name}"] * dropped
+    return lost
+
+
+def renumbered_field(name: str, value: Any, successor: Successor, roles: Mapping[str, Role]) -> tuple[Any, bool]:
+    """Return the new value of a field that holds ids, and whether an id was dropped from it."""
+    dropped = False
+
+    def follow(number: int) -> int | None:
+        nonlocal dropped
+        new = successor(number)
+        dropped |= new is None
+        return new
+
+    new = _changed(name, value, follow)
+    if name in roles and (roles[name].new if value is None else dropped):
+        return roles[name].number, False
+    return (None if new is _GONE else new), dropped
+
+
+def _changed(name: str, value: Any, successor: Successor) -> Any:
+    """Return the value of a field with new ids, or `_GONE`."""
+    if name in _NAMED and isinstance(value, Mapping):
+        followed = {token: successor(number) if _is_id(number) else number for token, number in value.items()}
+        return {token: number for token, number in followed.items() if number is not None}
+    if name in _PAIRS and isinstance(value, list):
+        pairs = [_pair(pair, successor) for pair in value]
+        return [pair for pair in pairs if pair is not _GONE]
+    return _nested(value, successor, whole=name in _SEQUENCES)
+
+
+def _pair(pair: Any, successor: Successor) -> Any:
+    if not (isinstance(pair, list | tuple) and len(pair) == 2 and _is_id(pair[1])):
+        return pair
+    new = successor(pair[1])
+    return _GONE if new is None else [pair[0], new]
+
+
+def _nested(value: Any, successor: Successor, *, whole: bool) -> Any:
+    """Follow an id, or ids in lists; where they belong together, a list of ids is gone as soon as one of them is."""
+    if _is_id(value):
+        new = successor(value)
+        return _GONE if new is None else new
+    if isinstance(value, Mapping):  # sequence_bias in memory: ids -> bias
+        followed = {_nested(key, successor, whole=whole): bias for key, bias in value.items()}
+        return {key: bias for key, bias in followed.items() if key is not _GONE}
+    if not isinstance(value, list | tuple):
+        return value
+    parts = [_nested(part, successor, whole=whole) for part in value]
+    together = whole and not all(isinstance(part, list | tuple) for part in value)
+    if together and any(part is _GONE for part in parts):
+        return _GONE
+    kept = [part for part in parts if part is not _GONE]
+    return tuple(kept) if isinstance(value, tuple) else kept
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def unknown_ids(settings: Mapping[str, Any], size: int) -> list[str]:
+    """Name the fields of a config that no list here knows and whose value could be an id below `size`.
+
+    >>> unknown_ids({"sep_idx": 7, "num_tokens": 7, "hidden_size": 7, "eos_token_id": 7}, 10)
+    ['sep_idx']
+    """
+    return [
+        f"{prefix}{name}"
+        for prefix, part in parts_of_model(settings)
+        for name, value in part.items()
+        if not is_id_field(name) and _sounds_like_ids(name, value) and _could_be_ids(value, size)
+    ]
+
+
+def _sounds_like_ids(name: str, value: Any) -> bool:
+    if name.startswith(_COUNTS) or name.endswith(_NO_IDS) or (name.endswith("tokens") and not isinstance(value, list)):
+        return False
+    return "token" in name or name.endswith(("_id", "_ids", "_idx", "_index"))
+
+
+def _could_be_ids(value: Any, size: int) -> bool:
+    values = value if isinstance(value, list) and value else [value]
+    return all(_is_id(each) and each < size for each in values)
+
+
+def renumbered_tokenizer(spec: Mapping[str, Any], ids: Mapping[int, int | None]) -> dict[str, Any]:
+    """Copy a tokenizer.json without the entries that are gone; the others have their new ids, wherever ids stand.
+
+    Merges are left alone.
+    """
+    vocab = {token: ids[number] for token, number in spec["model"]["vocab"].items() if ids[number] is not None}
+    changed = {**spec, "model": {**spec["model"], "vocab": vocab}}
+    changed["added_tokens"] = [{**token, "id": ids[token["id"]]} for token in spec.get("added_tokens", [])]
+    if spec.get("post_processor"):
+        changed["post_processor"] = renumbered_processor(spec["post_processor"], lambda _, number: ids[number])
+    if spec.get("padding"):
+        changed["padding"] = {**spec["padding"], "pad_id": ids.get(spec["padding"]["pad_id"])}
+    return changed
+
+
+def renumbered_config(settings: Mapping[str, Any], ids: Mapping[int, int | None]) -> dict[str, Any]:
+    """Copy a tokenizer_config.json with new ids in what transformers 4 writes of added tokens.
+
+    >>> renumbered_config({"added_tokens_decoder": {"7": {"content": "<s>"}}}, {7: 3})
+    {'added_tokens_decoder': {'3': {'content': '<s>'}}}
+    """
+    decoder = settings.get("added_tokens_decoder")
+    if not isinstance(decoder, dict):
+        return dict(settings)
+    kept = {str(new): token for old, token in decoder.items() if (new := ids.get(int(old))) is not None}
+    return {**settings, "added_tokens_decoder": kept}
+
+
+def renumbered_processor(
+    part: Mapping[str, Any], number_of: Callable[[str, int], int | None], names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Copy the entry of a post-processor, or of a sequence of them, with new ids.
+
+    Args:
+        part: the entry in tokenizer.json.
+        number_of: the new id of a special token, given its new name and its old id.
+        names: new names of tokens that change theirs.
+    """
+    names = names or {}
+    changed = dict(part)
+    if "processors" in part:
+        changed["processors"] = [renumbered_processor(each, number_of, names) for each in part["processors"]]
+    if part.get("type") == "TemplateProcessing":
+        changed["special_tokens"] = {}
+        for name, token in part["special_tokens"].items():
+            tokens = [names.get(each, each) for each in token["tokens"]]
+            numbers = [number_of(each, number) for each, number in zip(tokens, token["ids"], strict=True)]
+            changed["special_tokens"][name] = {**token, "tokens": tokens, "ids": numbers}
+    for role in ("sep", "cls"):  # of BertProcessing and RobertaProcessing
+        if isinstance(part.get(role), list):
+            token, number = part[role]
+            changed[role] = [names.get(token, token), number_of(names.get(token, token), number)]
+    return changed
+
+
+def processor_ids(part: Mapping[str, Any] | None) -> list[tuple[str, int]]:
+    """List the special tokens of a post-processor's entry with their ids."""
+    found: list[tuple[str, int]] = []
+
+    def note(token: str, number: int) -> int:
+        found.append((token, number))
+        return number
+
+    renumbered_processor(part or {}, note)
+    return found

@@ -1,4 +1,4 @@
-"""Counts and encodes one text on this machine, on Spark and on Ray, kills a worker, merges a thousand partial counts.
+"""Counts and encodes one text on this machine and on Spark, kills a worker, merges a thousand partial counts.
 
 python scripts/distributed.py '../shared/data/text/rus.*.txt.gz' [--output scripts/results/distributed.json]
 
@@ -25,8 +25,8 @@ from mws_hf.atomic import write_text
 from mws_hf.corpus.inputs import read_documents
 
 SCRIPTS = Path(__file__).resolve().parent
-ENGINES = ("local", "spark", "ray")
-ROWS = 2000  # of a row group: what Spark and Ray divide a file by
+ENGINES = ("local", "spark")
+ROWS = 2000  # of a row group: what Spark divides a file by
 
 
 def prepare(text: str, folder: Path) -> float:
@@ -75,7 +75,7 @@ def page(results: dict) -> str:
     """The results as Markdown."""
     mb, repeats = results["mb"], results["repeats"]
     lines = [
-        "# Counting and encoding on one machine, on Spark and on Ray", "",
+        "# Counting and encoding on one machine and on Spark", "",
         "Written by `scripts/distributed.py`. Two cores each; clusters started and kernels loaded before the clock,",
         f"the reading of Parquet and the result included; medians of {repeats} run(s), the engines taking turns. Other",
         "jobs ran on the machine meanwhile (`load` in the JSON file): the ratios say more than the seconds.", "",
@@ -90,10 +90,9 @@ def page(results: dict) -> str:
             ratio = median(a / b for a, b in zip(seconds, times["local"], strict=True))
             same = "yes" if results["same"][f"{task}-{engine}"] else "NO"
             cpu = median(r["cpu_seconds"] for r in results["runs"] if r["task"] == f"{task}-{engine}")
-            spent = "not known | not known" if engine == "ray" else f"{cpu:.1f} | {mb / cpu:.1f}"
-            cells = f"{median(seconds):.2f} | {ratio:.1f} | {spent}"
+            cells = f"{median(seconds):.2f} | {ratio:.1f} | {cpu:.1f} | {mb / cpu:.1f}"
             lines.append(f"| {task} | {engine} | {cells} | {same} |")
-    lines += ["", "CPU seconds are those of all processes of an engine; Ray's workers end before they can be asked."]
+    lines += ["", "CPU seconds are those of all processes of an engine."]
     merge = results["merge"]
     lines += ["", f"## Merging {merge['files']:,} partial counts", "",
         f"{merge['files']:,} files, {merge['rows']:,} rows, {merge['megabytes']:.0f} MB as stored; "
@@ -119,7 +118,7 @@ def main() -> None:
         child("train", folder)
         runs = []
         for repeat in range(arguments.repeats):
-            for engine in ENGINES[repeat % 3 :] + ENGINES[: repeat % 3]:
+            for engine in ENGINES[repeat % 2 :] + ENGINES[: repeat % 2]:
                 for result in child(engine, folder)["runs"]:
                     runs.append(result | {"repeat": repeat})
                     print(result, file=sys.stderr)
@@ -134,7 +133,7 @@ def main() -> None:
             old = json.loads(arguments.output.read_text(encoding="utf-8"))
             kill, merge = old["kill"], old["merge"]
         else:
-            kill = [line for engine in ("spark", "ray") for line in child(f"kill-{engine}", folder)["log"]]
+            kill = child("kill", folder)["log"]
             merge = merged(folder, arguments.files)
         sizes = {"types": first["count"]["types"], "tokens": first["count"]["tokens"], "ids": first["encode"]["ids"]}
         results = {"machine": machine(), "mb": mb, "repeats": arguments.repeats, **sizes, "runs": runs, "same": same}

@@ -51,17 +51,6 @@ def spark_session(master: str = f"local[{CORES}]") -> Iterator[Any]:
     session.stop()
 
 
-@contextmanager
-def ray_cluster() -> Iterator[Any]:
-    import ray
-    import ray.data
-
-    ray.init(num_cpus=CORES, include_dashboard=False, object_store_memory=2 << 30, log_to_driver=False)
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    yield ray
-    ray.shutdown()
-
-
 def cpu_seconds() -> float:
     """Processor time of this process and of all that it started, and they, as far as they live or were waited for."""
     rows = {}
@@ -133,26 +122,6 @@ def on_spark(work: Path) -> dict:
         )
 
 
-def on_ray(work: Path) -> dict:
-    from mws_hf.distributed import ray_data
-
-    with ray_cluster() as ray:
-
-        def rows(sample: Any) -> Any:
-            return ray.data.read_parquet(str(work / "text")).limit(200 if sample else 10**12)
-
-        def all_rows(sample: Any) -> Any:
-            return rows(sample).repartition(CORES) if sample else ray.data.read_parquet(str(work / "text"))
-
-        return measured(
-            "ray",
-            work,
-            lambda sample: ray_data.count(all_rows(sample), "text", partitions=4),
-            lambda sample, out: ray_data.write_corpus(all_rows(sample), str(work / "tokenizer"), "text", out),
-            True,
-        )
-
-
 def train(work: Path) -> dict:
     from mws_hf.trainer import MwSTrainer
 
@@ -161,10 +130,10 @@ def train(work: Path) -> dict:
     return {}
 
 
-def waiting(table: Any, folder: str, parent: bool) -> Any:
+def waiting(table: Any, folder: str) -> Any:
     """A table as it is; the process that gets one in the middle of the text waits to be killed, once."""
     if not Path(folder, "killed").exists() and Path(folder, "begun").exists():
-        Path(folder, f"victim-{os.getppid() if parent else os.getpid()}").touch()
+        Path(folder, f"victim-{os.getppid()}").touch()
         until = time.monotonic() + 60
         while not Path(folder, "killed").exists() and time.monotonic() < until:
             time.sleep(0.02)
@@ -173,25 +142,25 @@ def waiting(table: Any, folder: str, parent: bool) -> Any:
 
 
 def waiting_batches(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
-    yield from (waiting(batch, folder, parent=True) for batch in batches)
+    yield from (waiting(batch, folder) for batch in batches)
 
 
-def kill(work: Path, engine: str) -> dict:
-    """Count while the process that works in the middle of the text is killed; for Spark the executor above it."""
-    folder = work / f"kill-{engine}"
+def kill(work: Path) -> dict:
+    """Count on Spark while the executor that works in the middle of the text is killed."""
+    folder = work / "kill"
     folder.mkdir()
     log: list[str] = []
     began = time.perf_counter()
 
     def note(text: str) -> None:
-        log.append(f"{engine} {time.perf_counter() - began:6.1f} s  {text}")
+        log.append(f"spark {time.perf_counter() - began:6.1f} s  {text}")
 
     def killer() -> None:
         while not (victims := sorted(folder.glob("victim-*"))):
             time.sleep(0.02)
         process = int(victims[0].name.split("-")[1])
-        if engine == "spark":  # the worker's parent is the daemon that forked it, whose parent is the executor
-            process = int(Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+        # the worker's parent is the daemon that forked it, whose parent is the executor
+        process = int(Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
         line = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
         title = next((word for word in line.split() if "ExecutorBackend" in word), line)[:100]
         os.kill(process, signal.SIGKILL)
@@ -201,23 +170,13 @@ def kill(work: Path, engine: str) -> dict:
     thread = threading.Thread(target=killer, daemon=True)
     files = str(work / "text")
     expected = count_files(f"{files}/*.parquet", column="text")
-    if engine == "spark":
-        from mws_hf.distributed import spark
+    from mws_hf.distributed import spark
 
-        with spark_session("local-cluster[2,1,1024]") as session:
-            df = session.read.parquet(files)
-            thread.start()
-            note("counting begins on two executors")
-            counts = spark.count(df.mapInArrow(partial(waiting_batches, folder=str(folder)), df.schema), "text")
-    else:
-        from mws_hf.distributed import ray_data
-
-        with ray_cluster() as ray:
-            wait = partial(waiting, folder=str(folder), parent=False)
-            rows = ray.data.read_parquet(files).map_batches(wait, batch_format="pyarrow", batch_size=None)
-            thread.start()
-            note("counting begins on two workers")
-            counts = ray_data.count(rows, "text", partitions=4)
+    with spark_session("local-cluster[2,1,1024]") as session:
+        df = session.read.parquet(files)
+        thread.start()
+        note("counting begins on two executors")
+        counts = spark.count(df.mapInArrow(partial(waiting_batches, folder=str(folder)), df.schema), "text")
     thread.join(timeout=60)
     note(f"counted {counts.total:,} pre-tokens, {len(counts):,} distinct")
     note(f"the table equals that of one machine: {counts == expected}")
@@ -258,9 +217,8 @@ def merge(work: Path, cap: str | None) -> dict:
 def main() -> None:
     task, work, more = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
     tasks = {
-        "local": local, "spark": on_spark, "ray": on_ray, "train": train, "partials": partials, "merge": merge,
-        "in-memory": partial(merge, cap=None),
-        "kill-spark": partial(kill, engine="spark"), "kill-ray": partial(kill, engine="ray"),
+        "local": local, "spark": on_spark, "train": train, "partials": partials, "merge": merge,
+        "in-memory": partial(merge, cap=None), "kill": kill,
     }  # fmt: skip
     print(json.dumps(tasks[task](work, **more)))
 

@@ -1,7 +1,7 @@
 """The counting loop: blocks of text, each of a group, into tables of pre-tokens, in threads, within a memory cap.
 
 Text of no group in particular is the group `UNNAMED`. All sources are counted here: files, texts, tables with a column
-of groups, and partitions of Spark and Ray. The named patterns go through the scanner (`kernels.scanner`), which agrees
+of groups, and partitions of Spark. The named patterns go through the scanner (`kernels.scanner`), which agrees
 with the Rust backend. Any other pattern goes through the `regex` module, about ten times slower and in one thread.
 
 Threads share the blocks of several sources, so that reading overlaps with work.

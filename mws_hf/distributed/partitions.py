@@ -1,4 +1,4 @@
-"""The work on one partition, for Spark and Ray: Arrow batches in; partial counts, token ids or shards out.
+"""The work on one partition, for Spark or another engine: Arrow batches in; partial counts, token ids or shards out.
 
 No engine is imported here.
 

@@ -1,4 +1,4 @@
-"""Spark and Ray Data on real clusters of two workers: counts and ids of one machine, also when a worker is killed."""
+"""Spark on a real cluster of two workers: counts and ids of one machine, also when a worker is killed."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,7 @@ import pytest
 
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.group_counting import count_source
-from mws_hf.distributed import ray_data, spark
+from mws_hf.distributed import spark
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Engine:
-    """A cluster with its rows of `number` and `text`, and what is said otherwise of each."""
+    """A cluster with its rows of `number` and `text`."""
 
     library: ModuleType
     data: Any
@@ -41,12 +41,10 @@ class Engine:
     slow: Callable[[str], Any]
     bad: Any
     parts: int
-    in_order: bool
     victim: Callable[[int], int] = lambda worker: worker
-    counting: dict[str, Any] = field(default_factory=dict)
 
     def count(self, source: Any, column: str = "text", **options: Any) -> Any:
-        return self.library.count(source, column, **self.counting, **options)
+        return self.library.count(source, column, **options)
 
     @contextmanager
     def killing(self, folder: Path):
@@ -56,37 +54,6 @@ class Engine:
         yield self.slow(str(folder))
         killer.join()
         assert len(list(folder.glob("attempt-*"))) > 1 and (folder / "killed").exists()
-
-
-def slow_block(table, folder):
-    held_up(folder, table["number"].to_pylist())
-    return table
-
-
-@contextmanager
-def ray_engine():
-    pytest.importorskip("ray", reason="needs Ray: pip install 'mws-hf[ray]'")
-    import ray.data
-
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=200 << 20, log_to_driver=False)
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    ray.data.DataContext.get_current().execution_options.preserve_order = True
-    table = pa.table({"number": range(len(ROWS)), "text": ROWS})
-    data = ray.data.from_arrow([table.slice(start, 120) for start in range(0, len(ROWS), 120)])
-    bad = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xd0\xff"))
-    whole = {"batch_format": "pyarrow", "batch_size": None}
-    yield Engine(
-        ray_data,
-        data,
-        ray.data.from_arrow,
-        lambda rows: pa.concat_tables(rows.iter_batches(**whole)),
-        lambda folder: data.map_batches(partial(slow_block, folder=folder), **whole),
-        ray.data.from_arrow(pa.table({"text": bad})),
-        parts=-(-len(ROWS) // 120),
-        in_order=True,
-        counting={"partitions": 2},
-    )
-    ray.shutdown()
 
 
 def slow_batches(batches, folder):
@@ -116,18 +83,17 @@ def spark_engine():
         lambda folder: df.mapInArrow(partial(slow_batches, folder=folder), df.schema),
         session.sql("select cast(unhex('D0FF') as string) as text"),
         parts=6,
-        in_order=False,
         victim=lambda worker: parent(parent(worker)),  # above the worker is the daemon that forked it
     )
     session.stop()
 
 
-@pytest.fixture(scope="module", params=[ray_engine, spark_engine], ids=["ray", "spark"])
-def engine(request):
+@pytest.fixture(scope="module")
+def engine():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-        with request.param() as found:
+        with spark_engine() as found:
             yield found
 
 
@@ -172,7 +138,7 @@ def test_ids_equal_the_tokenizers(engine):
     rows = engine.table(engine.library.encode(engine.data, tokenizer, "text"))
     assert rows.schema.field("input_ids").type == pa.list_(pa.int32())
     numbers = rows["number"].to_pylist()
-    assert (numbers if engine.in_order else sorted(numbers)) == list(range(len(ROWS)))
+    assert sorted(numbers) == list(range(len(ROWS)))
     for number, text, ids in zip(*(rows[name].to_pylist() for name in ("number", "text", "input_ids")), strict=True):
         assert text == ROWS[number]
         assert ids == (None if text is None else tokenizer.encode(text, add_special_tokens=False))
@@ -182,7 +148,7 @@ def test_shards_are_a_corpus_for_datasets_and_for_us(engine, tmp_path):
     datasets = pytest.importorskip("datasets")
     tokenizer = small_fast()
     corpus = engine.library.write_corpus(engine.data, tokenizer, "text", tmp_path / "ids", shard_size=1024)
-    here = encode_corpus(tokenizer, iter(TEXTS), tmp_path / "here")
+    here = encode_corpus(tokenizer, iter(ROWS), tmp_path / "here")
     loaded = datasets.load_from_disk(str(tmp_path / "ids"))
     assert loaded["input_ids"] == datasets.load_from_disk(str(tmp_path / "here"))["input_ids"]
     assert corpus.n_tokens == here.n_tokens and len(corpus.ids) > 6
@@ -200,7 +166,7 @@ def test_shards_are_right_when_a_worker_is_killed(engine, tmp_path):
     (tmp_path / "seen").mkdir()
     with engine.killing(tmp_path / "seen") as slow:
         corpus = engine.library.write_corpus(slow, small_fast(), "text", tmp_path / "ids", shard_size=1024)
-    here = encode_corpus(small_fast(), iter(TEXTS), tmp_path / "here")
+    here = encode_corpus(small_fast(), iter(ROWS), tmp_path / "here")
     documents = [[tuple(each[k]) for k in range(len(each))] for each in (corpus, here)]
     assert Counter(documents[0]) == Counter(documents[1])
     assert not list((tmp_path / "ids").glob("part-*"))  # what the dead left
@@ -222,7 +188,6 @@ def test_mistakes_are_told_in_one_line(engine):
 @pytest.mark.parametrize(
     ("library", "absent", "message"),
     [
-        ("ray_data", "ray", "MwSError: Ray Data is not installed: pip install 'mws-hf[ray]'"),
         ("spark", "pyspark", "MwSError: Spark needs pyspark"),
         ("spark", "nothing", "MwSError: Spark needs Java 17 or newer"),
     ],

@@ -45,12 +45,12 @@ class Recipe:
     show_progress: bool = False
 
     def words(self, counts: Any) -> GroupedCounts:
-        """Read the counts that a user gives, as `corpus.group_counting.as_grouped_counts` takes them.
+        """Read the counts that a user gives, as `corpus.word_list.as_grouped_counts` takes them.
 
         Raises:
             MwSError: pattern or normalization differ from the counts'.
         """
-        from mws_hf.corpus.group_counting import as_grouped_counts  # inference must not load the learner
+        from mws_hf.corpus.word_list import as_grouped_counts  # inference must not load the learner
 
         groups = as_grouped_counts(counts, pattern=self.pattern, normalization=self.normalization)
         if groups.pattern != self.pattern or groups.normalization != self.normalization:

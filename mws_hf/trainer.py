@@ -98,7 +98,7 @@ class MwSTrainer(TrainerFields):
             ...
         mws_hf.errors.MwSError: a list of strings such as 'читать': no file, and not surely texts; ...
         """
-        from mws_hf.corpus.group_counting import count_source
+        from mws_hf.corpus.counting import count_source
 
         groups = count_source(source, column=column, group_column=group_column, **self._counting, **reader_options)
         return _wrapped(self.recipe.carry_out(groups))

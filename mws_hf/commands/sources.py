@@ -78,8 +78,7 @@ class Sources:
             MwSError: no source was given, one is missing, an option is unknown or lacks what it needs.
         """
         from mws_hf.corpus.counts import check_normalization
-        from mws_hf.corpus.group_counting import check_group_files
-        from mws_hf.corpus.inputs import check_files
+        from mws_hf.corpus.inputs import check_files, check_group_files
         from mws_hf.corpus.repeats import warn_of_repeated
         from mws_hf.corpus.word_list import check_list
 
@@ -185,8 +184,7 @@ class Sources:
         return parts
 
     def _count_texts(self, group: str, texts: list[str], counting: Mapping[str, Any]) -> GroupedCounts:
-        from mws_hf.corpus.counting import count_files
-        from mws_hf.corpus.group_counting import count_group_column
+        from mws_hf.corpus.counting import count_files, count_group_column
         from mws_hf.corpus.groups import GroupedCounts
 
         options: dict[str, Any] = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}

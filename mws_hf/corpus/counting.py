@@ -1,24 +1,31 @@
-"""Count the pre-tokens of files, of texts that Python holds, and of Arrow arrays, all of one group."""
+"""Count the pre-tokens of files and of texts that Python holds, of no group, of named groups, or by a column of groups.
+
+Every source comes as blocks, each of a group; `UNNAMED` is the group of text of no group in particular. A byte of text
+is read and counted once, however many groups there are.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.block_counts import MEMORY_CAP, Entries, count_blocks
+from mws_hf.corpus.block_counts import MEMORY_CAP, GroupBlock, count_blocks
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
 from mws_hf.corpus.columns import arrow_strings, checked_strings
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import STDIN, PathLike, Reading, expand_paths
-from mws_hf.corpus.groups import UNNAMED
-from mws_hf.corpus.inputs import check_files, iterate_documents, stream_shards
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts, check_group_name
+from mws_hf.corpus.inputs import check_files, check_group_files, file_group_batches, input_files
 from mws_hf.corpus.progress import progress_bar
+from mws_hf.corpus.records import GroupBatch, group_batches, iterate_documents
+from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
@@ -69,7 +76,10 @@ def count_files(
     size = sum(os.path.getsize(name) for name in names if name != STDIN)
     with byte_bar(names) if show_progress else nullcontext() as advance:
         sources = [file_blocks(name, how, lines=lines, advance=advance) for name in names]
-        return _count(sources, pattern, normalization, workers, memory_cap, size, special_tokens)
+        return _ungrouped(
+            sources, pattern=pattern, normalization=normalization, workers=workers, memory_cap=memory_cap,
+            text_bytes=size, special_tokens=special_tokens,
+        )  # fmt: skip
 
 
 def count_documents(
@@ -108,7 +118,10 @@ def count_documents(
     with _bar(total=length, unit=" documents") if show_progress else nullcontext() as bar:
         advance = None if bar is None else _locked(bar.update)
         sources = [document_blocks(_advancing(iterate_documents(part, column), advance)) for part in parts]
-        return _count(sources, pattern, normalization, workers, memory_cap, 0, special_tokens)
+        return _ungrouped(
+            sources, pattern=pattern, normalization=normalization, workers=workers, memory_cap=memory_cap,
+            special_tokens=special_tokens,
+        )  # fmt: skip
 
 
 def _advancing(documents: Iterator[str], advance: Callable[[int], None] | None) -> Iterator[str]:
@@ -133,7 +146,8 @@ def pretokens(
     [' кот', ' кое', '-кто']
     """
     words = checked_strings(strings, "words")
-    return _entries([_slices(words, advance)], pattern, normalization, 1)[0]
+    found = count_blocks([((UNNAMED, block) for block in _slices(words, advance))], pattern, normalization, 1)
+    return found[UNNAMED][0] if found else arrow_strings([])
 
 
 def _slices(strings: pa.LargeStringArray, advance: Callable[[int], Any] | None, size: int = 1 << 16) -> Iterator[Block]:
@@ -145,25 +159,145 @@ def _slices(strings: pa.LargeStringArray, advance: Callable[[int], Any] | None, 
 
 
 def _count(
-    sources: Sequence[Iterator[Block]],
-    pattern: str,
-    normalization: str | None,
-    workers: int | None,
-    memory_cap: int,
-    text_bytes: int,
-    special_tokens: Sequence[str],
-) -> WordCounts:
-    entries = _entries(sources, pattern, normalization, workers, memory_cap, text_bytes, special_tokens)
-    result = WordCounts.from_arrays(*entries, pattern=pattern, normalization=normalization, checked=True)
-    del entries
+    sources: Sequence[Iterator[GroupBlock]],
+    *,
+    pattern: str = DEFAULT_PATTERN,
+    normalization: str | None = None,
+    **options: Any,
+) -> dict[str, WordCounts]:
+    """Count blocks by group; `block_counts.count_blocks` has the other options."""
+    found = count_blocks(sources, pattern, normalization, **options)
+    result = {
+        name: WordCounts.from_arrays(*found.pop(name), pattern=pattern, normalization=normalization, checked=True)
+        for name in list(found)
+    }
     pa.default_memory_pool().release_unused()
     return result
 
 
-def _entries(sources: Sequence[Iterator[Block]], *options: Any) -> Entries:
-    """Return the distinct pre-tokens of sources of one group, and their counts."""
-    found = count_blocks([((UNNAMED, block) for block in source) for source in sources], *options)
-    return found[UNNAMED] if found else (arrow_strings([]), np.empty(0, np.int64))
+def _ungrouped(sources: Iterable[Iterator[Block]], **options: Any) -> WordCounts:
+    """Count blocks of no group."""
+    empty = WordCounts.from_mapping({}, pattern=options["pattern"], normalization=options["normalization"])
+    return _count([((UNNAMED, block) for block in source) for source in sources], **options).get(UNNAMED, empty)
+
+
+def stream_shards(documents: Any, most: int) -> list[Any]:
+    """Divide a `datasets` IterableDataset into up to so many streams of its shards, read side by side.
+
+    Any other source is one stream.
+
+    >>> stream_shards(["раз", "два"], 4)
+    [['раз', 'два']]
+    """
+    n = 1 if hasattr(documents, "__len__") else min(most, getattr(documents, "num_shards", 1))
+    return [documents] if n < 2 else [documents.shard(num_shards=n, index=k) for k in range(n)]
+
+
+_TEXTS = "train_from_iterator(texts)"
+
+
+def count_source(
+    source: Any,
+    *,
+    column: str | None = None,
+    group_column: str | None = None,
+    **options: Any,
+) -> GroupedCounts:
+    """Count any source that `MwSTrainer.train` takes: files or texts, of no group or by group.
+
+    A dict goes from group to files or texts; with a `group_column` the source is tables or datasets. `count_files`
+    describes the options, for texts `count_documents`.
+
+    Raises:
+        MwSError: a source that cannot be read, a bad name of a group, a group within a group.
+
+    >>> found = count_source({"fin": ["talo ja talot"], "eng": ["a house", "a hut"]})
+    >>> {name: counts.total for name, counts in found.items()}
+    {'eng': 4, 'fin': 3}
+    """
+    if group_column is not None:
+        return _count_by_column(source, column, group_column, **options)
+    if not _names_groups(source):
+        return GroupedCounts.of(_count_one(source, column, options))
+    for name, part in source.items():
+        if not isinstance(part, (str, os.PathLike)) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
+            raise MwSError(
+                f"a mapping with {type(part).__name__} under {name!r}: for counts of words call "
+                "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
+            )
+        check_group_name(name)
+        if _names_groups(part):
+            raise MwSError(f"group {name!r}: groups within a group; give files or texts of it")
+    return GroupedCounts({name: _count_one(part, column, dict(options)) for name, part in source.items()})
+
+
+def _names_groups(source: Any) -> bool:
+    """Tell whether a source is a dict from group to source; a `DatasetDict` is one of splits."""
+    return isinstance(source, Mapping) and not hasattr(source, "with_format")
+
+
+def _count_one(source: Any, column: str | None, options: dict[str, Any]) -> WordCounts:
+    files = input_files(source, _TEXTS)
+    if files is not None:
+        return count_files(files, column=column, **options)
+    _only_for_files(options, source)
+    return count_documents(source, column=column, **options)
+
+
+def _only_for_files(options: Mapping[str, Any], source: Any) -> None:
+    if only := sorted({"encoding", "errors"}.intersection(options)):
+        raise MwSError(f"{', '.join(only)}: for files, but {type(source).__name__} holds texts")
+
+
+def _count_by_column(source: Any, column: str | None, group_column: str, **options: Any) -> GroupedCounts:
+    files = input_files(source, "train({group: texts})")
+    if files is not None:
+        return count_group_column(files, column, group_column, **options)
+    _only_for_files(options, source)
+    for name in ("length", "show_progress"):
+        options.pop(name, None)
+    return _by_group([group_batches(source, column, group_column)], options)
+
+
+def count_group_column(
+    paths: Any,
+    column: str | None,
+    group_column: str,
+    *,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    show_progress: bool = False,
+    **options: Any,
+) -> GroupedCounts:
+    """Count tables and datasets whose rows name their group in another column, in one pass.
+
+    `counting.count_files` describes the options; JSON lines are not read here.
+
+    Raises:
+        MwSError: another kind of file, an absent column, a row with text but no group, more than 256 groups.
+    """
+    names = check_group_files(paths)
+    how = Reading(column, encoding, errors)
+    check_files(names, how)
+    check_files(names, replace(how, column=group_column))
+    with byte_bar(names) if show_progress else nullcontext() as advance:
+        sources = [file_group_batches(name, group_column, how, advance) for name in names]
+        return _by_group(sources, options)
+
+
+def _by_group(sources: Sequence[Iterator[GroupBatch]], options: dict[str, Any]) -> GroupedCounts:
+    def blocks(source: Iterator[GroupBatch]) -> Iterator[GroupBlock]:
+        for group, texts in source:
+            yield group, arrow_block(texts, partial(_place, group))
+
+    found = _count(list(map(blocks, sources)), **options)
+    if not found:
+        raise MwSError("no row with text and a group; name the columns that hold them")
+    return GroupedCounts(found)
+
+
+def _place(group: str, _row: int) -> str:
+    return f"a text of group {group!r}"
 
 
 def _bar(**options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""One reader for counting and encoding: files of every kind, or the values of Python users, as strings of documents.
+"""One reader for counting and encoding: files of every kind as strings of documents, by group where a column says so.
 
 Plain text files become blocks of bytes in `corpus.blocks`, because a document may be a line or a file there.
 """
@@ -6,37 +6,28 @@ Plain text files become blocks of bytes in `corpus.blocks`, because a document m
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from mws_hf.corpus.columns import (
-    arrow_strings,
-    check_column,
-    checked_strings,
-    is_text,
-    load_folder,
-    read_column,
-    refuse_splits,
-)
+from mws_hf.corpus.columns import check_column, load_folder, read_column, read_columns, refuse_splits
 from mws_hf.corpus.files import (
     COMPRESSED,
-    DEFAULT_COLUMN,
     KINDS,
     PLAIN,
     TEXT,
     PathLike,
     Reading,
     expand_paths,
+    file_kind,
     names_file,
 )
-from mws_hf.corpus.readers import no_place, read_jsonl, read_lines
+from mws_hf.corpus.readers import read_jsonl, read_lines
+from mws_hf.corpus.records import BATCH, GroupBatch, by_group, document_batches, group_batches, iterate_documents
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import check_unicode
 
-BATCH = 1 << 19
 _LOOKED_AT = 100  # elements of a list that say whether it names files
 _SHOWN = 60
 
@@ -154,183 +145,30 @@ def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -
                 yield from batch.to_pylist()
 
 
-def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
-    """Yield documents from the values that Python users hold; a missing value (None, NaN) is an empty text.
-
-    Args:
-        source: an iterable of str, of batches (lists) of str or, with `column`, of records (dicts); a `datasets`
-            Dataset, IterableDataset or a dict with one of them; a pandas Series or DataFrame; a pyarrow array,
-            ChunkedArray, Table or RecordBatch.
-        column: the text column of a dataset, DataFrame, table or record; None: ``text``.
+def file_group_batches(
+    name: str, group_column: str, how: Reading, advance: Callable[[int], None] | None = None
+) -> Iterator[GroupBatch]:
+    """Read documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group in each batch of rows.
 
     Raises:
-        MwSError: a bare string or path, counts, no such column, a column named for a source that has none, several
-            splits, an element that is no text.
-
-    >>> list(iterate_documents(["раз", ["два", "три"]]))
-    ['раз', 'два', 'три']
+        MwSError: an absent column, a row without a group, a bad name of a group.
     """
-    if isinstance(source, (str, bytes, os.PathLike)):
-        raise MwSError("expected an iterable of texts, got one string; wrap it in a list, or count files by name")
-    arrow = isinstance(source, (pa.Array, pa.ChunkedArray))
-    if column is not None and (arrow or hasattr(source, "dtype")):
-        raise MwSError(f"{type(source).__name__} is a single column; leave column={column!r} out")
-    if arrow:
-        yield from _arrow_documents(source)
-    elif isinstance(source, Mapping):  # a DatasetDict is a dict of splits
-        yield from iterate_documents(only_split(source), column)
-    elif hasattr(source, "columns"):  # a DataFrame, an Arrow table: iterating over it gives columns
-        yield from iterate_documents(source[_column_of(source, column)])
-    elif hasattr(source, "column_names") or column is not None:
-        yield from _guarded(_dataset_documents(source, column))
-    else:
-        yield from _guarded(_flat_documents(source))
-
-
-def stream_shards(documents: Any, most: int) -> list[Any]:
-    """Divide a `datasets` IterableDataset into up to so many streams of its shards, read side by side.
-
-    Any other source is one stream.
-
-    >>> stream_shards(["раз", "два"], 4)
-    [['раз', 'два']]
-    """
-    n = 1 if hasattr(documents, "__len__") else min(most, getattr(documents, "num_shards", 1))
-    return [documents] if n < 2 else [documents.shard(num_shards=n, index=k) for k in range(n)]
-
-
-def _column_of(table: Any, column: str | None) -> str:
-    names = [str(name) for name in getattr(table, "column_names", table.columns)]
-    wanted = column or DEFAULT_COLUMN
-    if wanted not in names:
-        raise no_place(type(table).__name__, "column", column, names, "column=")
-    return wanted
-
-
-def _arrow_documents(values: Any) -> Iterator[str]:
-    if not is_text(values.type):
-        raise MwSError(f"pyarrow array: it holds {values.type}, not text")
+    if how.kind(name) == "dataset":
+        yield from group_batches(load_folder(name), how.column, group_column, where=name)
+        return
     first = 1
-    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
-        yield from checked_strings(chunk, "pyarrow array", first).to_pylist()
-        first += len(chunk)
+    for texts, groups in read_columns(name, [how.text_column, group_column], how, advance):
+        yield from by_group(texts, groups, f"{name}, column {group_column!r}", first)
+        first += len(texts)
 
 
-def only_split(splits: Mapping[Any, Any]) -> Any:
-    """Return the one dataset in a dict of splits.
-
-    Raises:
-        MwSError: counts of words, or several splits: one of them may be the test set.
-
-    >>> only_split({"train": ["раз"]})
-    ['раз']
-    """
-    for name, split in splits.items():
-        if isinstance(split, (str, bytes)) or not isinstance(split, Iterable):
+def check_group_files(paths: PathLike | Sequence[PathLike]) -> list[str]:
+    """Return the names of tables and datasets; raises MwSError for a file of another kind."""
+    names = expand_paths(paths)
+    for name in names:
+        if name == "-" or file_kind(name) in ("text", "jsonl"):
             raise MwSError(
-                f"a mapping with {type(split).__name__} under {name!r}: for counts of words call "
-                "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
+                f"{name}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "
+                "files by group (group=FILE)"
             )
-    if len(splits) != 1:
-        here = ", ".join(map(str, splits)) or "none"
-        raise MwSError(f"a dict of splits ({here}); give the one to read, such as dataset['train']")
-    return next(iter(splits.values()))
-
-
-def _guarded(documents: Iterator[str]) -> Iterator[str]:
-    """Yield the same documents; bytes that a library cannot decode on the way become a MwSError."""
-    number = 1
-    try:
-        for number, document in enumerate(documents, start=2):  # noqa: B007
-            yield document
-    except UnicodeDecodeError as error:
-        raise MwSError(
-            f"document {number} of the source cannot be decoded: byte {error.start} of it is not {error.encoding} "
-            f"({error.reason}); mend the text where it is read"
-        ) from error
-
-
-def _dataset_documents(dataset: Any, column: str | None) -> Iterator[str]:
-    names = getattr(dataset, "column_names", None)  # None too for a stream whose features are not known yet
-    given, column = column, column or DEFAULT_COLUMN
-    if names is not None and column not in names:
-        raise no_place("dataset", "column", given, names, "column=")
-    if names is not None and hasattr(dataset, "select_columns"):
-        dataset = dataset.select_columns([column])  # leaves the other columns undecoded
-    batches = dataset.iter(batch_size=1000) if hasattr(dataset, "iter") else _records(dataset, column)
-    for number, batch in enumerate(batches):
-        if column not in batch:
-            raise no_place("dataset", "column", given, batch, "column=")
-        for text in batch[column]:
-            yield _text(text, f"dataset: batch {number}: column {column!r}")
-
-
-def _records(source: Iterable[Any], column: str) -> Iterator[dict[str, list[Any]]]:
-    for number, record in enumerate(source):
-        if not isinstance(record, Mapping):
-            what = type(record).__name__
-            raise MwSError(f"element {number} is {what}, not a record; column={column!r} is for records and tables")
-        yield {key: [value] for key, value in record.items()}
-
-
-def _flat_documents(source: Any) -> Iterator[str]:
-    if hasattr(source, "notna"):  # a pandas Series: its missing values are not None
-        source = source.astype(object).where(source.notna(), None)
-    if not isinstance(source, Iterable):
-        raise MwSError(
-            f"{type(source).__name__} holds no texts; give files, an iterable of texts, a dataset with column=, or "
-            "call train_from_counts for word counts"
-        )
-    for number, item in enumerate(source):
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, (list, tuple)):
-            for text in item:
-                yield _text(text, f"batch {number} of the iterator")
-        elif isinstance(item, Mapping):
-            if DEFAULT_COLUMN not in item:
-                raise no_place(f"element {number} of the iterator", "field", None, item, "column=")
-            yield _text(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}")
-        elif item is None:
-            yield ""
-        else:
-            hint = "; decode it first" if isinstance(item, bytes) else ""
-            hint = "; give files as a list" if isinstance(item, os.PathLike) else hint
-            raise MwSError(
-                f"element {number} of the iterator is {type(item).__name__}; expected str or a list of str{hint}"
-            )
-
-
-def _text(value: object, where: str) -> str:
-    if value is None or value != value:  # NaN
-        return ""
-    if not isinstance(value, str):
-        raise MwSError(f"{where} holds {type(value).__name__}, not text")
-    return value
-
-
-def document_batches(documents: Iterable[str], name: str, size: int = BATCH) -> Iterator[pa.LargeStringArray]:
-    """Put documents, each a str, into Arrow arrays of at least `size` characters; `name` tells errors their source.
-
-    Raises:
-        MwSError: a document holds a lone surrogate, which no UTF-8 text can.
-    """
-    batch: list[str] = []
-    held, first = 0, 1
-    for document in documents:
-        batch.append(document)
-        held += len(document)
-        if held >= size:
-            yield _as_arrow(batch, name, first)
-            first, held, batch = first + len(batch), 0, []
-    if batch:
-        yield _as_arrow(batch, name, first)
-
-
-def _as_arrow(batch: list[str], name: str, first: int) -> pa.LargeStringArray:
-    try:
-        return arrow_strings(batch)
-    except UnicodeEncodeError:
-        for number, document in enumerate(batch, start=first):
-            check_unicode(document, f"{name}, document {number}")
-        raise
+    return names

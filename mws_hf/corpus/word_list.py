@@ -12,6 +12,7 @@ from typing import Any
 from mws_hf.corpus.block_counts import normalizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
+from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.readers import read_lines
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import check_unicode
@@ -98,6 +99,32 @@ def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization
             "file from `mws count`; for texts call train_from_iterator(texts), for files train(files)"
         )
     return count_mapping(counts, pattern=pattern, normalization=normalization)
+
+
+def as_grouped_counts(
+    counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None
+) -> GroupedCounts:
+    """Turn a Python user's counts, or a dict from group to such counts, into `GroupedCounts`.
+
+    `as_word_counts` lists the forms that counts may have.
+
+    >>> list(as_grouped_counts({"fin": {"talo": 2}, "eng": {"house": 3}}))
+    ['eng', 'fin']
+    """
+    if isinstance(counts, GroupedCounts):
+        return counts
+    if isinstance(counts, Mapping) and any(_is_counts(part) for part in counts.values()):
+        parts = {
+            name: as_word_counts(part, pattern=pattern, normalization=normalization) for name, part in counts.items()
+        }
+        return GroupedCounts(parts)
+    if isinstance(counts, (str, bytes)) or hasattr(counts, "__fspath__"):
+        return GroupedCounts.load(counts)
+    return GroupedCounts.of(as_word_counts(counts, pattern=pattern, normalization=normalization))
+
+
+def _is_counts(part: Any) -> bool:
+    return isinstance(part, (WordCounts, Mapping, str)) or hasattr(part, "to_dict") or hasattr(part, "__fspath__")
 
 
 def count_mapping(

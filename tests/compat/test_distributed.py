@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf.corpus.counting import count_documents, count_files
-from mws_hf.corpus.group_counting import count_source
+from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.distributed import spark
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.inputs import stream_shards
+from mws_hf.corpus.counting import count_documents, stream_shards
 from tests.distributed_text import ROWS, TEXTS
 
 datasets = pytest.importorskip("datasets")

@@ -14,10 +14,9 @@ from typer.testing import CliRunner
 from mws_hf import MwSTokenizerFast, MwSTrainer
 from mws_hf.commands.app import app
 from mws_hf.corpus import blocks
-from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import fingerprint, is_counts_file
-from mws_hf.corpus.group_counting import count_source
 from mws_hf.distributed.partitions import Counting, partial_counts
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError

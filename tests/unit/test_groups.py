@@ -18,8 +18,7 @@ from transformers import AutoTokenizer
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.commands.demo import evidence_of
 from mws_hf.commands.sources import Sources
-from mws_hf.corpus.counting import count_documents, count_files
-from mws_hf.corpus.group_counting import count_group_column, count_source
+from mws_hf.corpus.counting import count_documents, count_files, count_group_column, count_source
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.demo.tokens import open_all
@@ -211,8 +210,8 @@ def test_a_column_of_groups_in_what_python_users_hold():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"text": "a", "lang": None}], "row 1: its group is None"),
-        ([{"text": "a", "lang": "fin"}, {"text": 3, "lang": "fin"}], "row 2: int, not text"),
+        ([{"text": "a", "lang": None}], "row 1: its group is missing"),
+        ([{"text": "a", "lang": "fin"}, {"text": 3, "lang": "fin"}], "row 2: column 'text' holds int, not text"),
         ([{"text": "a", "lang": "f|n"}], "cannot name a group"),
         ([{"text": "a"}], "no column 'lang'"),
         (iter(["a"]), "not a record"),

@@ -1,0 +1,285 @@
+"""Documents from the values that Python users hold: texts, batches of them, records, tables, datasets.
+
+Whatever has columns is read by `read_records`, for texts alone and for texts with their groups.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mws_hf.corpus.columns import arrow_strings, checked_strings, is_text, valid_strings
+from mws_hf.corpus.files import DEFAULT_COLUMN
+from mws_hf.corpus.groups import check_group_name
+from mws_hf.corpus.readers import no_place
+from mws_hf.errors import MwSError
+from mws_hf.text.alphabets import check_unicode
+
+GroupBatch = tuple[str, pa.LargeStringArray]
+"""A group, and texts of it."""
+BATCH = 1 << 19
+_ROWS = 1000
+
+
+def read_records(source: Any, columns: Sequence[str | None], where: str = "") -> Iterator[list[list[str | None]]]:
+    """Read columns of a table, DataFrame, dataset, dict of one split or iterable of records, some rows at a time.
+
+    A missing value is None. A column None is `DEFAULT_COLUMN`; `where` names the source in errors.
+
+    Raises:
+        MwSError: an absent column, a value that is no text, several splits, an element that is no record.
+
+    >>> list(read_records([{"text": "раз", "n": 1}, {"text": None}], ["text"]))
+    [[['раз', None]]]
+    """
+    where, first = where or type(source).__name__, 1
+    wanted = [name or DEFAULT_COLUMN for name in columns]
+    for batch in _batches(source, wanted):
+        for name, given in zip(wanted, columns, strict=True):
+            if name not in batch:
+                raise no_place(where, "column", given, batch, "column=")
+        values = [batch[name] for name in wanted]
+        yield [
+            [_text(value, f"{where}, row {row}: column {name!r}") for row, value in enumerate(column, start=first)]
+            for name, column in zip(wanted, values, strict=True)
+        ]
+        first += len(values[0])
+
+
+def _batches(source: Any, wanted: Sequence[str]) -> Iterator[Mapping[Any, Sequence[Any]]]:
+    """Yield the columns of some rows; where one is absent, the names of those that are there."""
+    if isinstance(source, Mapping):
+        yield from _batches(only_split(source), wanted)
+    elif hasattr(source, "columns"):  # a DataFrame, an Arrow table
+        names = list(map(str, getattr(source, "column_names", source.columns)))
+        if not set(wanted) <= set(names):
+            yield dict.fromkeys(names, ())
+            return
+        held = [source[name] for name in wanted]
+        for start in range(0, len(held[0]), _ROWS):
+            parts = (_values(column, name, start) for column, name in zip(held, wanted, strict=True))
+            yield dict(zip(wanted, parts, strict=True))
+    elif hasattr(source, "iter"):  # a `datasets` Dataset or IterableDataset
+        names = getattr(source, "column_names", None)  # None too for a stream whose features are not known yet
+        if names is not None and not set(wanted) <= set(names):
+            yield dict.fromkeys(names, ())
+            return
+        yield from (source if names is None else source.select_columns(list(wanted))).iter(batch_size=_ROWS)
+    else:
+        yield from _gathered(source, wanted)
+
+
+def _values(column: Any, name: str, start: int) -> list[Any]:
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        part = column.slice(start, _ROWS)
+        if not is_text(part.type):
+            raise MwSError(f"pyarrow: column {name!r} holds {part.type}, not text")
+        whole = part.combine_chunks() if isinstance(part, pa.ChunkedArray) else part
+        return valid_strings(whole, f"pyarrow, column {name!r}", start + 1).to_pylist()
+    return list(getattr(column, "iloc", column)[start : start + _ROWS])
+
+
+def _gathered(source: Any, wanted: Sequence[str]) -> Iterator[dict[Any, list[Any]]]:
+    if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
+        raise MwSError(f"{type(source).__name__}: a column is for tables, datasets and records")
+    batch: dict[Any, list[Any]] = {name: [] for name in wanted}
+    for number, record in enumerate(source):
+        if not isinstance(record, Mapping):
+            what = type(record).__name__
+            raise MwSError(f"element {number} is {what}, not a record; column={wanted[-1]!r} is for records and tables")
+        if not all(name in record for name in wanted):
+            yield {name: [value] for name, value in record.items()}  # whose columns the error names
+        for name, values in batch.items():
+            values.append(record[name])
+        if len(batch[wanted[0]]) == _ROWS:
+            yield batch
+            batch = {name: [] for name in wanted}
+    if batch[wanted[0]]:
+        yield batch
+
+
+def _text(value: Any, where: str) -> str | None:
+    """Return a text, or None for a missing one: None, NaN, or the NA of pandas."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, float) and value != value or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    raise MwSError(f"{where} holds {type(value).__name__}, not text")
+
+
+def group_batches(source: Any, column: str | None, group_column: str, where: str = "") -> Iterator[GroupBatch]:
+    """Read the documents of a source with columns, by group within each batch of rows; rows without text are left out.
+
+    Raises:
+        MwSError: an absent column, a document that is no text, a row without a group.
+
+    >>> rows = [{"text": "talo", "lang": "fin"}, {"text": "house", "lang": "eng"}]
+    >>> [(name, texts.to_pylist()) for name, texts in group_batches(rows, "text", "lang")]  # by name within a batch
+    [('eng', ['house']), ('fin', ['talo'])]
+    """
+    where, first = where or type(source).__name__, 1
+    for texts, groups in read_records(source, [column, group_column], where):
+        kept: list[tuple[str, str]] = []
+        for row, (text, group) in enumerate(zip(texts, groups, strict=True), start=first):
+            if text is not None:
+                check_unicode(text, f"{where}, row {row}")
+                if group is None:
+                    raise MwSError(f"{where}, row {row}: its group is missing; every row with text needs one")
+                kept.append((text, group))
+        yield from by_group(*(arrow_strings([pair[k] for pair in kept]) for k in (0, 1)), where, first)
+        first += len(texts)
+
+
+def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str, first: int) -> Iterator[GroupBatch]:
+    """Sort texts by group, groups by name; rows without a text are passed over.
+
+    Raises:
+        MwSError: a row without a group, a bad name of a group.
+    """
+    kept = texts.is_valid()
+    texts, groups = texts.filter(kept), groups.filter(kept)
+    if groups.null_count:
+        raise MwSError(f"{where}: rows from {first} on have text but no group; give each row one")
+    for name in sorted(groups.unique().to_pylist()):
+        try:
+            check_group_name(name)
+        except MwSError as error:
+            raise MwSError(f"{where}: {error}") from error
+        yield name, texts.filter(pc.equal(groups, name))
+
+
+def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
+    """Yield documents from the values that Python users hold; a missing value (None, NaN) is an empty text.
+
+    Args:
+        source: an iterable of str, of batches (lists) of str or, with `column`, of records (dicts); a `datasets`
+            Dataset, IterableDataset or a dict with one of them; a pandas Series or DataFrame; a pyarrow array,
+            ChunkedArray, Table or RecordBatch.
+        column: the text column of a dataset, DataFrame, table or record; None: ``text``.
+
+    Raises:
+        MwSError: a bare string or path, counts, no such column, a column named for a source that has none, several
+            splits, an element that is no text.
+
+    >>> list(iterate_documents(["раз", ["два", "три"]]))
+    ['раз', 'два', 'три']
+    """
+    if isinstance(source, (str, bytes, os.PathLike)):
+        raise MwSError("expected an iterable of texts, got one string; wrap it in a list, or count files by name")
+    arrow = isinstance(source, (pa.Array, pa.ChunkedArray))
+    if column is not None and (arrow or hasattr(source, "dtype")):
+        raise MwSError(f"{type(source).__name__} is a single column; leave column={column!r} out")
+    if arrow:
+        yield from _arrow_documents(source)
+    elif (
+        column is not None
+        or isinstance(source, Mapping)
+        or hasattr(source, "columns")
+        or hasattr(source, "column_names")
+    ):
+        texts = (text for (texts,) in read_records(source, [column]) for text in texts)
+        yield from _guarded("" if text is None else text for text in texts)
+    else:
+        yield from _guarded(_flat_documents(source))
+
+
+def _arrow_documents(values: Any) -> Iterator[str]:
+    if not is_text(values.type):
+        raise MwSError(f"pyarrow array: it holds {values.type}, not text")
+    first = 1
+    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+        yield from checked_strings(chunk, "pyarrow array", first).to_pylist()
+        first += len(chunk)
+
+
+def only_split(splits: Mapping[Any, Any]) -> Any:
+    """Return the one dataset in a dict of splits.
+
+    Raises:
+        MwSError: counts of words, or several splits: one of them may be the test set.
+
+    >>> only_split({"train": ["раз"]})
+    ['раз']
+    """
+    for name, split in splits.items():
+        if isinstance(split, (str, bytes)) or not isinstance(split, Iterable):
+            raise MwSError(
+                f"a mapping with {type(split).__name__} under {name!r}: for counts of words call "
+                "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
+            )
+    if len(splits) != 1:
+        here = ", ".join(map(str, splits)) or "none"
+        raise MwSError(f"a dict of splits ({here}); give the one to read, such as dataset['train']")
+    return next(iter(splits.values()))
+
+
+def _guarded(documents: Iterator[str]) -> Iterator[str]:
+    """Yield the same documents; bytes that a library cannot decode on the way become a MwSError."""
+    number = 1
+    try:
+        for number, document in enumerate(documents, start=2):  # noqa: B007
+            yield document
+    except UnicodeDecodeError as error:
+        raise MwSError(
+            f"document {number} of the source cannot be decoded: byte {error.start} of it is not {error.encoding} "
+            f"({error.reason}); mend the text where it is read"
+        ) from error
+
+
+def _flat_documents(source: Any) -> Iterator[str]:
+    if hasattr(source, "notna"):  # a pandas Series: its missing values are not None
+        source = source.astype(object).where(source.notna(), None)
+    if not isinstance(source, Iterable):
+        raise MwSError(
+            f"{type(source).__name__} holds no texts; give files, an iterable of texts, a dataset with column=, or "
+            "call train_from_counts for word counts"
+        )
+    for number, item in enumerate(source):
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, (list, tuple)):
+            for text in item:
+                yield _text(text, f"batch {number} of the iterator") or ""
+        elif isinstance(item, Mapping):
+            if DEFAULT_COLUMN not in item:
+                raise no_place(f"element {number} of the iterator", "field", None, item, "column=")
+            yield _text(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}") or ""
+        elif item is None:
+            yield ""
+        else:
+            hint = "; decode it first" if isinstance(item, bytes) else ""
+            hint = "; give files as a list" if isinstance(item, os.PathLike) else hint
+            raise MwSError(
+                f"element {number} of the iterator is {type(item).__name__}; expected str or a list of str{hint}"
+            )
+
+
+def document_batches(documents: Iterable[str], name: str, size: int = BATCH) -> Iterator[pa.LargeStringArray]:
+    """Put documents, each a str, into Arrow arrays of at least `size` characters; `name` tells errors their source.
+
+    Raises:
+        MwSError: a document holds a lone surrogate, which no UTF-8 text can.
+    """
+    batch: list[str] = []
+    held, first = 0, 1
+    for document in documents:
+        batch.append(document)
+        held += len(document)
+        if held >= size:
+            yield _as_arrow(batch, name, first)
+            first, held, batch = first + len(batch), 0, []
+    if batch:
+        yield _as_arrow(batch, name, first)
+
+
+def _as_arrow(batch: list[str], name: str, first: int) -> pa.LargeStringArray:
+    try:
+        return arrow_strings(batch)
+    except UnicodeEncodeError:
+        for number, document in enumerate(batch, start=first):
+            check_unicode(document, f"{name}, document {number}")
+        raise

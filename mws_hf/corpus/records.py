@@ -64,11 +64,11 @@ def _batches(source: Any, wanted: Sequence[str]) -> Iterator[Mapping[Any, Sequen
             parts = (_values(column, name, start) for column, name in zip(held, wanted, strict=True))
             yield dict(zip(wanted, parts, strict=True))
     elif hasattr(source, "iter"):  # a `datasets` Dataset or IterableDataset
-        names = getattr(source, "column_names", None)  # None too for a stream whose features are not known yet
-        if names is not None and not set(wanted) <= set(names):
-            yield dict.fromkeys(names, ())
+        known = getattr(source, "column_names", None)  # None too for a stream whose features are not known yet
+        if known is not None and not set(wanted) <= set(known):
+            yield dict.fromkeys(known, ())
             return
-        yield from (source if names is None else source.select_columns(list(wanted))).iter(batch_size=_ROWS)
+        yield from (source if known is None else source.select_columns(list(wanted))).iter(batch_size=_ROWS)
     else:
         yield from _gathered(source, wanted)
 
@@ -130,7 +130,8 @@ def group_batches(source: Any, column: str | None, group_column: str, where: str
                 if group is None:
                     raise MwSError(f"{where}, row {row}: its group is missing; every row with text needs one")
                 kept.append((text, group))
-        yield from by_group(*(arrow_strings([pair[k] for pair in kept]) for k in (0, 1)), where, first)
+        named = arrow_strings([group for _, group in kept])
+        yield from by_group(arrow_strings([text for text, _ in kept]), named, where, first)
         first += len(texts)
 
 
@@ -175,16 +176,15 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
         raise MwSError(f"{type(source).__name__} is a single column; leave column={column!r} out")
     if arrow:
         yield from _arrow_documents(source)
-    elif (
-        column is not None
-        or isinstance(source, Mapping)
-        or hasattr(source, "columns")
-        or hasattr(source, "column_names")
-    ):
+    elif column is not None or _has_columns(source):
         texts = (text for (texts,) in read_records(source, [column]) for text in texts)
         yield from _guarded("" if text is None else text for text in texts)
     else:
         yield from _guarded(_flat_documents(source))
+
+
+def _has_columns(source: Any) -> bool:
+    return isinstance(source, Mapping) or any(hasattr(source, name) for name in ("columns", "column_names"))
 
 
 def _arrow_documents(values: Any) -> Iterator[str]:

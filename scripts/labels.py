@@ -28,7 +28,7 @@ from mws_hf.corpus.counting import count_files
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.evaluate import score
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.learn.contextual import Evidence
+from mws_hf.learn.contextual import LONGEST_WORD, Evidence
 from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
 from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
 from mws_hf.learn.evidence.labels import add_labelled, label_targets
@@ -63,8 +63,8 @@ def learnt(
     settings = EvidenceSettings()
     listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
     lengths = count_graphemes(listed)
-    chosen = np.nonzero((lengths > 1) & (lengths <= settings.max_word_length))[0][: settings.max_types]
-    types = add_labelled(listed.take(chosen), pool, settings.max_word_length)
+    chosen = np.nonzero((lengths > 1) & (lengths <= LONGEST_WORD))[0][: settings.max_types]
+    types = add_labelled(listed.take(chosen), pool, LONGEST_WORD)
     graphemes = split_graphemes(types)
     mixture = mix_views(graphemes.corpus, settings, keep=True)
     rows = []

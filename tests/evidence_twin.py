@@ -9,38 +9,39 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mws_hf.learn.evidence import reference
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.evidence import affixes as affixes_view
+from mws_hf.learn.evidence import context_view as regression
+from mws_hf.learn.evidence import contexts, ensemble, lexicon, reference, short_lists, substrings
 
 PREFIX, STEM, SUFFIX = range(3)
 Weights = dict[str, list[float]]
 
 
-def boundary_probabilities(words: Sequence[str], settings: EvidenceSettings) -> dict[str, list[float]]:
+def boundary_probabilities(words: Sequence[str], granularity: float) -> dict[str, list[float]]:
     """Probability of a boundary after each letter but the last of every word."""
-    posteriors = list(lexicon_posteriors(words, settings))
+    posteriors = list(lexicon_posteriors(words))
     targets = np.mean(posteriors, axis=0)
     lexicon = np.mean([np.log(p / (1 - p)) for p in np.clip(posteriors, 1e-3, 1 - 1e-3)], axis=0)
-    mixed = (1 - settings.context_weight) * lexicon + settings.context_weight * context_view(words, targets, settings)
-    size = min(max(len(words), settings.short_list), settings.full_list)
-    mixed += settings.variation_weight * settings.full_list / size * variation(words)
-    mixed = reranked(words, mixed, settings)
-    threshold = np.sort(mixed)[round((1 - settings.granularity) * (len(mixed) - 1))]
-    j = iter((1 / (1 + np.exp(-settings.sharpness / mixed.std() * (mixed - threshold)))).tolist())
+    mixed = (1 - ensemble.CONTEXT_WEIGHT) * lexicon + ensemble.CONTEXT_WEIGHT * context_view(words, targets)
+    size = min(max(len(words), short_lists.SHORT_LIST), ensemble.FULL_LIST)
+    mixed += ensemble.VARIATION_WEIGHT * ensemble.FULL_LIST / size * variation(words)
+    mixed = reranked(words, mixed, granularity)
+    threshold = np.sort(mixed)[round((1 - granularity) * (len(mixed) - 1))]
+    j = iter((1 / (1 + np.exp(-ensemble.SHARPNESS / mixed.std() * (mixed - threshold)))).tolist())
     return {word: [next(j) for _ in word[1:]] for word in words}
 
 
-def reranked(words: Sequence[str], mixed: np.ndarray, settings: EvidenceSettings) -> np.ndarray:
+def reranked(words: Sequence[str], mixed: np.ndarray, granularity: float) -> np.ndarray:
     """The values of the mixture in the order that it, paradigms and affixes have together."""
-    size = settings.rerank_below - settings.rerank_fully
-    weight = min(1.0, len(words) / settings.short_list, max(0.0, (settings.rerank_below - len(words)) / size))
+    size = short_lists.RERANK_BELOW - short_lists.RERANK_FULLY
+    weight = min(1.0, len(words) / short_lists.SHORT_LIST, max(0.0, (short_lists.RERANK_BELOW - len(words)) / size))
     if not weight:
         return mixed
     worth = reference.paradigm_worth(words, 2, 8, 150)
     paradigms = np.log1p([x for row in worth for x in row[:-1]])
-    order = standard(mixed) + weight**2 * settings.paradigm_weight * standard(paradigms)
-    threshold = np.sort(mixed)[round((1 - settings.granularity) * (len(mixed) - 1))]
-    order += weight * settings.affix_weight * standard(affixes(words, handed_out(mixed, order) > threshold, settings))
+    order = standard(mixed) + weight**2 * short_lists.PARADIGM_WEIGHT * standard(paradigms)
+    threshold = np.sort(mixed)[round((1 - granularity) * (len(mixed) - 1))]
+    order += weight * short_lists.AFFIX_WEIGHT * standard(affixes(words, handed_out(mixed, order) > threshold))
     return handed_out(mixed, order)
 
 
@@ -54,9 +55,9 @@ def handed_out(mixed: np.ndarray, order: np.ndarray) -> np.ndarray:
     return found
 
 
-def affixes(words: Sequence[str], cut: np.ndarray, settings: EvidenceSettings) -> np.ndarray:
+def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
     """Log-odds of a second EM, without pruning, from the pieces of words that are cut."""
-    counted = reference.substring_counts(words, settings.max_substring, settings.min_substring_count)
+    counted = reference.substring_counts(words, substrings.LONGEST_ENTRY, substrings.LEAST_PLACES)
     counts = {entry: [0.0] * 3 for entry in counted}
     stems, places = set(), iter(cut.tolist())
     for word in words:
@@ -71,32 +72,32 @@ def affixes(words: Sequence[str], cut: np.ndarray, settings: EvidenceSettings) -
     for entry, row in counts.items():
         prefix, stem, suffix = (n + 0.1 * (sum(row) > 0) for n in row)
         n = len(entry)
-        weights[entry] = [prefix * (n <= settings.max_prefix), stem, suffix * (n <= settings.max_suffix)]
-    p = with_single_stems(shares(weights), settings)
+        weights[entry] = [prefix * (n <= lexicon.LONGEST_PREFIX), stem, suffix * (n <= lexicon.LONGEST_SUFFIX)]
+    p = with_single_stems(shares(weights))
     spell = reference.letter_model(stems, Counter("".join(words)), 80)
 
     def spelled(stem):
-        return settings.unknown_stems * spell(stem) if 1 < len(stem) <= settings.max_unknown_stem else 0.0
+        return lexicon.UNKNOWN_STEMS * spell(stem) if 1 < len(stem) <= affixes_view.LONGEST_UNKNOWN_STEM else 0.0
 
     moves = [[0.2, 0.8, 0.0], [0.0, 0.175, 0.525], [0.0, 0.1, 0.4]], [0.0, 0.3, 0.5], [0.3, 0.7, 0.0]
-    for step in range(settings.affix_steps + 1):
-        uses, moved, cuts = reference.expected_counts(words, p, *moves, 1 - settings.unknown_stems, spelled)
-        if step == settings.affix_steps:
+    for step in range(affixes_view.AFFIX_STEPS + 1):
+        uses, moved, cuts = reference.expected_counts(words, p, *moves, 1 - lexicon.UNKNOWN_STEMS, spelled)
+        if step == affixes_view.AFFIX_STEPS:
             found = np.clip([x for row in cuts for x in row[:-1]], 1e-4, 1 - 1e-4)
             return np.log(found / (1 - found))
-        p = new_weights({entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p}, settings)
+        p = new_weights({entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p})
         moves = new_moves(moved)
 
 
-def lexicon_posteriors(words: Sequence[str], settings: EvidenceSettings) -> Iterator[list[float]]:
+def lexicon_posteriors(words: Sequence[str]) -> Iterator[list[float]]:
     """EM with rising prices; cut probabilities at all places inside words, once for each end price."""
-    counted = reference.substring_counts(words, settings.max_substring, settings.min_substring_count)
+    counted = reference.substring_counts(words, substrings.LONGEST_ENTRY, substrings.LEAST_PLACES)
     text = "".join(words)
     letters = {c: (text.count(c) + 1) / (len(text) + len(set(text))) for c in sorted(set(text))}
-    poisson = [settings.unknown_stem_length**n / math.factorial(n) for n in range(settings.max_substring + 1)]
+    poisson = [lexicon.UNKNOWN_STEM_LENGTH**n / math.factorial(n) for n in range(substrings.LONGEST_ENTRY + 1)]
     poisson[0] = poisson[1] = 0.0
-    unknown = [settings.unknown_stems * x / sum(poisson) for x in poisson]
-    p = first_weights(words, counted, settings)
+    unknown = [lexicon.UNKNOWN_STEMS * x / sum(poisson) for x in poisson]
+    p = first_weights(words, counted)
     moves = [[0.2, 0.8, 0.0], [0.0, 0.175, 0.525], [0.0, 0.1, 0.4]], [0.0, 0.3, 0.5], [0.3, 0.7, 0.0]
 
     def expect(p, moves):
@@ -106,27 +107,27 @@ def lexicon_posteriors(words: Sequence[str], settings: EvidenceSettings) -> Iter
         counts = {entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p}
         return counts, moved, [x for row in cuts for x in row[:-1]]
 
-    for price in settings.price_ramp:
-        for _ in range(settings.em_steps):
+    for price in lexicon.PRICE_RAMP:
+        for _ in range(lexicon.EM_STEPS):
             counts, moved, _ = expect(p, moves)
-            p, moves = new_weights(counts, settings), new_moves(moved)
-        p = pruned(p, counts, price, letters, settings)
-        if price in settings.price_ends:
+            p, moves = new_weights(counts), new_moves(moved)
+        p = pruned(p, counts, price, letters)
+        if price in lexicon.PRICE_ENDS:
             aside = p, moves
-            for _ in range(settings.em_steps - 1):
+            for _ in range(lexicon.EM_STEPS - 1):
                 counts, moved, _ = expect(*aside)
-                aside = new_weights(counts, settings), new_moves(moved)
+                aside = new_weights(counts), new_moves(moved)
             yield expect(*aside)[2]
 
 
-def first_weights(words: Sequence[str], counted: Mapping[str, int], settings: EvidenceSettings) -> Weights:
+def first_weights(words: Sequence[str], counted: Mapping[str, int]) -> Weights:
     weights = {}
     for entry, count in counted.items():
         opens = sum(word.startswith(entry) and word != entry for word in words) + 1e-3
         closes = sum(word.endswith(entry) and word != entry for word in words) + 1e-3
         stem = count / (1 + math.exp(3 - len(entry)))
         n = len(entry)
-        weights[entry] = [opens * (n <= settings.max_prefix), stem, closes * (n <= settings.max_suffix)]
+        weights[entry] = [opens * (n <= lexicon.LONGEST_PREFIX), stem, closes * (n <= lexicon.LONGEST_SUFFIX)]
     return shares(weights)
 
 
@@ -140,16 +141,16 @@ def digamma(x: float) -> float:
     return (math.lgamma(x + 20 + h) - math.lgamma(x + 20 - h)) / (2 * h) - math.fsum(1 / (x + k) for k in range(20))
 
 
-def new_weights(counts: Weights, settings: EvidenceSettings) -> Weights:
+def new_weights(counts: Weights) -> Weights:
     """Mean-field M-step: exp(digamma(count)); single letters are never lost."""
     raw = {entry: [math.exp(digamma(x)) if x >= 1e-6 else 0.0 for x in row] for entry, row in counts.items()}
     p = shares({entry: [max(x, 0.1) for x in row] if len(entry) == 1 else row for entry, row in raw.items()})
-    return with_single_stems(p, settings)
+    return with_single_stems(p)
 
 
-def with_single_stems(p: Weights, settings: EvidenceSettings) -> Weights:
+def with_single_stems(p: Weights) -> Weights:
     return {
-        entry: [row[PREFIX], settings.single_stem, row[SUFFIX]] if len(entry) == 1 else row for entry, row in p.items()
+        entry: [row[PREFIX], lexicon.SINGLE_STEM, row[SUFFIX]] if len(entry) == 1 else row for entry, row in p.items()
     }
 
 
@@ -159,27 +160,25 @@ def new_moves(moved: Sequence[Sequence[float]]) -> tuple[list[list[float]], list
     return step, [moved[3][c] / leave[c] for c in range(3)], [x / math.fsum(moved[4]) for x in moved[4]]
 
 
-def pruned(
-    p: Weights, counts: Weights, price: float, letters: Mapping[str, float], settings: EvidenceSettings
-) -> Weights:
+def pruned(p: Weights, counts: Weights, price: float, letters: Mapping[str, float]) -> Weights:
     """Without the entries that gain less over their best split than `price` times what it takes to spell them."""
     totals = [math.fsum(row[c] for row in counts.values()) for c in range(3)]
     mean = {entry: math.fsum(x * t for x, t in zip(row, totals, strict=True)) / sum(totals) for entry, row in p.items()}
     logp = {entry: math.log(x) if x > 0 else -math.inf for entry, x in mean.items()}
-    stop = 1 / settings.mean_entry_length
+    stop = 1 / lexicon.MEAN_ENTRY_LENGTH
     kept = {}
     for entry, row in p.items():
         cost = -math.fsum(math.log(letters[c] * (1 - stop)) for c in entry) - math.log(stop / (1 - stop))
         gain = sum(counts[entry]) * (logp[entry] - reference.best_split(entry, logp)) if mean[entry] > 0 else -math.inf
         if len(entry) == 1 or gain >= price * cost:
             kept[entry] = row
-    return with_single_stems(shares(kept), settings)
+    return with_single_stems(shares(kept))
 
 
-def context_view(words: Sequence[str], targets: np.ndarray, settings: EvidenceSettings) -> np.ndarray:
+def context_view(words: Sequence[str], targets: np.ndarray) -> np.ndarray:
     """Log-odds of a ridge logistic regression from branching statistics to the lexicon's probabilities."""
     views = []
-    for order in (None, *settings.orders):
+    for order in (None, *contexts.ORDERS):
         forward, backward = (reference.branching(words, order, backwards=b) for b in (False, True))
         views.append([numbers(f, i) for f in forward for i in range(len(f) - 1)])
         views.append([numbers(b[::-1], len(b) - 2 - i) for b in backward for i in range(len(b) - 1)])
@@ -194,8 +193,8 @@ def context_view(words: Sequence[str], targets: np.ndarray, settings: EvidenceSe
     weights = np.zeros(rows.shape[1])
     for _ in range(30):  # Newton
         q = 1 / (1 + np.exp(-rows @ weights))
-        curvature = (rows * (q * (1 - q))[:, None]).T @ rows + settings.ridge * np.eye(len(weights))
-        weights += np.linalg.solve(curvature, rows.T @ (targets - q) - settings.ridge * weights)
+        curvature = (rows * (q * (1 - q))[:, None]).T @ rows + regression.RIDGE * np.eye(len(weights))
+        weights += np.linalg.solve(curvature, rows.T @ (targets - q) - regression.RIDGE * weights)
     return rows @ weights
 
 

@@ -24,16 +24,15 @@ from mws_hf.kernels.arrays import Doubles
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import fit_contexts, word_log_odds
-from mws_hf.learn.evidence.contexts import Contexts, collect_contexts, trie_view
+from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
-from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, both_lists
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
 
 MAX_TYPES = 200_000
 """Types that are kept and compared with: more add size and time, and nothing to words that are not among them."""
-_SETTINGS = EvidenceSettings(fit_sample=20_000)
+_FIT_SAMPLE = 20_000
 _FORMAT = "1"
 
 
@@ -87,9 +86,9 @@ class AnyWord:
         if not len(targets) or not inner_positions(corpus)[: len(targets)].any():
             return found
         tries = side_by_side(lambda backwards: trie_view(corpus, backwards), (False, True))
-        contexts = collect_contexts(corpus, _SETTINGS.orders, tries)
+        contexts = collect_contexts(corpus, ORDERS, tries)
         if self._weights is None:
-            self._weights = fit_contexts(corpus, contexts, targets, _SETTINGS)
+            self._weights = fit_contexts(corpus, contexts, targets, _FIT_SAMPLE)
         found[last[n:]] = _of_last_word(corpus, contexts, self._weights)
         return found
 

@@ -48,6 +48,10 @@ class _Tables(NamedTuple):
     cases: Bytes
 
 
+LONGEST_WORD = 29
+"""Longer words (in graphemes) are URLs, concatenations and noise rather than morphology."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Boundary evidence of word types: posterior probabilities of a boundary, weights, prices and label results.
@@ -56,7 +60,7 @@ class Evidence:
         code_points: the types, case-folded letters, by count.
         probabilities: float64, shape (n_characters of the types,): probability of a boundary after each character; 0 at
             the end of a type and between a letter and its mark.
-        settings: the constants used, the labels among them.
+        settings: those used, the labels among them.
         weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
         labels: results of fitting to labelled words by group, "" where groups have no names; empty without labels.
         in_code: float64, shape (n_types,), how much each type belongs to the group of `evidence.identifiers`, from 0 to
@@ -184,22 +188,22 @@ def _fill_boundaries(
 def collect_evidence(
     listed: TypeCounts, settings: EvidenceSettings | None = None, n_threads: int | None = None
 ) -> Evidence:
-    """Compute boundary evidence for the `max_types` most frequent types of 2 to `max_word_length` graphemes.
+    """Compute boundary evidence for the `max_types` most frequent types of 2 to `LONGEST_WORD` graphemes.
 
     Labelled words that are no types of the list are added to them.
 
     Args:
         listed: from `collect_types`.
-        settings: constants of the recipe.
+        settings: how many types, the granularity and the labels.
         n_threads: threads; all cores when absent. The result does not depend on their number.
     """
     settings = settings or EvidenceSettings()
     sizes = count_graphemes(listed.words)
-    chosen = np.nonzero((sizes > 1) & (sizes <= settings.max_word_length))[0][: settings.max_types]
+    chosen = np.nonzero((sizes > 1) & (sizes <= LONGEST_WORD))[0][: settings.max_types]
     types, times, n_text = listed.words.take(chosen), listed.counts[chosen], len(chosen)
     labels = bounded(settings.labels)
     if labels:
-        types = add_labelled(types, labels, settings.max_word_length)
+        types = add_labelled(types, labels, LONGEST_WORD)
         rare = find_among(types.take(np.arange(n_text, len(types))), listed.words)
         times = np.concatenate([times, np.where(rare >= 0, listed.counts[rare], 1)])
     del listed, sizes, chosen

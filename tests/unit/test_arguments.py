@@ -124,12 +124,6 @@ def test_normalization_is_known_in_any_case(given: str):
     )
 
 
-@pytest.mark.parametrize("longest", [0, 17])
-def test_lexicon_entries_have_one_to_sixteen_graphemes(longest: int):
-    with pytest.raises(MwSError, match="max_substring"):
-        EvidenceSettings(max_substring=longest)
-
-
 @pytest.mark.parametrize("workers", [0, -1])
 def test_at_least_one_thread(workers: int, tmp_path: Path):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")

@@ -1,13 +1,12 @@
 """The two views of short lists equal their readable twins, tell of unseen words, and leave longer lists alone."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence import reference
+from mws_hf.learn.evidence import reference, short_lists
 from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes, fit_trigrams, spell_stems
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.ensemble import boundary_probabilities, mix_views
@@ -24,8 +23,6 @@ from mws_hf.learn.evidence.short_lists import (
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from tests.agglutinative import make_language
-
-WITHOUT = EvidenceSettings(rerank_fully=1, rerank_below=2)
 
 
 def random_words(seed, n=400, letters="abcde", longest=9):
@@ -111,17 +108,24 @@ def test_affixes_of_one_list_cut_words_that_are_not_in_it():
                           both.weights[: len(listed)])  # fmt: skip
     cut = np.zeros(len(learnt.symbols), bool)
     cut[learnt.starts[:-1] + 3] = True
-    settings = EvidenceSettings()
-    lattice = build_lattice(both, settings.max_substring, settings.min_substring_count)
+    lattice = build_lattice(both)
     with ThreadPool(2) as pool:
-        model = fit_affixes(learnt, lattice, cut, settings, pool)
-        found = affix_log_odds(model, both, lattice, settings, pool)[both.starts[len(listed)] :]
+        model = fit_affixes(learnt, lattice, cut, pool)
+        found = affix_log_odds(model, both, lattice, pool)[both.starts[len(listed)] :]
     assert [int(np.argmax(found[:7])), int(np.argmax(found[7:]))] == [3, 3]
 
 
-def test_a_short_list_keeps_the_values_of_the_mixture_in_an_order_that_no_number_of_threads_changes():
+def rerank_between(monkeypatch, fully, below):
+    monkeypatch.setattr(short_lists, "RERANK_FULLY", fully)
+    monkeypatch.setattr(short_lists, "RERANK_BELOW", below)
+
+
+def test_a_short_list_keeps_the_values_of_the_mixture_in_an_order_that_no_number_of_threads_changes(monkeypatch):
     corpus = SymbolCorpus.from_words(sorted(make_language()))
-    plain, ranked = (mix_views(corpus, settings, 2, keep=True) for settings in (WITHOUT, EvidenceSettings()))
+    ranked = mix_views(corpus, EvidenceSettings(), 2, keep=True)
+    with monkeypatch.context() as patch:
+        rerank_between(patch, 1, 2)
+        plain = mix_views(corpus, EvidenceSettings(), 2, keep=True)
     assert plain.views.shape[1] == 4 and ranked.views.shape[1] == 6
     np.testing.assert_array_equal(plain.views, ranked.views[:, :4])
     np.testing.assert_array_equal(np.sort(plain.log_odds), np.sort(ranked.log_odds))
@@ -130,9 +134,11 @@ def test_a_short_list_keeps_the_values_of_the_mixture_in_an_order_that_no_number
         np.testing.assert_array_equal(mix_views(corpus, EvidenceSettings(), threads).log_odds, ranked.log_odds)
 
 
-def test_a_list_that_is_not_short_is_left_as_it_was():
+def test_a_list_that_is_not_short_is_left_as_it_was(monkeypatch):
     corpus = SymbolCorpus.from_words(sorted(make_language()))
-    at = EvidenceSettings(rerank_fully=len(corpus) - 1, rerank_below=len(corpus))
-    np.testing.assert_array_equal(boundary_probabilities(corpus, at), boundary_probabilities(corpus, WITHOUT))
-    above = replace(at, rerank_below=len(corpus) + 1)
-    assert (boundary_probabilities(corpus, above) != boundary_probabilities(corpus, WITHOUT)).any()
+    found = []
+    for fully, below in ((1, 2), (len(corpus) - 1, len(corpus)), (len(corpus) - 1, len(corpus) + 1)):
+        rerank_between(monkeypatch, fully, below)
+        found.append(boundary_probabilities(corpus))
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (found[0] != found[2]).any()

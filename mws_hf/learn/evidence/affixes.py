@@ -20,13 +20,26 @@ from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.kernels import PREFIX, STEM, SUFFIX, Arcs, StemSpelling, WordModel, drop_arcs
-from mws_hf.learn.evidence.lexicon import Moves, expect, maximise
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.evidence.lexicon import (
+    LONGEST_PREFIX,
+    LONGEST_SUFFIX,
+    SINGLE_STEM,
+    UNKNOWN_STEMS,
+    Moves,
+    expect,
+    maximise,
+)
 from mws_hf.learn.evidence.substrings import Lattice
 from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
 
 MOST_LETTERS = 80
 """Letters with a row of their own: the most frequent ones. The table has the cube of their number of cells."""
+
+AFFIX_STEPS = 4
+"""Steps of maximisation; 2 are a tie."""
+
+LONGEST_UNKNOWN_STEM = 15
+"""Longest stem, in graphemes, that is spelled out."""
 
 DISCOUNT = 0.75
 _FLOOR = 1e-12
@@ -157,7 +170,7 @@ class AffixModel(NamedTuple):
 
 
 def fit_affixes(
-    corpus: SymbolCorpus, lattice: Lattice, cut: Mask, settings: EvidenceSettings, pool: ThreadPool,
+    corpus: SymbolCorpus, lattice: Lattice, cut: Mask, pool: ThreadPool,
 ) -> AffixModel:  # fmt: skip
     """Learn the entries, their classes and the letters of stems from words and first cuts.
 
@@ -165,24 +178,23 @@ def fit_affixes(
         corpus: distinct words.
         lattice: their substrings, from `build_lattice`.
         cut: bool, one a symbol: words are cut after it at first.
-        settings: of the lexicon; `affix_steps` of maximisation.
         pool: threads; the result does not depend on their number.
     """
     counts, stems = count_pieces(corpus, lattice, cut)
-    p = piece_probabilities(counts, lattice.lengths, settings)
+    p = piece_probabilities(counts, lattice.lengths)
     arcs = _found_arcs(lattice, p)
     model = AffixModel(p, Moves.first(), fit_trigrams(corpus, stems))
     posterior = np.empty(len(corpus.symbols), np.float32)
-    spelling = _spelling(model, corpus, settings)
-    for _ in range(settings.affix_steps):
-        full = WordModel(p, *model.moves, 1 - settings.unknown_stems, spelling)
+    spelling = _spelling(model, corpus)
+    for _ in range(AFFIX_STEPS):
+        full = WordModel(p, *model.moves, 1 - UNKNOWN_STEMS, spelling)
         used, moved = expect(corpus, arcs, full, posterior, pool)
-        model = model._replace(moves=maximise(used, moved, lattice.lengths, settings.single_stem, p))
+        model = model._replace(moves=maximise(used, moved, lattice.lengths, p))
     return model
 
 
 def affix_log_odds(
-    model: AffixModel, corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings, pool: ThreadPool,
+    model: AffixModel, corpus: SymbolCorpus, lattice: Lattice, pool: ThreadPool,
 ) -> Floats:  # fmt: skip
     """Compute the log-odds of a cut after each symbol of words, those that the model was fitted to or others.
 
@@ -190,21 +202,20 @@ def affix_log_odds(
         model: from `fit_affixes`.
         corpus: words over the same alphabet.
         lattice: their substrings, where the entries of the model keep their numbers.
-        settings: as in the fit.
         pool: threads; the result does not depend on their number.
 
     Returns:
         float32, one a symbol.
     """
     posterior = np.empty(len(corpus.symbols), np.float32)
-    full = WordModel(model.p, *model.moves, 1 - settings.unknown_stems, _spelling(model, corpus, settings))
+    full = WordModel(model.p, *model.moves, 1 - UNKNOWN_STEMS, _spelling(model, corpus))
     expect(corpus, _found_arcs(lattice, model.p), full, posterior, pool)
     return log_odds(posterior, _LEAST_PROBABILITY)
 
 
-def _spelling(model: AffixModel, corpus: SymbolCorpus, settings: EvidenceSettings) -> StemSpelling:
-    """Spell stems of 2 to `max_unknown_stem` symbols, all lengths with one factor: the letter model has the end."""
-    lengths = np.full(settings.max_unknown_stem + 1, settings.unknown_stems)
+def _spelling(model: AffixModel, corpus: SymbolCorpus) -> StemSpelling:
+    """Spell stems of 2 to `LONGEST_UNKNOWN_STEM` symbols, all with one factor: the letter model has the end."""
+    lengths = np.full(LONGEST_UNKNOWN_STEM + 1, UNKNOWN_STEMS)
     lengths[:2] = 0
     return StemSpelling(lengths, *spell_stems(model.trigrams, corpus))
 
@@ -217,13 +228,13 @@ def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:
     return Arcs(rows, entries[:left].copy(), spans[:left].copy())
 
 
-def piece_probabilities(counts: Longs, lengths: Bytes, settings: EvidenceSettings) -> Doubles:
+def piece_probabilities(counts: Longs, lengths: Bytes) -> Doubles:
     """Compute the probability of each entry in each class before the first step; 0 for entries that are no piece."""
     weights = counts + OTHER_CLASS * (counts.sum(1) > 0)[:, None]
-    weights[lengths > settings.max_prefix, PREFIX] = 0
-    weights[lengths > settings.max_suffix, SUFFIX] = 0
+    weights[lengths > LONGEST_PREFIX, PREFIX] = 0
+    weights[lengths > LONGEST_SUFFIX, SUFFIX] = 0
     weights /= np.maximum(column_sums(weights), 1e-9)
-    weights[lengths == 1, STEM] = settings.single_stem
+    weights[lengths == 1, STEM] = SINGLE_STEM
     return weights
 
 

@@ -19,8 +19,13 @@ from mws_hf.kernels.threads import ThreadPool, side_by_side
 from mws_hf.learn.evidence.contexts import Contexts, View, read_contexts
 from mws_hf.learn.evidence.forms import inner_positions, word_ranges
 from mws_hf.learn.evidence.logistic import fit_logistic
-from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
+
+FIT_SAMPLE = 60_000
+"""Positions on which the logistic is fitted; F1 from 40,000 on is the same within a tie."""
+
+RIDGE = 3.0
+"""L2 penalty of the logistic, only there to keep collinear features apart."""
 
 PER_VIEW = 5
 N_FLAGS = 9
@@ -151,7 +156,6 @@ def context_log_odds(
     corpus: SymbolCorpus,
     contexts: Contexts,
     targets: Floats,
-    settings: EvidenceSettings,
     pool: ThreadPool,
 ) -> Floats:
     """Fit the regression to words with targets, then compute the log-odds of a cut after each symbol of all words.
@@ -160,13 +164,12 @@ def context_log_odds(
         corpus: distinct words.
         contexts: their context nodes.
         targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
-        settings: sample size and ridge. The sample is spread evenly over the positions that have targets.
         pool: threads; the result does not depend on their number.
 
     Returns:
         float32, one a symbol; 0 at word ends.
     """
-    weights = fit_contexts(corpus, contexts, targets, settings)
+    weights = fit_contexts(corpus, contexts, targets)
     out = np.zeros(len(corpus.symbols))
 
     def work(starts: Longs) -> None:
@@ -177,7 +180,7 @@ def context_log_odds(
 
 
 def fit_contexts(
-    corpus: SymbolCorpus, contexts: Contexts, targets: Floats, settings: EvidenceSettings
+    corpus: SymbolCorpus, contexts: Contexts, targets: Floats, most: int = FIT_SAMPLE
 ) -> tuple[Doubles, Doubles]:
     """Fit the regression to the words that have targets.
 
@@ -185,20 +188,20 @@ def fit_contexts(
         corpus: distinct words.
         contexts: their context nodes.
         targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
-        settings: sample size and ridge.
+        most: size of the sample, which is spread evenly over the positions that have targets.
 
     Returns:
         The weights of the raw numbers that describe a position, and of their squares.
     """
     positions = np.nonzero(inner_positions(corpus)[: len(targets)])[0]
-    size = min(settings.fit_sample, len(positions))
+    size = min(most, len(positions))
     sample = positions[np.arange(size) * len(positions) // max(size, 1)]
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((size, 2 * n + N_FLAGS))  # numbers, their squares, flags
     sample_rows(contexts, corpus.starts, sample, rows)
     mean, scale = standardise(rows, n)
     np.square(rows[:, :n], out=rows[:, n : 2 * n])
-    weights = fit_logistic(rows, targets[sample].astype(np.float64), settings.ridge)
+    weights = fit_logistic(rows, targets[sample].astype(np.float64), RIDGE)
     return raw_coefficients(weights, mean, scale)
 
 

@@ -19,6 +19,9 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.words import SymbolCorpus
 
+ORDERS = (2, 3, 4, 5)
+"""Context lengths; below 2 a context says next to nothing, above 5 it is nearly the whole prefix."""
+
 
 class View(NamedTuple):
     """The contexts of all symbols in one view.

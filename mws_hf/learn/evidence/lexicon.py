@@ -41,9 +41,37 @@ from mws_hf.learn.evidence.kernels import (
     forward_backward,
     variational_weights,
 )
-from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.evidence.substrings import Lattice
+from mws_hf.learn.evidence.substrings import LONGEST_ENTRY, Lattice
 from mws_hf.learn.words import SymbolCorpus
+
+LONGEST_PREFIX, LONGEST_SUFFIX = 6, 8
+"""Longest entry that may serve as a prefix, and as a suffix."""
+
+PRICE_RAMP = (0.1, 0.3, 0.6, 1.0, 2.0)
+"""Rising prices of a lexicon entry, in units of its spelling cost. One jump to the end value prunes stems before
+suffixes are established (F1 0.52 against 0.59). Ten steps from 0.02 on are no better than these five (mean of eight
+golds 0.664 against 0.666) and take a quarter more of the time."""
+
+PRICE_ENDS = (0.3, 1.0, 2.0)
+"""End prices whose posteriors are averaged (each one of `PRICE_RAMP`): no single grain of the lexicon suits all
+languages."""
+
+EM_STEPS = 2
+"""Expectation steps at each price; two let the counts settle after a pruning."""
+
+MEAN_ENTRY_LENGTH = 4.0
+"""Mean of the geometric length prior in an entry's spelling cost, about a morph's length."""
+
+SINGLE_STEM = 1e-7
+"""Probability of a single grapheme as a stem: only where nothing else explains a word."""
+
+UNKNOWN_STEMS = 0.5
+"""Probability that a stem is spelled out instead of taken from the lexicon. Without it a stem seen once is cut into
+pieces that happen to be known (F1 up to 0.05 less on lists of 8,000 to 25,000 types, 0.00 to 0.01 on longer ones); 0.3
+to 0.9 are alike."""
+
+UNKNOWN_STEM_LENGTH = 5.0
+"""Mean of the Poisson prior on such a stem's graphemes; 5 and 7 are alike."""
 
 _LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
 """Each thread of an expectation step has counts of its own for all entries, 24 bytes each (up to 20 MB). There are as
@@ -97,20 +125,19 @@ def expect(
     return counts[0], moves.sum(0)
 
 
-def maximise(counts: Longs, moved: Longs, lengths: Bytes, single_stem: float, p: Doubles) -> Moves:
+def maximise(counts: Longs, moved: Longs, lengths: Bytes, p: Doubles) -> Moves:
     """Find the probabilities that explain the expected counts; write those of the entries to `p`.
 
     Args:
         counts: expected uses, from `expect`.
         moved: expected moves, from `expect`.
         lengths: uint8, symbols of each entry.
-        single_stem: probability of a single symbol as a stem, which is fixed.
         p: float64, shape (n_entries, 3).
 
     Returns:
         The probabilities of moves between classes.
     """
-    variational_weights(counts, lengths, single_stem, p)
+    variational_weights(counts, lengths, SINGLE_STEM, p)
     step, stop, start = moved[:3] / FIXED_POINT, moved[3] / FIXED_POINT, moved[4] / FIXED_POINT
     leave = step[:, 0] + step[:, 1] + step[:, 2] + stop + 1e-9
     return Moves(step / leave[:, None], stop / leave, start / max(math.fsum(start), 1e-9))
@@ -169,7 +196,7 @@ def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -
     return upto[lattice.first + lattice.lengths.astype(np.int64)] - upto[lattice.first] - log(stop / (1 - stop))
 
 
-def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice, settings: EvidenceSettings) -> Doubles:
+def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice) -> Doubles:
     """Compute the probability of each entry in each class before the first step; float64, shape (n_entries, 3).
 
     Prefixes and suffixes count the words that they begin or end (but are not), stems their places; longer stems are
@@ -177,15 +204,15 @@ def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice, settings: Evid
 
     >>> corpus = SymbolCorpus.from_words(["ab", "abc"])
     >>> from mws_hf.learn.evidence.substrings import build_lattice
-    >>> initial_probabilities(corpus, build_lattice(corpus, 12, 2), EvidenceSettings()).round(2).tolist()
+    >>> initial_probabilities(corpus, build_lattice(corpus)).round(2).tolist()
     [[0.67, 0.21, 0.0], [0.0, 0.21, 0.5], [0.0, 0.11, 0.5], [0.33, 0.47, 0.0]]
     """
     weights = np.zeros((len(lattice.first), 3))
     _count_edges(corpus.starts, lattice.rows, lattice.entries, lattice.spans, weights)
     weights[:, [PREFIX, SUFFIX]] += 1e-3
     weights[:, STEM] = lattice.counts / (1 + exps(TYPICAL_STEM - np.arange(256))[lattice.lengths])
-    weights[lattice.lengths > settings.max_prefix, PREFIX] = 0
-    weights[lattice.lengths > settings.max_suffix, SUFFIX] = 0
+    weights[lattice.lengths > LONGEST_PREFIX, PREFIX] = 0
+    weights[lattice.lengths > LONGEST_SUFFIX, SUFFIX] = 0
     weights /= column_sums(weights)
     return weights
 
@@ -210,27 +237,19 @@ class LexiconView:
     Args:
         corpus: distinct words.
         lattice: candidates from `build_lattice`; used up by `posteriors`, which shortens its arrays in place.
-        settings: price ramp, steps, spelling.
         pool: threads; the result does not depend on their number.
     """
 
-    def __init__(
-        self,
-        corpus: SymbolCorpus,
-        lattice: Lattice,
-        settings: EvidenceSettings,
-        pool: ThreadPool,
-    ) -> None:
-        self._n_symbols, self._settings, self._pool = len(corpus.symbols), settings, pool
-        self._corpus = corpus
-        spelled_out = unknown_stems(settings.unknown_stems, settings.unknown_stem_length, settings.max_substring)
+    def __init__(self, corpus: SymbolCorpus, lattice: Lattice, pool: ThreadPool) -> None:
+        self._corpus, self._pool = corpus, pool
+        spelled_out = unknown_stems(UNKNOWN_STEMS, UNKNOWN_STEM_LENGTH, LONGEST_ENTRY)
         self._known = 1 - reduce(add, spelled_out.tolist())
         letters = letter_probabilities(corpus)[corpus.symbols]
         self._spelling = StemSpelling(spelled_out, letters, np.zeros(0), np.zeros(0))
         self._state = _State(
             lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths,
-            spelling_costs(corpus, lattice, settings.mean_entry_length),
-            initial_probabilities(corpus, lattice, settings),
+            spelling_costs(corpus, lattice, MEAN_ENTRY_LENGTH),
+            initial_probabilities(corpus, lattice),
             Moves.first(),
         )  # fmt: skip
 
@@ -240,13 +259,13 @@ class LexiconView:
         Yields:
             float32, one a symbol; 0 after the last symbol of a word. The array is reused by the next step.
         """
-        settings, state = self._settings, self._state
-        posterior = np.zeros(self._n_symbols, np.float32)
-        for before, price in pairwise((-math.inf, *settings.price_ramp, math.inf)):
-            for _ in range(settings.em_steps - 1):
+        state = self._state
+        posterior = np.zeros(len(self._corpus.symbols), np.float32)
+        for before, price in pairwise((-math.inf, *PRICE_RAMP, math.inf)):
+            for _ in range(EM_STEPS - 1):
                 self._maximise(state, *self._expect(state, posterior))
             counts, moves = self._expect(state, posterior)
-            if before in settings.price_ends:
+            if before in PRICE_ENDS:
                 yield posterior
             if price == math.inf:
                 return
@@ -260,7 +279,7 @@ class LexiconView:
         return expect(self._corpus, arcs, model, posterior, self._pool)
 
     def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
-        state.moves = maximise(counts, moves, state.lengths, self._settings.single_stem, state.p)
+        state.moves = maximise(counts, moves, state.lengths, state.p)
 
     def _prune(self, state: _State, counts: Longs, price: float) -> None:
         """Drop entries that gain less over their best split, in all classes, than `price` times their spelling."""
@@ -281,4 +300,4 @@ class LexiconView:
         state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
         state.p = state.p[keep]
         state.p /= column_sums(state.p)
-        state.p[state.lengths == 1, STEM] = self._settings.single_stem
+        state.p[state.lengths == 1, STEM] = SINGLE_STEM

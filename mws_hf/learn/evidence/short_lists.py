@@ -26,9 +26,25 @@ from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
 from mws_hf.learn.evidence.contexts import View
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
-from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.words import SymbolCorpus
+
+SHORT_LIST = 8_000
+"""Types below which the views have the share of their weight that the list has of this number: with all of it 300 to
+2,000 lemmas of Latin and Russian lose 0.01 to 0.04, Finnish, Hungarian, Turkish and Czech gain as much."""
+
+RERANK_FULLY, RERANK_BELOW = 20_000, 60_000
+"""Types up to which both views have their full weight, and from which on they have none; between them it falls in a
+straight line. 20,000 / types is a tie, and has no end. Of 44,000 to 55,000 types Russian and Finnish gain 0.011 to
+0.019, Hungarian and Turkish lose 0.004 to 0.007; of 77,000 Finnish loses 0.005."""
+
+PARADIGM_WEIGHT = 0.3
+"""Full weight of the paradigm view beside a mixture of standard scores. It falls with the square, for from 44,000 types
+on that view alone loses 0.004 to 0.010 in English, Turkish and Russian. Of short lists 0.15 loses most of the gain on
+Latin and Czech, 0.5 that on English."""
+
+AFFIX_WEIGHT = 1.0
+"""The same of the affix view; 0.7 and 1.5 are ties."""
 
 SHORTEST_STEM, LONGEST_ENDING = 2, 8
 """Shortest stem and longest ending of a split, in symbols."""
@@ -187,22 +203,21 @@ def word_support(corpus: SymbolCorpus, prefixes: View, suffixes: View) -> Double
     return paradigm_support(fit_paradigms(splits), splits, len(corpus.symbols))
 
 
-def short_list_weight(n_types: int, settings: EvidenceSettings) -> float:
+def short_list_weight(n_types: int) -> float:
     """Compute the share of their full weight that the two views have in a list of `n_types` types.
 
-    Below `short_list` types the share falls with their number: both views count how often stems and endings come back,
+    Below `SHORT_LIST` types the share falls with their number: both views count how often stems and endings come back,
     and a list of some hundred words shows too few of them.
 
-    >>> settings = EvidenceSettings(short_list=8_000, rerank_below=60_000, rerank_fully=20_000)
-    >>> [short_list_weight(n, settings) for n in (100, 4_000, 8_000, 20_000, 40_000, 60_000, 400_000)]
+    >>> [short_list_weight(n) for n in (100, 4_000, 8_000, 20_000, 40_000, 60_000, 400_000)]
     [0.0125, 0.5, 1.0, 1.0, 0.5, 0.0, 0.0]
     """
-    below, fully = settings.rerank_below, settings.rerank_fully
-    return min(1.0, n_types / settings.short_list, max(0.0, (below - n_types) / (below - fully)))
+    falling = (RERANK_BELOW - n_types) / (RERANK_BELOW - RERANK_FULLY)
+    return min(1.0, n_types / SHORT_LIST, max(0.0, falling))
 
 
 def rerank(
-    mixed: Doubles, corpus: SymbolCorpus, support: Doubles, settings: EvidenceSettings, pool: ThreadPool,
+    mixed: Doubles, corpus: SymbolCorpus, support: Doubles, granularity: float, pool: ThreadPool,
 ) -> tuple[Doubles, Doubles]:  # fmt: skip
     """Bring the inner positions of a short list into a better order.
 
@@ -210,21 +225,21 @@ def rerank(
         mixed: float64, shape (n,), the mixture's log-odds at the inner positions.
         corpus: distinct words.
         support: from `word_support` of the same words.
-        settings: weights of the views.
+        granularity: share of the places cut at first, for the affix view to start from.
         pool: threads; the result does not depend on their number.
 
     Returns:
         The same values in the new order; the two views, shape (n, 2): paradigms, affixes.
     """
-    weight, inner = short_list_weight(len(corpus), settings), inner_positions(corpus)
-    lattice = pool.submit(build_lattice, corpus, settings.max_substring, settings.min_substring_count)
+    weight, inner = short_list_weight(len(corpus)), inner_positions(corpus)
+    lattice = pool.submit(build_lattice, corpus)
     paradigms = support[inner]
-    order = standard_scores(mixed) + weight * weight * settings.paradigm_weight * standard_scores(paradigms)
+    order = standard_scores(mixed) + weight * weight * PARADIGM_WEIGHT * standard_scores(paradigms)
     cut = np.zeros(len(inner), bool)
-    cut[inner] = handed_out(mixed, order) > least_cut(mixed, settings.granularity or DEFAULT_GRANULARITY)
-    model = fit_affixes(corpus, lattice.result(), cut, settings, pool)
-    affixes = affix_log_odds(model, corpus, lattice.result(), settings, pool)[inner].astype(np.float64)
-    order += weight * settings.affix_weight * standard_scores(affixes)
+    cut[inner] = handed_out(mixed, order) > least_cut(mixed, granularity)
+    model = fit_affixes(corpus, lattice.result(), cut, pool)
+    affixes = affix_log_odds(model, corpus, lattice.result(), pool)[inner].astype(np.float64)
+    order += weight * AFFIX_WEIGHT * standard_scores(affixes)
     return handed_out(mixed, order), np.stack([paradigms, affixes], axis=1)
 
 
@@ -239,7 +254,7 @@ def standard_scores(values: Doubles) -> Doubles:
 
 
 def handed_out(values: Doubles, order: Doubles) -> Doubles:
-    """Hand the sorted values out in ascending `order`; of equal ones first the lower value, then the first place.
+    """Permute `values` so that their ranks follow `order`. Ties: lower value, then lower index.
 
     >>> handed_out(np.array([5.0, 6.0, 7.0]), np.array([2.0, 1.0, 1.0])).tolist()
     [7.0, 5.0, 6.0]

@@ -12,6 +12,13 @@ from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.words import SymbolCorpus
 
+LONGEST_ENTRY = 12
+"""Longest lexicon entry in graphemes, 16 at most, for a place has a bit for each length; stems longer than this are
+compounds or loans."""
+
+LEAST_PLACES = 2
+"""An entry seen once explains nothing but the word it came from."""
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -82,7 +89,7 @@ def _frequent(current: Ints, first: Ints, counts: Ints, least: int, offset: int)
     return np.append(number, np.int32(-1))[current], first[keep], counts[keep]
 
 
-def build_lattice(corpus: SymbolCorpus, longest: int, min_count: int) -> Lattice:
+def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count: int = LEAST_PLACES) -> Lattice:
     """List all substrings of at most `longest` (16) symbols with at least `min_count` places in distinct words.
 
     Time and memory grow with the number of arcs: a substring is looked at only where both of its parts shorter by one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,15 +17,16 @@ from transformers.utils import PaddingStrategy
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.tokenizer.backend import (
+    PARTS,
     base_vocab,
     bpe_model,
     build_backend,
     is_byte_level,
     pattern_of,
     settle_leading_space,
+    share_parts,
     with_leading_space,
     without_limits,
-    working_copy,
 )
 from mws_hf.tokenizer.file import load_json, refuse_empty
 from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
@@ -32,6 +34,52 @@ from mws_hf.trained import Recipe, Training
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
+
+
+class WorkingCopies:
+    """Copies of one tokenizer, each lent to one call at a time; a pickled or copied tokenizer makes its own.
+
+    >>> backend, copies = build_backend(base_vocab(), []), WorkingCopies()
+    >>> with copies.lend(backend) as first, copies.lend(backend) as second:
+    ...     first is second
+    False
+    >>> with copies.lend(backend) as again:
+    ...     again is first or again is second
+    True
+    """
+
+    def __init__(self) -> None:
+        self._free: list[tuple[Tokenizer, Any]] = []
+
+    def __reduce__(self) -> tuple[type[WorkingCopies], tuple[()]]:
+        return WorkingCopies, ()
+
+    @contextlib.contextmanager
+    def lend(self, backend: Tokenizer) -> Iterator[Tokenizer]:
+        """Lend a copy that has the present model, parts and added tokens of `backend`."""
+        state = _state(backend)
+        try:
+            copy, known = self._free.pop()
+        except IndexError:  # as many calls at once as there are copies
+            copy, known = backend, None
+        if known is None or known != state:
+            copy = without_limits(backend)
+        else:
+            copy.model = backend.model
+            share_parts(copy, backend, PARTS[1:])  # setting a normalizer takes long where many tokens are added
+        try:
+            yield copy
+        finally:
+            self._free.append((copy, state))
+
+
+def _state(backend: Tokenizer) -> Any:
+    """Return what a copy cannot take over by assignment; None where that cannot be compared."""
+    try:
+        normalizer = backend.normalizer.__getstate__() if backend.normalizer is not None else None
+    except Exception:  # one written in Python; the bindings raise nothing narrower
+        return None
+    return normalizer, [getattr(backend, part) is None for part in PARTS], backend.get_added_tokens_decoder()
 
 
 class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
@@ -91,6 +139,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
                 refuse_empty(kwargs.get("name_or_path"))
             table = [] if merges is None else read_merges(merges)
             kwargs["tokenizer_object"] = build_backend(read_vocab(vocab) or base_vocab(), table, **options)
+        self._copies = WorkingCopies()
         super().__init__(
             unk_token=unk_token,
             bos_token=bos_token,
@@ -131,14 +180,14 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
         Words given one by one are cut as after a space; a lone surrogate is reported with its place.
         """
-        worker = self
-        if _sets_backend(self._tokenizer, kwargs):
-            backend = working_copy(self._tokenizer)
-            if kwargs.get("is_split_into_words"):
-                backend.pre_tokenizer = with_leading_space(backend.pre_tokenizer)
-            worker = self._with(_tokenizer=backend)
+        own = self._tokenizer
         try:
-            return getattr(super(MwSTokenizerFast, worker), method)(*args, **kwargs)
+            if not _sets_backend(own, kwargs):
+                return getattr(super(), method)(*args, **kwargs)
+            with self._copies.lend(own) as backend:
+                if kwargs.get("is_split_into_words"):
+                    backend.pre_tokenizer = with_leading_space(backend.pre_tokenizer)
+                return getattr(super(MwSTokenizerFast, self._with(_tokenizer=backend)), method)(*args, **kwargs)
         except TypeError as error:
             raise (surrogate_error((*args, *kwargs.values())) or error) from None
 

@@ -25,7 +25,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import find_short
 from mws_hf.text.byte_alphabet import built_first
-from mws_hf.tokenizer.backend import without_limits
+from mws_hf.tokenizer.backend import check_added, without_limits
 from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer
@@ -115,15 +115,6 @@ def _find(
             at += 1
 
 
-def _without_limits(backend: Tokenizer) -> Tokenizer:
-    """Return the backend, or a copy of it, that neither pads nor truncates."""
-    if backend.padding is None and backend.truncation is None:
-        return backend
-    copy = without_limits(backend)
-    copy.encode_special_tokens = backend.encode_special_tokens
-    return copy
-
-
 class BlockEncoder:
     """An encoder of blocks of documents with one tokenizer; `encode` may be called from several threads.
 
@@ -153,10 +144,12 @@ class BlockEncoder:
             kinds: kinds of the last merges (`training_record.kinds_of`), for a dropout of one kind alone.
 
         Raises:
-            MwSError: the separator is not in the vocabulary; dropout is asked of a tokenizer that the kernel does not
-                serve, or of a kind of merges that `kinds` does not tell.
+            MwSError: the separator is not in the vocabulary; an added token decodes to other text (`check_added`);
+                dropout is asked of a tokenizer that the kernel does not serve, or of a kind of merges that `kinds` does
+                not tell.
         """
-        self.backend = _without_limits(backend)
+        check_added(backend)
+        self.backend = without_limits(backend)
         self.separator = separator
         self.separator_id = self._separator_id()
         text = self.backend.to_str()

@@ -24,6 +24,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.extend.id_map import IDS_FILE, IdMap, dump_ids
 from mws_hf.text.byte_alphabet import bytes_of, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, open_file
 from mws_hf.tokenizer.hub import tokenizer_place
 from mws_hf.tokenizer.ids import renumbered_config
@@ -183,6 +184,7 @@ class Base:
                     f"{name}: added token {token['content']!r} says id {token['id']} but gets "
                     f"{vocab[token['content']]}; save the tokenizer again with transformers"
                 )
+        check_added(tokenizer, name)
         added = frozenset(token["content"] for token in spec.get("added_tokens", []))
         _warn_of_odd_merges(told.merges, name)
         return cls(spec, byte_level, told.space, vocab, added, told.merges)

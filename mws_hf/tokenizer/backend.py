@@ -79,24 +79,32 @@ def settle_leading_space(backend: Tokenizer, wanted: bool | None) -> bool:
     return has_leading_space(backend.pre_tokenizer)
 
 
-def working_copy(backend: Tokenizer) -> Tokenizer:
-    """Return a tokenizer of the same parts, whose settings can change while the first one serves other threads.
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
-    It shares the model, so it costs microseconds. Truncation and padding are not taken over.
+
+def without_limits(backend: Tokenizer) -> Tokenizer:
+    """Copy a tokenizer without truncation and padding; settings of the copy can change while others use the first one.
+
+    The copy shares the model, so it costs microseconds and no memory.
 
     >>> backend = build_backend(base_vocab(), [])
-    >>> copy = working_copy(backend)
+    >>> copy = without_limits(backend)
     >>> copy.enable_truncation(2)
     >>> len(copy.encode("abc")), len(backend.encode("abc")), copy.get_vocab() == backend.get_vocab()
     (2, 3, True)
     """
     copy = Tokenizer(backend.model)
-    for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
-        if getattr(backend, part) is not None:
-            setattr(copy, part, getattr(backend, part))
+    share_parts(copy, backend)
     copy.add_tokens([token for _, token in sorted(backend.get_added_tokens_decoder().items())])
-    copy.encode_special_tokens = backend.encode_special_tokens
     return copy
+
+
+def share_parts(copy: Tokenizer, backend: Tokenizer, parts: Iterable[str] = PARTS) -> None:
+    """Give a copy the parts of a tokenizer, and whether special tokens in text are text."""
+    for part in parts:
+        if getattr(backend, part) is not None:  # old versions refuse None
+            setattr(copy, part, getattr(backend, part))
+    copy.encode_special_tokens = backend.encode_special_tokens
 
 
 NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
@@ -348,14 +356,6 @@ def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str
     return spec.model["vocab"], spec.merges
 
 
-def without_limits(tokenizer: Tokenizer) -> Tokenizer:
-    """Copy a tokenizer without padding and truncation: a past call's settings stay in a tokenizer and in its file."""
-    copy = Tokenizer.from_str(tokenizer.to_str())
-    copy.no_padding()
-    copy.no_truncation()
-    return copy
-
-
 def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
     """Return the pre-tokenizer's entry of tokenizer.json without the rest; None for one written in Python."""
     try:
@@ -388,6 +388,29 @@ def is_byte_level(tokenizer: Tokenizer) -> bool:
     False
     """
     return any(part.get("type") == "ByteLevel" for part in parts_of(_pre_tokenizer(tokenizer)))
+
+
+def check_added(tokenizer: Tokenizer, name: str = "") -> None:
+    """Check that added tokens come out of a byte-level tokenizer as they went in; others keep every added token.
+
+    Encoding, extending and trimming refuse a tokenizer that fails, and `mws check` reports it.
+
+    Raises:
+        MwSError: a token all of whose characters stand for bytes, one of them not ASCII; see `check_added_tokens`.
+
+    >>> tokenizer = build_backend(base_vocab(byte_symbols=BYTE_CHARACTERS), [])
+    >>> tokenizer.add_tokens(["né"])
+    1
+    >>> check_added(tokenizer, "base")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: base: added token 'né' would decode to 'n<0xE9>' in a byte-level tokenizer; keep to ASCII
+    """
+    if is_byte_level(tokenizer):
+        try:
+            check_added_tokens([token.content for token in tokenizer.get_added_tokens_decoder().values()])
+        except MwSError as error:
+            raise MwSError(f"{name}: {error}" if name else str(error)) from error
 
 
 _BYTE_SET = frozenset(BYTE_TOKENS)

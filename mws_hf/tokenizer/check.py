@@ -22,7 +22,7 @@ from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import special_roles
-from mws_hf.tokenizer.backend import alphabet_of, has_leading_space, without_limits
+from mws_hf.tokenizer.backend import alphabet_of, check_added, has_leading_space, without_limits
 from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts, runs_in_one
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
 from mws_hf.tokenizer.portable import (
@@ -202,7 +202,11 @@ def _clients(backend: Tokenizer, spec: Spec, shape: Shape | None) -> list[Client
 
 
 def _lossless(backend: Tokenizer) -> Iterator[Finding]:
-    """Decode the sample."""
+    """Decode the sample, and the added tokens."""
+    try:
+        check_added(backend)
+    except MwSError as error:
+        yield Finding("error", "added-token", str(error))
     spaced = has_leading_space(backend.pre_tokenizer)
     bare = without_limits(backend)
     lost = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mws_hf.errors import MwSError
-from mws_hf.tokenizer.backend import working_copy
+from mws_hf.tokenizer.backend import without_limits
 from mws_hf.tokenizer.stock import Tokenizer
 
 _PROBES = (("a", "bb b"), ("cc c c", "d"), ("", "e"), ("f", ""), ("", ""))
@@ -56,7 +56,7 @@ def special_places(backend: Tokenizer) -> Places:
     >>> special_places(backend).single
     (Piece(special=None, text=0, type_id=0), Piece(special=1, text=0, type_id=0))
     """
-    asked = working_copy(backend)
+    asked = without_limits(backend)
     places = Places(_pieces(asked, "a"), _pieces(asked, "a", "bb b"))
     for first, second in _PROBES:
         for texts in ((first,), (first, second)):

@@ -2,16 +2,20 @@
 
 import json
 import logging
+import re
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
 
 from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
+from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.extend.base import open_base
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.learn.settings import from_record
 from mws_hf.text.byte_alphabet import (
@@ -24,7 +28,8 @@ from mws_hf.text.byte_alphabet import (
     to_byte_level,
 )
 from mws_hf.text.pattern import NAMED_PATTERNS
-from mws_hf.tokenizer.backend import build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
+from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
+from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.explain import Tracer
 from mws_hf.tokenizer.file import read_tokenizer
 from mws_hf.tokenizer.notebook import export_notebook
@@ -262,3 +267,15 @@ def test_slow_class_reads_any_byte_level_file_of_the_shape(tmp_path):
     assert isinstance(fast.backend_tokenizer, Tokenizer) and isinstance(
         fast.backend_tokenizer.decoder, decoders.ByteLevel
     )
+
+
+@pytest.mark.parametrize(("token", "kept"), [("Ça", False), ("<|ñ|>", False), ("Ωmega", True), ("<|user|>", True)])
+def test_added_tokens_that_decode_to_other_text_are_refused_or_reported(token, kept, tmp_path):
+    backend = build_backend(base_vocab(byte_symbols=BYTE_CHARACTERS), [])
+    backend.add_tokens([AddedToken(token, special=False)])
+    assert (backend.decode(backend.encode(token).ids) == token) == kept  # the library's own answer
+    backend.save(str(tmp_path / "tokenizer.json"))
+    assert ("added-token" in [finding.trap for finding in check(tmp_path).findings]) != kept
+    for use in (lambda: BlockEncoder(backend), lambda: open_base(tmp_path), lambda: open_base(backend)):
+        with nullcontext() if kept else pytest.raises(MwSError, match=f"{re.escape(repr(token))} would decode to"):
+            use()

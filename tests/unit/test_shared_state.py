@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import threading
@@ -11,17 +12,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import processors
+from tokenizers import AddedToken, normalizers, pre_tokenizers, processors
 
+from mws_hf.corpus.blocks import block_of
+from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
+from mws_hf.tokenizer.backend import build_backend, tokenizer_tables, without_limits
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, MERGES, roles, small_fast, small_slow
 
 WORDS = ["перечитать", "the", "abab", "<|user|>"]
 TEXT = "перечитать the abab <|user|> читывает"
 LONG = "the перечитать " * 8
 CHAT = "{% for m in messages %}{{ m['content'] }}<|endoftext|>{% endfor %}"
+
+
+def in_bulk(tokenizer: Any) -> Any:
+    """Ids of a text by the bulk encoder, for tokenizers that it takes."""
+    return (
+        BlockEncoder(getattr(tokenizer, "backend_tokenizer", None) or tokenizer.to_backend())
+        .encode(block_of([TEXT.encode()] * 3, str))
+        .ids.tolist()
+    )
 
 
 def calls(tokenizer: Any, scratch: Path) -> dict[str, Callable[[], Any]]:
@@ -43,6 +55,11 @@ def calls(tokenizer: Any, scratch: Path) -> dict[str, Callable[[], Any]]:
             [{"role": "user", "content": TEXT}], tokenize=True, return_dict=False
         ),
         "segmented": lambda: tokenizer.segment("перечитать abab"),
+        "explained": lambda: tokenizer.explain("перечитать"),
+        "encoded in bulk": lambda: in_bulk(tokenizer),
+        "special tokens": lambda: [tokenizer.num_special_tokens_to_add(pair) for pair in (False, True)],
+        "vocabulary": lambda: sorted(tokenizer.get_vocab().items()),
+        "copied": lambda: copy.deepcopy(tokenizer)(WORDS, is_split_into_words=True)["input_ids"],
         "pickled": lambda: pickle.loads(pickle.dumps(tokenizer))(TEXT)["input_ids"],
     }
 
@@ -80,6 +97,41 @@ def test_what_one_call_asked_for_stays_out_of_the_next_and_out_of_the_file(tmp_p
     tokenizer(["the", TEXT], padding=True, pad_to_multiple_of=8)
     tokenizer(WORDS, is_split_into_words=True, split_special_tokens=True)
     assert tokenizer.backend_tokenizer.to_str() == before
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "tokens added": lambda own: own.add_tokens(["тать", "the a"]),
+    "tokens added to the backend": lambda own: own.backend_tokenizer.add_tokens(["ь t"]),
+    "an entry becomes special": lambda own: own.backend_tokenizer.add_special_tokens([AddedToken("чит")]),
+    "normalizer": lambda own: setattr(own.backend_tokenizer, "normalizer", normalizers.Lowercase()),
+    "pre-tokenizer": lambda own: setattr(own.backend_tokenizer, "pre_tokenizer", pre_tokenizers.Whitespace()),
+    "post-processor": lambda own: setattr(
+        own.backend_tokenizer, "post_processor", processors.BertProcessing(("<|pad|>", 1), ("<|user|>", 2))
+    ),
+    "special tokens as text": lambda own: setattr(own.backend_tokenizer, "encode_special_tokens", True),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_copy_kept_for_later_calls_follows_the_tokenizer(name):
+    text = "THE aперечитать the abab <|user|>"
+
+    def asked(tokenizer: Any) -> list[Any]:
+        return [tokenizer([text, "a"], padding=True).data, tokenizer(text.split(), is_split_into_words=True).data]
+
+    used, fresh = small_fast(**roles()), small_fast(**roles())
+    before = asked(used)
+    for tokenizer in (used, fresh):
+        CHANGES[name](tokenizer)
+    assert asked(used) == asked(fresh)
+    assert name.startswith("special") or asked(used) != before
+
+
+def test_a_copy_shares_the_model_of_the_library():
+    """The library's bindings hand the model out as it is, and not a copy; a change of that would cost memory."""
+    backend = small_fast().backend_tokenizer
+    without_limits(backend).model.dropout = 0.25
+    assert backend.model.dropout == 0.25
 
 
 POST = {

@@ -274,7 +274,6 @@ def transplant(
         int | None,
         typer.Option(
             "--pad-to-multiple",
-            "--multiple-of",
             help="Fill rows up to a multiple of this [default: as the base has it].",
             min=1,
         ),

@@ -36,7 +36,7 @@ from mws_hf.corpus.records import document_batches
 from mws_hf.errors import MwSError
 from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.utf8 import is_utf8
+from mws_hf.kernels.scanner import is_utf8
 
 Advance = Callable[[int], None]
 BLOCK_BYTES = 1 << 19

@@ -28,8 +28,8 @@ from mws_hf.corpus.counts_file import (
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
+from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts
-from mws_hf.kernels.utf8 import write_code_points
 from mws_hf.text.pattern import literal_pattern
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")

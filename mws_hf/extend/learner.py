@@ -28,11 +28,10 @@ from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.described import Range, check_range, check_whole
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
-from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, learn_morphs
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, ContextualSettings
 from mws_hf.learn.wishes import Apart
-from mws_hf.learn.words import LearnedMerges, count_points
+from mws_hf.learn.words import LearnedMerges, MergeLimits, count_points
 from mws_hf.learn.worth import Worth, form_weights
 
 CHARACTER_SHARE = 2

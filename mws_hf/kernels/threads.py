@@ -164,36 +164,18 @@ def cgroup_quota(root: Path, memberships: str) -> float | None:
     None means no limit.
 
     Args:
-        root: where cgroups are mounted; version 2 (``cpu.max``) and 1 (``cpu/cpu.cfs_quota_us``) are known. Every
-            group from the process's own up to the root may limit it.
+        root: where cgroups (version 2) are mounted. Every group from the process's own up to the root may limit it.
         memberships: content of ``/proc/self/cgroup``, lines of ``number:controllers:path``.
 
     >>> cgroup_quota(Path("/nowhere"), "0::/jobs") is None
     True
     """
-    found: list[float] = []
-    for line in memberships.splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if number == "0" and not controllers:
-            found += _quotas(root, path, lambda folder: (_read(folder / "cpu.max") or "").split())
-        elif "cpu" in controllers.split(","):
-            for mount in (root / controllers, root / "cpu"):
-                found += _quotas(mount, path, _version_1)
-    return min(found, default=None)
-
-
-def _version_1(folder: Path) -> list[str]:
-    return [(_read(folder / f"cpu.cfs_{name}_us") or "").strip() for name in ("quota", "period")]
-
-
-def _quotas(root: Path, path: str, limits: Callable[[Path], list[str]]) -> list[float]:
-    """List the limits (quota, period) of a group and of all above it; within a container its own may be at the root."""
-    group = Path(os.path.normpath("/" + path))
-    folders = {root / str(level).lstrip("/") for level in (group, *group.parents)}
-    rows = [limits(folder) for folder in folders]  # "max" and "-1" are no limits
-    numbers = [[int(cell) for cell in row] for row in rows if len(row) == 2 and all(map(str.isdecimal, row))]
-    return [quota / period for quota, period in numbers if quota > 0 and period > 0]
+    paths = [line.removeprefix("0::") for line in memberships.splitlines() if line.startswith("0::")]
+    groups = [Path(os.path.normpath("/" + path)) for path in paths]
+    levels = {root / str(level).lstrip("/") for group in groups for level in (group, *group.parents)}
+    rows = [(_read(folder / "cpu.max") or "").split() for folder in levels]  # "max" is no limit
+    limits = [[int(cell) for cell in row] for row in rows if len(row) == 2 and all(map(str.isdecimal, row))]
+    return min((quota / period for quota, period in limits if quota > 0 and period > 0), default=None)
 
 
 def _read(file: Path) -> str | None:

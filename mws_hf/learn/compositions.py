@@ -24,9 +24,8 @@ from mws_hf.kernels.threads import give_back
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import find_words
-from mws_hf.learn.limits import UNLIMITED, MergeLimits
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
-from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, in_alphabet
+from mws_hf.learn.words import UNLIMITED, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, in_alphabet
 from mws_hf.learn.worth import SCALE, Cells, SymbolCells, check_fits, composition_worth
 
 

@@ -29,9 +29,8 @@ from mws_hf.kernels.threads import give_back
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import CharacterTable, Forms, fold, split_graphemes, with_lower_case
-from mws_hf.learn.limits import UNLIMITED, MergeLimits
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
-from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, in_alphabet
+from mws_hf.learn.words import UNLIMITED, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, in_alphabet
 from mws_hf.learn.worth import FORM_UNIT, UNIT, Cells, SymbolCells, form_weights, morph_worth, spare_bits
 
 MAX_GRAPHEME_LENGTH = 16

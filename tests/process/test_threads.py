@@ -52,15 +52,11 @@ def test_a_process_bound_to_one_processor_uses_one():
         ({"cpu.max": "150000 100000\n"}, "0::/\n", 1.5),
         ({"jobs/cpu.max": "max 100000\n", "cpu.max": "400000 100000"}, "0::/jobs/one\n", 4.0),
         ({"jobs/one/cpu.max": "50000 100000", "jobs/cpu.max": "300000 100000"}, "0::/jobs/one\n", 0.5),
-        ({"cpu,cpuacct/x/cpu.cfs_quota_us": "200000", "cpu,cpuacct/x/cpu.cfs_period_us": "100000"},
-         "3:cpu,cpuacct:/x\n2:memory:/x\n", 2.0),
-        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, "3:cpu:/docker/abc\n", None),
-        ({"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, "3:cpu:/docker/abc\n", 3.0),
         ({"cpu.max": "nonsense"}, "0::/\n", None),
         ({}, "0::/../..\n", None),
     ],
 )  # fmt: skip
-def test_quotas_of_both_cgroup_versions(tmp_path, files, memberships, quota):
+def test_quotas_of_control_groups(tmp_path, files, memberships, quota):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.morphs import MarkedLetters, find_marked_letters, grapheme_merges
-from mws_hf.learn.words import CodePoints
+from mws_hf.learn.words import CodePoints, MergeLimits
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
 from tests.examples import examples

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mws_hf.kernels.utf8 import is_utf8, write_code_points
+from mws_hf.kernels.scanner import is_utf8, write_code_points
 from tests.examples import examples
 
 # the ends of every range that the definition of UTF-8 names

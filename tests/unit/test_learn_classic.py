@@ -17,8 +17,7 @@ from mws_hf.learn.classic.explain import explain_merges, explain_pair
 from mws_hf.learn.classic.learner import learn_classic
 from mws_hf.learn.classic.reference import learn_classic_reference
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.limits import MergeLimits
-from mws_hf.learn.words import SymbolCorpus
+from mws_hf.learn.words import MergeLimits, SymbolCorpus
 from tests.examples import examples
 from tests.paths import DATA
 

@@ -14,8 +14,7 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.engine import reference, tables
 from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.limits import NO_LIMIT, MergeLimits
-from mws_hf.learn.words import SymbolCorpus
+from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 from tests.examples import examples
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)

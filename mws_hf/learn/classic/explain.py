@@ -16,8 +16,7 @@ from mws_hf.learn.classic.kernels import count_tokens
 from mws_hf.learn.classic.learner import learn_classic
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.engine.tables import open_table
-from mws_hf.learn.limits import NO_LIMIT, MergeLimits
-from mws_hf.learn.words import SymbolCorpus
+from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from mws_hf.learn.engine.greedy import ASK, EXHAUSTED, REACHED, ROOM
 from mws_hf.learn.engine.pairs import PAIRS, PairTable
 from mws_hf.learn.engine.segmentation import MERGES_A_CALL, Segmentation, learnt
 from mws_hf.learn.engine.tables import make_room, open_table, resized
-from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, MergeLimits
-from mws_hf.learn.words import LearnedMerges, SymbolCorpus
+from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 
 def learn_classic(

@@ -9,8 +9,7 @@ from collections import Counter
 from itertools import pairwise
 
 from mws_hf.learn.classic.coefficient import UNITS, ClassicSettings, Counts, coefficient, to_units
-from mws_hf.learn.limits import UNLIMITED, MergeLimits
-from mws_hf.learn.words import LearnedMerges, SymbolCorpus
+from mws_hf.learn.words import UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 Pair = tuple[str, str]
 

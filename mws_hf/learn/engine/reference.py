@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from mws_hf.learn.limits import UNLIMITED, MergeLimits
-from mws_hf.learn.words import LearnedMerges, SymbolCorpus
+from mws_hf.learn.words import UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 Word = list[tuple[int, int]]
 

@@ -36,8 +36,7 @@ from mws_hf.learn.engine.greedy import (
 )
 from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, copy_words, merge_pair, write_weights
 from mws_hf.learn.engine.tables import fill_cells, hash_and_power, hash_set, make_room, open_table, resized, strike_out
-from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, MergeLimits
-from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, find_among
+from mws_hf.learn.words import NO_LIMIT, UNLIMITED, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, find_among
 
 
 @njit(nogil=True)
@@ -226,7 +225,7 @@ class Segmentation:
         """
         lengths = np.fromiter(map(len, self.tokens), np.int64, len(self.tokens))
         ids, first = self.text[self.text >= 0], self.text[self.corpus.starts[:-1] + np.arange(len(self.corpus)) + 1]
-        n_tokens = len(ids) - np.count_nonzero(lengths[ids] > 1) // 2  # a token of several cells has its id in two
+        n_tokens = len(ids) - np.count_nonzero((lengths > 1)[ids]) // 2  # a token of several cells has its id in two
         space = np.array([token.startswith(" ") for token in self.tokens], bool)[first]
         alone = np.count_nonzero(space & (lengths[first] == 1) & (np.diff(self.corpus.starts) > 1))
         spaced = np.count_nonzero(space & (np.diff(self.corpus.starts) > 1))

@@ -28,7 +28,9 @@ from mws_hf.tokenizer.backend import (
     settle_leading_space,
     tables_of,
     without_leading_space,
+    without_limits,
 )
+from mws_hf.tokenizer.explain import Held
 from mws_hf.tokenizer.file import read_tokenizer, refuse_empty
 from mws_hf.tokenizer.merging import (
     Dropout,
@@ -153,6 +155,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._split, self._normalizer = without_leading_space(backend.pre_tokenizer), backend.normalizer
         self._post_processor, self._places = backend.post_processor, special_places(backend)
         self._words_given = False  # whether the texts of a call are words of one text
+        self._built = Held()
         self._dropout: tuple[Dropout, list[bool], frozenset[str]] | None = None
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
         kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
@@ -302,7 +305,15 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
 
     def to_backend(self) -> Tokenizer:
         """Build a stock `tokenizers.Tokenizer` with the same ids."""
-        backend = build_backend(self._vocab, self._merges)
+        return self._completed(build_backend(self._vocab, self._merges))
+
+    def _kept_backend(self) -> Tokenizer:
+        """Build a backend whose model is kept; not to be handed out."""
+        if self._built.value is None:
+            self._built = Held(build_backend(self._vocab, self._merges))
+        return self._completed(without_limits(self._built.value))
+
+    def _completed(self, backend: Tokenizer) -> Tokenizer:
         backend.pre_tokenizer, backend.normalizer = self._split, self._normalizer
         backend.post_processor = self._post_processor
         settle_leading_space(backend, self.add_prefix_space)

@@ -100,6 +100,7 @@ class MwSTrainer(TrainerFields):
         """
         from mws_hf.corpus.counting import count_source
 
+        _check_options("train", reader_options, ("encoding", "errors", "length", "workers", "memory_cap"))
         groups = count_source(source, column=column, group_column=group_column, **self._counting, **reader_options)
         return _wrapped(self.recipe.carry_out(groups))
 
@@ -116,6 +117,7 @@ class MwSTrainer(TrainerFields):
         """
         from mws_hf.corpus.counting import count_documents
 
+        _check_options("train_from_iterator", options, ("workers", "memory_cap"))
         return self.train_from_counts(
             count_documents(iterator, **self._counting, length=length, column=column, **options)
         )
@@ -194,6 +196,16 @@ class MwSTrainer(TrainerFields):
     def record(self) -> dict[str, Any]:
         """Return the settings that decide about merges, as they are kept beside the tokenizer."""
         return self.recipe.settings_record
+
+
+def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """Refuse keywords that a method of `MwSTrainer` does not take, in its own name."""
+    if unknown := sorted(set(options) - set(known)):
+        columns = ("column", "group_column") if method == "train" else ("column", "length")
+        raise MwSError(
+            f"MwSTrainer.{method} takes no {', '.join(unknown)}; it takes {', '.join((*columns, *known))}, and "
+            "settings of the training are given to MwSTrainer(...)"
+        )
 
 
 def _wrapped(trained: TrainedTokenizer) -> MwSTokenizerFast:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import bytes_of, readable
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import is_byte_level, tables_of
+from mws_hf.tokenizer.backend import is_byte_level, tables_of, without_limits
 from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -95,8 +95,12 @@ class WordEvidence(Protocol):
         """Tell whether a pre-token is among the training words."""
 
 
-def explain_word(backend: Tokenizer, word: str, evidence: WordEvidence | None = None) -> Explanation:
-    """Replay a word's merges as behind a space, and tell the evidence under its letters where some is given.
+def explain_word(
+    backend: Tokenizer, word: str, evidence: WordEvidence | None = None, tables: Tables | None = None
+) -> Explanation:
+    """Replay a word's merges as after a space, and report the evidence under its letters where some is given.
+
+    `tables` are those of `backend`, from `tracing_tables`, where several words are explained.
 
     Raises:
         MwSError: the model is no BPE, or does more than merge.
@@ -107,7 +111,7 @@ def explain_word(backend: Tokenizer, word: str, evidence: WordEvidence | None = 
           0  'о' + 'н'  ->   ·он
           1  ' ' + 'он'  ->   он
     """
-    parts = tuple(Tracer(backend)(" " + word))
+    parts = tuple(Tracer(backend, tables)(" " + word))
     if evidence is None:
         return Explanation(parts, (None,) * len(parts), (None,) * len(parts))
     values = tuple(evidence.word(part.text) for part in parts)
@@ -120,6 +124,16 @@ def without_space(traced: Traced, values: list[float]) -> tuple[str, list[float]
     lead = len(traced.text) - len(traced.text.removeprefix(" "))
     first, *others = traced.pieces
     return traced.text[lead:], values[lead:], [piece for piece in (first[lead:], *others) if piece]
+
+
+Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]]
+"""The vocabulary of a BPE, and its merges as `merging.ranked` gives them."""
+
+
+def tracing_tables(backend: Tokenizer) -> Tables:
+    """Read the tables that a `Tracer` needs; MwSError where the model is no BPE."""
+    vocab, merges = tables_of(backend)
+    return vocab, ranked(merges)
 
 
 class Tracer:
@@ -138,10 +152,9 @@ class Tracer:
     [(' он', (' он',), 2), ('-я', ('<0x2D>', '<0xD1>', '<0x8F>'), 0)]
     """
 
-    def __init__(self, backend: Tokenizer) -> None:
-        self._backend = backend
-        self._vocab, merges = tables_of(backend)
-        self._ranks = ranked(merges)
+    def __init__(self, backend: Tokenizer, tables: Tables | None = None) -> None:
+        self._backend = without_limits(backend)
+        self._vocab, self._ranks = tables or tracing_tables(backend)
         self._byte_level = is_byte_level(backend)
 
     def __call__(self, text: str) -> list[Traced]:

@@ -8,17 +8,18 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from mws_hf.atomic import staged
 from mws_hf.cards.card import card_of, has_card_by_hand, keep_own_card, push_card
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.backend import find_surrogate, without_limits
-from mws_hf.tokenizer.explain import Explanation, Held, explain_word
+from mws_hf.tokenizer.explain import Explanation, Held, explain_word, tracing_tables
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
 from mws_hf.tokenizer.hub import absent_from_hub, refuse_unreachable, tokenizer_folder
 from mws_hf.tokenizer.stock import Tokenizer
@@ -148,6 +149,7 @@ def surrogate_error(inputs: Any) -> MwSError | None:
 
 
 _UNREAD = Held()
+_WORDS = re.compile(r"(\s*)(\S+)")
 
 
 def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
@@ -173,19 +175,36 @@ class PortableMixin:
 
     is_byte_level: bool
     _evidence: Held = _UNREAD
+    _tables: Held = Held()  # of `tracing_tables`, read once
 
-    def segment(self, text: str) -> list[str]:
-        """Cut words into the pieces that the tokenizer makes of them inside a sentence, as text.
+    @overload
+    def segment(self, text: str) -> list[str]: ...
+    @overload
+    def segment(self, text: Sequence[str]) -> list[list[str]]: ...
+    def segment(self, text: str | Sequence[str]) -> list[str] | list[list[str]]:
+        """Cut text into the pieces that the tokenizer makes of its words inside a sentence.
 
-        For example, ``tokenizer.segment("читательницами")`` may give ``["чита", "тельн", "иц", "ами"]``. Of several
-        words, which white space parts, the pieces follow one another.
+        For example, ``tokenizer.segment("читательницами")`` may give ``["чита", "тельн", "иц", "ами"]``. In a text of
+        several words the white space before a word belongs to its first piece (``[..., " до", "ма"]``), so the pieces
+        spell the text without the white space at its ends. A list of texts gives a list of pieces for each.
         """
         from mws_hf.evaluate.segment import segment_words
 
-        return [piece for word in segment_words(self, text.split()) for piece in word]
+        texts = [text] if isinstance(text, str) else list(text)
+        gaps = [_WORDS.findall(each.strip()) for each in texts]
+        cut = iter(segment_words(self, [word for words in gaps for _, word in words]))
+        found = [
+            [space + piece if i == 0 else piece for space, _ in words for i, piece in enumerate(next(cut))]
+            for words in gaps
+        ]
+        return found[0] if isinstance(text, str) else found
 
-    def explain(self, word: str) -> Explanation:
-        """Tell why a word is cut as it is; print the result to read it.
+    @overload
+    def explain(self, word: str) -> Explanation: ...
+    @overload
+    def explain(self, word: Sequence[str]) -> list[Explanation]: ...
+    def explain(self, word: str | Sequence[str]) -> Explanation | list[Explanation]:
+        """Explain why a word is cut as it is; print the result to read it. A list of words gives a list.
 
         It holds the merges that fired and, where the directory keeps it (`mws train` and `save_pretrained` after a
         training do), the evidence of a morph boundary after each letter, of words of the training and of any other.
@@ -194,10 +213,19 @@ class PortableMixin:
             MwSError: the word holds an added token, or the evidence that is kept is damaged.
         """
         own: Any = self
-        backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own.to_backend()
+        backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own._kept_backend()
         if self._evidence is _UNREAD:
             self._evidence = Held(_evidence_of(own, backend))
-        return explain_word(backend, word, self._evidence.value)
+        words, kept = [word] if isinstance(word, str) else list(word), self._tables.value
+        try:
+            found = [explain_word(backend, each, self._evidence.value, kept) for each in words] if kept else None
+        except MwSError:  # a tracer compares with the tokenizer, whose tables may be others by now
+            found = None
+        if found is None:
+            tables = tracing_tables(backend)
+            self._tables = Held(tables)
+            found = [explain_word(backend, each, self._evidence.value, tables) for each in words]
+        return found[0] if isinstance(word, str) else found
 
     def _with(self, **changed: Any) -> Any:
         """Return a stand-in for one call: it shares all but the attributes given, so that threads do not meet."""

@@ -17,6 +17,8 @@ from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.commands.app import app
 from mws_hf.learn.any_word import AnyWord
 from mws_hf.learn.multilingual import find_evidence
+from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
+from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 from tests.short_text import ENDINGS, PREFIXES, STEMS, TEXT
 
@@ -104,8 +106,21 @@ def test_a_tokenizer_that_was_just_learnt_explains_and_copies_leave_the_evidence
 def test_both_classes_segment_and_explain_alike(saved: Path):
     fast, slow = (kind.from_pretrained(saved) for kind in (MwSTokenizerFast, MwSTokenizer))
     assert "".join(fast.segment("перечитать")) == "перечитать" and len(fast.segment("перечитать")) > 1
-    assert fast.segment("читал писал") == fast.segment("читал") + fast.segment("писал") == slow.segment("читал писал")
+    text = " перечитал,  читал\nписал "
+    pieces = fast.segment(text)
+    assert "".join(pieces) == text.strip() and pieces == slow.segment(text)
+    assert len([piece for piece in pieces if piece[0].isspace()]) == 2  # where the other words begin
+    assert fast.segment(["читал", "", text]) == [fast.segment("читал"), [], pieces]
+    assert fast.explain(["читал", "писал"]) == [fast.explain("читал"), slow.explain("писал")]
     assert fast.explain("читал") == slow.explain("читал")
+
+
+def test_an_explanation_is_of_the_tables_that_the_tokenizer_has_now(saved: Path):
+    tokenizer = MwSTokenizerFast.from_pretrained(saved)
+    other = MwSTokenizerFast(vocab=base_vocab(byte_symbols=BYTE_CHARACTERS))
+    assert tokenizer.explain("читал").parts[0].steps
+    tokenizer.backend_tokenizer.model = other.backend_tokenizer.model
+    assert tokenizer.explain("читал").parts == other.explain("читал").parts
 
 
 def test_loading_and_encoding_never_read_the_evidence(saved: Path):

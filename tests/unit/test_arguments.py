@@ -221,3 +221,21 @@ def test_what_is_saved_without_transformers_removes_what_an_older_tokenizer_left
         "mine.txt", "mws_evidence.pq", "mws_training.json", "stock_tokenizer.py", "tokenizer.json",
         "tokenizer_config.json",
     ]  # fmt: skip
+
+
+def test_a_wrong_keyword_is_refused_in_the_name_of_the_method_that_was_called():
+    trainer = MwSTrainer(show_progress=False)
+    with pytest.raises(
+        MwSError, match=r"MwSTrainer\.train takes no text_field; it takes column, group_column, encoding"
+    ):
+        trainer.train(["читать читал"], text_field="text")
+    with pytest.raises(MwSError, match=r"MwSTrainer\.train_from_iterator takes no vocab_size; it takes column, length"):
+        trainer.train_from_iterator(iter(["читать читал"]), vocab_size=300)
+
+
+def test_the_public_names_are_all_that_dir_shows():
+    import mws_hf
+    import mws_hf.atomic  # a module that is loaded would show otherwise
+
+    assert sorted(dir(mws_hf)) == sorted(mws_hf.__all__)
+    assert all(hasattr(mws_hf, name) for name in dir(mws_hf))

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, overload
 
@@ -180,8 +180,8 @@ class PortableMixin:
     @overload
     def segment(self, text: str) -> list[str]: ...
     @overload
-    def segment(self, text: Sequence[str]) -> list[list[str]]: ...
-    def segment(self, text: str | Sequence[str]) -> list[str] | list[list[str]]:
+    def segment(self, text: list[str]) -> list[list[str]]: ...
+    def segment(self, text: str | list[str]) -> list[str] | list[list[str]]:
         """Cut text into the pieces that the tokenizer makes of its words inside a sentence.
 
         For example, ``tokenizer.segment("читательницами")`` may give ``["чита", "тельн", "иц", "ами"]``. In a text of
@@ -202,8 +202,8 @@ class PortableMixin:
     @overload
     def explain(self, word: str) -> Explanation: ...
     @overload
-    def explain(self, word: Sequence[str]) -> list[Explanation]: ...
-    def explain(self, word: str | Sequence[str]) -> Explanation | list[Explanation]:
+    def explain(self, word: list[str]) -> list[Explanation]: ...
+    def explain(self, word: str | list[str]) -> Explanation | list[Explanation]:
         """Explain why a word is cut as it is; print the result to read it. A list of words gives a list.
 
         It holds the merges that fired and, where the directory keeps it (`mws train` and `save_pretrained` after a

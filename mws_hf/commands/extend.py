@@ -175,7 +175,7 @@ def _extended(
     if trim_to is not None:
         trimmed = _trimmed(original, asked, trim_to)
         opened = trimmed.trimmed_base
-    counts, held_out = _count(asked)
+    counts, held_out = _count(asked, sorted(original.added))
     kept = documents(asked.texts, asked.reading) if replace else None
     unseen: list[str] = []
     protected = _held_back(documents(asked.protect, asked.reading), unseen) if asked.protect else ()
@@ -211,14 +211,16 @@ def _check_inputs(asked: _Asked, twice: str | None) -> None:
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.inputs import check_files
+    from mws_hf.corpus.repeats import warn_of_repeated
 
+    warn_of_repeated(expand_paths(asked.corpus))
     if twice is not None:
         check_texts(asked.texts, asked.reading, twice)
     check_files([name for name in expand_paths(asked.texts) if not is_counts_file(name)], asked.reading)
 
 
-def _count(asked: _Asked) -> tuple[WordCounts, list[str]]:
-    """Count the words of the corpus; returns them and the lines held out."""
+def _count(asked: _Asked, added: list[str]) -> tuple[WordCounts, list[str]]:
+    """Count the words of the corpus, cut at added tokens; returns them and the lines held out."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.counts_file import is_counts_file
@@ -230,7 +232,7 @@ def _count(asked: _Asked) -> tuple[WordCounts, list[str]]:
     held_out: list[str] = []
     if texts := [name for name in files if name not in saved]:
         lines = _held_back(documents(texts, asked.reading), held_out)
-        parts.append(count_documents(lines, workers=asked.workers, show_progress=not asked.quiet))
+        parts.append(count_documents(lines, special_tokens=added, workers=asked.workers, show_progress=not asked.quiet))
     return parts[0].merge(*parts[1:]), held_out
 
 

@@ -236,14 +236,12 @@ def check_texts(names: list[str], reading: Reading, command: str) -> None:
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import STDIN, expand_paths
     from mws_hf.corpus.inputs import check_files
-    from mws_hf.corpus.repeats import warn_of_repeated
 
     files = expand_paths(names)
     for name in files:
         if name == STDIN or is_counts_file(name):
             raise MwSError(f"{command} reads the texts twice to see which tokens they use; {name}: give files of text")
     check_files(files, reading)
-    warn_of_repeated(files)
 
 
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:

@@ -63,9 +63,13 @@ def trim(
     refuse_overwriting(files_in(output, WRITTEN), base, text, keep)
     check_output(output, folder=True)
     check_texts(text, reading, "mws trim")
+    from mws_hf.corpus.files import expand_paths
+    from mws_hf.corpus.repeats import warn_of_repeated
     from mws_hf.extend.base import TRIM_FILE, open_base
     from mws_hf.extend.trim import entry_of, measure_use, trim_facts, trim_told
     from mws_hf.extend.trim import trim as run
+
+    warn_of_repeated(expand_paths(text))
 
     opened = open_base(base)
     named = entries_in(keep, reading, partial(entry_of, opened))

@@ -25,6 +25,7 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts, check_group_name
 from mws_hf.corpus.inputs import check_files, check_group_files, file_group_batches, input_files
 from mws_hf.corpus.progress import progress_bar
 from mws_hf.corpus.records import GroupBatch, group_batches, iterate_documents
+from mws_hf.corpus.repeats import warn_of_repeated
 from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -217,9 +218,8 @@ def count_source(
     """
     if group_column is not None:
         return _count_by_column(source, column, group_column, **options)
-    if not _names_groups(source):
-        return GroupedCounts.of(_count_one(source, column, options))
-    for name, part in source.items():
+    grouped = _names_groups(source)
+    for name, part in source.items() if grouped else ():
         if not isinstance(part, (str, os.PathLike)) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
             raise MwSError(
                 f"a mapping with {type(part).__name__} under {name!r}: for counts of words call "
@@ -228,7 +228,10 @@ def count_source(
         check_group_name(name)
         if _names_groups(part):
             raise MwSError(f"group {name!r}: groups within a group; give files or texts of it")
-    return GroupedCounts({name: _count_one(part, column, dict(options)) for name, part in source.items()})
+    parts = source if grouped else {UNNAMED: source}
+    files = {name: input_files(part, _TEXTS) for name, part in parts.items()}
+    warn_of_repeated(name for found in files.values() for name in found or ())
+    return GroupedCounts({name: _count_one(part, files[name], column, options) for name, part in parts.items()})
 
 
 def _names_groups(source: Any) -> bool:
@@ -236,8 +239,7 @@ def _names_groups(source: Any) -> bool:
     return isinstance(source, Mapping) and not hasattr(source, "with_format")
 
 
-def _count_one(source: Any, column: str | None, options: dict[str, Any]) -> WordCounts:
-    files = input_files(source, _TEXTS)
+def _count_one(source: Any, files: list[str] | None, column: str | None, options: dict[str, Any]) -> WordCounts:
     if files is not None:
         return count_files(files, column=column, **options)
     _only_for_files(options, source)

@@ -96,10 +96,11 @@ def encode_corpus(
         manifest = new_manifest(encoder, document, shard_size)
         plan = plan_output(directory, manifest, resume, force)
         how = Reading(column, encoding, errors)
-        _check_source(source, document, how)
-        with _progress(source, show_progress) as bar:
+        files = named_files(source)
+        _check_files(files or [], document, how)
+        with progress_bar(show_progress, total=source_size(files), unit="B", unit_scale=True, desc="encode") as bar:
             size = min(BLOCK_BYTES, shard_size)
-            blocks = read_source(source, how, document=document, block_bytes=size, advance=bar.update)
+            blocks = _read(files, source, how, document, size, bar.update)
             _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
@@ -121,10 +122,6 @@ def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple
         write_manifest(work, manifest)
     if not shards:
         raise MwSError("the corpus has no documents, nothing to encode")
-
-
-def _progress(source: Any, show: bool) -> Any:
-    return progress_bar(show, total=source_size(source), unit="B", unit_scale=True, desc="encode")
 
 
 def separator_token(separator: str | None, eos: str | None) -> str | None:
@@ -161,20 +158,15 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
     }
 
 
-def _check_source(source: Any, document: str, how: Reading) -> None:
-    """Read the first document of every file: a missing file, field or column is found before anything is written.
-
-    Raises:
-        MwSError: the first fault that `read_source` finds.
-    """
-    names = named_files(source) or []
+def _check_files(names: list[str], document: str, how: Reading) -> None:
+    """Read the first document of every file: a missing field or column is found before anything is written."""
     if names:
         check_files(names, how)
         warn_of_repeated(names)
-    each = [names] if document != "line" else [[name] for name in names]
+    each = [[name] for name in names] if document == "line" else [names]
     for part in each:
         if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice
-            next(read_source(part, how.of_files(part), document=document, block_bytes=1), None)
+            next(_read(part, None, how.of_files(part), document, 1), None)
 
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
@@ -234,12 +226,9 @@ def named_files(source: Any) -> list[str] | None:
     return input_files(source, "encode_corpus(tokenizer, iter(texts), ...)")
 
 
-def source_size(source: Any) -> int | None:
-    """Return the bytes of the files of `source` as stored, compressed ones included; None where one has no size."""
-    names = named_files(source)
-    if names is None:
-        return None
-    return sum(map(os.path.getsize, names)) if all(map(os.path.isfile, names)) else None
+def source_size(names: list[str] | None) -> int | None:
+    """Return the bytes of files as stored; None where one has no size, or there are none."""
+    return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
 
 
 def read_source(
@@ -265,12 +254,24 @@ def read_source(
     Raises:
         MwSError: a source that is missing, unreadable or not text, an unknown `document`.
     """
+    names = named_files(source)
+    if names is not None:
+        check_files(names, how)
+    return _read(names, source, how, document, block_bytes, advance)
+
+
+def _read(
+    names: list[str] | None,
+    documents: Any,
+    how: Reading,
+    document: str,
+    block_bytes: int,
+    advance: Advance | None = None,
+) -> Iterator[Block]:
     if document not in ("line", "file"):
         raise MwSError(f"document={document!r}: in a text file a document is a 'line' or a 'file'")
-    names = named_files(source)
     if names is None:
-        return _advancing_blocks(document_blocks(iterate_documents(source, how.column), size=block_bytes), advance)
-    check_files(names, how)
+        return _advancing_blocks(document_blocks(iterate_documents(documents, how.column), size=block_bytes), advance)
     if document == "file":
         for name in names:
             if (kind := how.kind(name)) != "text":

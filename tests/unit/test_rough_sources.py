@@ -263,3 +263,10 @@ def test_no_part_of_a_special_token_is_learnt(special, tmp_path):
     assert vocab == json.loads(expected)["model"]["vocab"]
     again = trainer.train(iter(cut)).train_new_from_iterator(iter(marked), 330, show_progress=False)
     assert again.get_vocab() == trainer.train(iter(cut)).train_new_from_iterator(iter(cut), 330).get_vocab()
+
+
+def test_training_on_a_text_twice_is_reported(folder, caplog):
+    for source in ([folder / "a.txt", folder / "a.txt.gz"], {"ru": folder / "a.txt", "en": folder / "copy of a.txt"}):
+        caplog.clear()
+        count_source(source)
+        assert len(caplog.records) == 1 and "whose words then count twice" in caplog.text

@@ -103,7 +103,7 @@ def encode(
 
 
 def _written(manifest: Path) -> tuple[int, int] | None:
-    """Tell which file a manifest is and when it was written; None where there is none."""
+    """Return which file a manifest is and when it was written; None where there is none."""
     try:
         status = manifest.stat()
     except OSError:

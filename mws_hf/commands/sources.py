@@ -68,7 +68,7 @@ class Sources:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether no source was given."""
+        """Return whether no source was given."""
         return not (self.files or self.word_lists or self.lexicon or self.lemmas)
 
     def check(self, pattern: str | None, normalization: str | None) -> None:

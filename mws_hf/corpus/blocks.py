@@ -41,7 +41,7 @@ from mws_hf.kernels.scanner import is_utf8
 Advance = Callable[[int], None]
 BLOCK_BYTES = 1 << 19
 PADDING = WINDOW + 8
-"""Bytes that kernels may read behind the text of a padded block: windows and whole words are read at any byte."""
+"""Bytes that kernels may read after the text of a padded block: windows and whole words are read at any byte."""
 LONGEST_RUN = 10_000_000
 """Bytes of a document that may have no place to be cut; more would be one pre-token, in memory many times over."""
 LITTLE = 1 << 19
@@ -179,7 +179,7 @@ def _line_cut(buffer: bytearray, size: int) -> int:
 
 @njit(nogil=True)
 def _line_ends(text: np.ndarray, size: int, ends: np.ndarray) -> int:
-    """Fill `ends` with the places behind each line feed of ``text[:size]``; return their number."""
+    """Fill `ends` with the places after each line feed of ``text[:size]``; return their number."""
     found = 0
     for start in range(0, size, WINDOW):
         feeds = range_mask(text, start, 0x0A, 1)
@@ -342,7 +342,7 @@ def arrow_block(strings: pa.LargeStringArray, where: Callable[[int], str] = str)
 
 
 def padded(block: Block) -> Block:
-    """Return the block, or a copy of it, with `PADDING` bytes behind its text, which starts at byte 0."""
+    """Return the block, or a copy of it, with `PADDING` bytes after its text, which starts at byte 0."""
     if isinstance(block.buffer, bytearray):
         return block
     first = block.offsets[0]

@@ -149,7 +149,7 @@ def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> No
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is one of strings, or a dictionary of strings."""
+    """Return whether an Arrow type is one of strings, or a dictionary of strings."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

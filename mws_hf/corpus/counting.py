@@ -235,7 +235,7 @@ def count_source(
 
 
 def _names_groups(source: Any) -> bool:
-    """Tell whether a source is a dict from group to source; a `DatasetDict` is one of splits."""
+    """Return whether a source is a dict from group to source; a `DatasetDict` is one of splits."""
     return isinstance(source, Mapping) and not hasattr(source, "with_format")
 
 

@@ -228,7 +228,7 @@ def _settings(schema: pa.Schema) -> dict[str, str]:
 
 
 def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) -> bool:
-    """Tell whether a file of counts names groups, after checking that it is one."""
+    """Return whether a file of counts names groups, after checking that it is one."""
     version = settings.get(_KEY.decode())
     if version not in (None, FORMAT_VERSION, GROUPS_VERSION):
         raise MwSError(
@@ -275,7 +275,7 @@ def check_utf8(strings: Any, name: str) -> None:
 
 
 def is_counts_file(path: str | os.PathLike[str]) -> bool:
-    """Tell whether `path` is a Parquet file that says it holds word counts; False for any other, absent files too."""
+    """Return whether `path` is a Parquet file that says it holds word counts; False for any other, absent files too."""
     try:
         with open(path, "rb") as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:

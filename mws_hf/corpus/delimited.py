@@ -88,7 +88,7 @@ def _fault(error: str, line: int) -> str:
 
 
 def _quotes_fit(name: PathLike, how: Reading) -> bool:
-    """Tell whether quotation marks can be read as quoting in the whole of a .tsv file."""
+    """Return whether quotation marks can be read as quoting in the whole of a .tsv file."""
     if not os.path.isfile(name):  # a pipe is read but once
         return False
     try:
@@ -99,7 +99,7 @@ def _quotes_fit(name: PathLike, how: Reading) -> bool:
 
 
 def _holds_rows(row: list[str]) -> bool:
-    """Tell whether every line of a row over several lines has as many tabs as a row of its own would have."""
+    """Return whether every line of a row over several lines has as many tabs as a row of its own would have."""
     lines = "\t".join(row).removesuffix("\n").split("\n") if len(row) > 1 else []
     return len(lines) > 1 and all(line.count("\t") == len(row) - 1 for line in lines)
 

@@ -62,7 +62,7 @@ def lexicon_counts(
     normalization: str | None = None,
     show_progress: bool = False,
 ) -> WordCounts:
-    """Count the pre-tokens of a lexicon, each once: every form is cut by `pattern` behind a leading space.
+    """Count the pre-tokens of a lexicon, each once: every form is cut by `pattern` after a leading space.
 
     A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``). `show_progress`
     is a bar of forms on stderr when it is a terminal.
@@ -93,7 +93,7 @@ def lemma_counts(
     normalization: str | None = None,
     show_progress: bool = False,
 ) -> WordCounts:
-    """Count the pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but one behind a space.
+    """Count the pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but one after a space.
 
     `show_progress` is a bar of lemmas on stderr when it is a terminal.
 

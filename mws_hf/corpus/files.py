@@ -103,7 +103,7 @@ PLAIN = Reading()
 
 
 def _is_open(name: PathLike) -> bool:
-    """Tell whether a name leaves open what kind of file it is."""
+    """Return whether a name leaves open what kind of file it is."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -146,7 +146,7 @@ def _expand(name: str) -> list[str]:
 
 
 def names_file(name: PathLike) -> bool:
-    """Tell whether `expand_paths` takes a name.
+    """Return whether `expand_paths` takes a name.
 
     >>> names_file("-"), names_file("no such file, but some text")
     (True, False)
@@ -159,7 +159,7 @@ def names_file(name: PathLike) -> bool:
 
 
 def is_dataset_folder(name: PathLike) -> bool:
-    """Tell whether `name` is a folder written by `save_to_disk` of the `datasets` library."""
+    """Return whether `name` is a folder written by `save_to_disk` of the `datasets` library."""
     return any(os.path.isfile(os.path.join(name, file)) for file in ("state.json", "dataset_dict.json"))
 
 
@@ -251,7 +251,7 @@ def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
 
 
 def fill(stream: Any, name: PathLike, buffer: bytearray, start: int, stop: int) -> int:
-    """Read into ``buffer[start:stop]`` until it is full or the file ends; return the place behind the bytes read."""
+    """Read into ``buffer[start:stop]`` until it is full or the file ends; return the place after the bytes read."""
     with _readable(name), memoryview(buffer) as view:
         while start < stop and (size := stream.readinto(view[start:stop])):
             start += size

@@ -77,8 +77,8 @@ class GroupedCounts(Mapping[str, WordCounts]):
         """Take a user's counts: counts of no group in particular, or counts by group."""
         if isinstance(counts, GroupedCounts):
             return counts
-        if isinstance(counts, Mapping) and (odd := [c for c in counts.values() if not isinstance(c, WordCounts)]):
-            raise MwSError(f"groups of words: {type(odd[0]).__name__} is no WordCounts; make one with count_mapping")
+        if isinstance(counts, Mapping) and (others := [c for c in counts.values() if not isinstance(c, WordCounts)]):
+            raise MwSError(f"groups of words: {type(others[0]).__name__} is no WordCounts; make one with count_mapping")
         return cls({UNNAMED: counts} if isinstance(counts, WordCounts) else counts)
 
     def __getitem__(self, name: str) -> WordCounts:

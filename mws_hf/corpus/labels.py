@@ -71,7 +71,7 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
 
 
 def is_by_group(source: Any) -> bool:
-    """Tell whether labels are a mapping from groups to labels, each a path, a mapping or `GoldWord`s, not from words.
+    """Return whether labels are a mapping from groups to labels, each a path, a mapping or `GoldWord`s, not from words.
 
     A str is a path where a file has that name; else it is the segmentation of a word.
 

@@ -41,7 +41,7 @@ class TableArrays(NamedTuple):
 
     Attributes:
         slots: uint64, shape (n_slots, 4), see `kernels.tables`; the fourth word is the count.
-        arena: uint8, the distinct strings one after another, with `KEY_BYTES` to spare behind the last.
+        arena: uint8, the distinct strings one after another, with `KEY_BYTES` to spare after the last.
         ends: int64, end of each string in the arena, by order of arrival.
         places: int64, slot of each string.
         used: int64: number of strings, of arena bytes, and (out) the arena bytes that a batch may need.

@@ -121,7 +121,7 @@ def write_corpus(
     """Encode a column of text into the directory that `encode_corpus` writes, the workers writing its shards.
 
     `datasets.load_from_disk` and `EncodedCorpus.open` read it. Documents are in the order of the partitions, which for
-    files is Spark's own. A run that fails or is killed leaves nothing behind under the name of the output.
+    files is Spark's own. A run that fails or is killed leaves nothing under the name of the output.
 
     Args:
         df: rows of text; null text is passed over.

@@ -173,7 +173,7 @@ def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
     """Pass over the blocks of finished shards after checking that the shards were encoded from them.
 
     Raises:
-        MwSError: the source differs, or goes on behind the end of a finished corpus.
+        MwSError: the source differs, or goes on after the end of a finished corpus.
     """
     advice = "--force replaces the finished corpus" if plan.finished else "--no-resume starts anew"
     for shard in plan.shards:
@@ -244,12 +244,12 @@ def read_source(
     Faults that show before the source is read are found by the call, not by the first block.
 
     Args:
-        source: files or documents, told apart as `corpus.inputs.input_files` says.
+        source: files or documents, as `corpus.inputs.input_files` says.
         how: the way in which files are read.
         document: in text files, a document is a "line" (with its line end: the documents joined are the file, less a
             byte order mark) or a "file".
         block_bytes: bytes of text a block has at least, where the source is not at its end.
-        advance: told the bytes taken from files as stored, or the bytes of text of documents that come one by one.
+        advance: called with the bytes taken from files as stored, or those of the text of documents.
 
     Raises:
         MwSError: a source that is missing, unreadable or not text, an unknown `document`.

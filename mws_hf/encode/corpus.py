@@ -109,7 +109,7 @@ def shard_name(number: int) -> str:
 
 
 def shard_problem(directory: Path, shard: Shard, dtype: str) -> str | None:
-    """Tell why the file of a shard cannot be mapped: it is missing, cut off, or a link that leads elsewhere; else None.
+    """Say why the file of a shard cannot be mapped: it is missing, cut off, or a link that leads elsewhere; else None.
 
     Links may stand for a whole corpus, as in the Hub's cache: then all of its files lie in one other folder.
     """
@@ -179,7 +179,7 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
 
 
 def _problem(manifest: dict[str, Any]) -> str | None:
-    """Tell the fault of a manifest that anybody may have written."""
+    """Say what is wrong with a manifest that anybody may have written."""
     for key, types in _SETTINGS.items():
         if not isinstance(manifest.get(key, ...), types):
             return f"{key} is {_short(manifest.get(key))}"

@@ -178,7 +178,7 @@ class BlockEncoder:
 
         if not self.is_fast:
             raise MwSError(
-                "dropout: this tokenizer is no BPE with byte fallback or of bytes behind a split pattern that mws_hf "
+                "dropout: this tokenizer is no BPE with byte fallback or of bytes after a split pattern that mws_hf "
                 "knows; leave --dropout out, or train with a named pattern such as o200k"
             )
         return Failing.of(dropout, dropout.may_fail(len(merges), built_first(merges)[1], kinds))

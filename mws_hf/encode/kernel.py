@@ -99,7 +99,7 @@ def _pack(cache: PretokenCache, ids: np.ndarray) -> int:
 
 @njit(inline="always")
 def copy_ids(cache: PretokenCache, slot: int, out: np.ndarray, at: int) -> int:
-    """Write the ids of a slot to ``out[at:]``, which has room for three more; return the place behind them."""
+    """Write the ids of a slot to ``out[at:]``, which has room for three more; return the place after them."""
     value = _I(cache.slots[slot, 3])
     n = value & 3
     value >>= 2
@@ -222,7 +222,7 @@ def encode_documents(
     """Encode the documents of one buffer.
 
     Args:
-        text: uint8 buffer with at least `corpus.blocks.PADDING` bytes behind the last document.
+        text: uint8 buffer with at least `corpus.blocks.PADDING` bytes after the last document.
         ends: int64, end of each document; the first starts at 0.
         tables: the tokenizer.
         cache: this thread's cache; filled as room allows.
@@ -288,7 +288,7 @@ class Worker:
         """Return the ids of all documents, where each document's ids end, and the first document not in UTF-8 (or -1).
 
         Args:
-            text: uint8 buffer with `corpus.blocks.PADDING` bytes behind the text.
+            text: uint8 buffer with `corpus.blocks.PADDING` bytes after the text.
             ends: int64, end of each document in `text`.
             separator: id written after each document, -1 for none.
         """

@@ -103,7 +103,7 @@ def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_
 
 
 def is_served(spec: Spec) -> bool:
-    """Tell whether a tokenizer.json is one that `bpe_tables` reads; all others are left to the Rust code.
+    """Return whether a tokenizer.json is one that `bpe_tables` reads; all others are left to the Rust code.
 
     Served: BPE without dropout, affixes or `ignore_merges`, after an isolating Split on a pattern the scanner knows,
     with byte fallback and all 256 byte tokens, or byte-level. Normalizers and added tokens are the caller's business.
@@ -182,7 +182,7 @@ class Linked(NamedTuple):
 
     Attributes:
         ids: int64[size or more], the symbols; -1 where one was joined with the one before.
-        following: int64[size], place of the next symbol; `size` behind the last.
+        following: int64[size], place of the next symbol; `size` after the last.
         previous: int64[size], place of the symbol before; -1 before the first.
     """
 
@@ -208,7 +208,7 @@ def offer_all(heap: np.ndarray, merges: Merges, symbols: Linked) -> int:
 
 @njit(inner=True)
 def still_there(symbols: Linked, merges: Merges, rank: int, at: int) -> bool:
-    """Tell whether the pair of an entry of the heap is what it was: its rank no longer matches if not."""
+    """Return whether the pair of an entry of the heap is what it was: its rank no longer matches if not."""
     ids, right = symbols.ids, symbols.following[at]
     if ids[at] < 0 or right >= symbols.following.shape[0]:
         return False

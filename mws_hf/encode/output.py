@@ -82,7 +82,7 @@ def _rest(work: Path, old: dict[str, Any], new: dict[str, Any], resume: bool, fo
     whole: list[Shard] = []
     for shard in old["shards"]:
         if shard_problem(work, shard, old["dtype"]) is not None:
-            break  # this one and those behind it are encoded again
+            break  # this one and those after it are encoded again
         whole.append(shard)
     return Plan(work, whole)
 

@@ -178,8 +178,10 @@ def _count(
 
 def _ungrouped(sources: Iterable[Iterator[Block]], **options: Any) -> WordCounts:
     """Count blocks of no group."""
-    empty = WordCounts.from_mapping({}, pattern=options["pattern"], normalization=options["normalization"])
-    return _count([((UNNAMED, block) for block in source) for source in sources], **options).get(UNNAMED, empty)
+    found = _count([((UNNAMED, block) for block in source) for source in sources], **options)
+    if UNNAMED in found:
+        return found[UNNAMED]
+    return WordCounts.from_mapping({}, pattern=options["pattern"], normalization=options["normalization"])
 
 
 def stream_shards(documents: Any, most: int) -> list[Any]:

@@ -23,13 +23,16 @@ from mws_hf.tokenizer.backend import (
     build_backend,
     is_byte_level,
     pattern_of,
+    processor_of,
     settle_leading_space,
     share_parts,
     with_leading_space,
     without_limits,
 )
 from mws_hf.tokenizer.file import load_json, refuse_empty
+from mws_hf.tokenizer.ids import renumbered_processor
 from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
+from mws_hf.tokenizer.spec import Spec
 from mws_hf.trained import Recipe, Training
 
 if TYPE_CHECKING:
@@ -238,7 +241,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         words = recipe.words(counted)
         learned = recipe.learn(words)
         new.backend_tokenizer.model = bpe_model(*recipe.tables(learned))  # all else is this tokenizer's
-        self._restore_settings(new)
+        self._restore_settings(new, special_tokens_map or {})
         plain = without_limits(new.backend_tokenizer)
         settle_leading_space(plain, False)
         new.training = recipe.record(learned, plain, words)
@@ -274,15 +277,26 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         )
         return new
 
-    def _restore_settings(self, new: MwSTokenizerFast) -> None:
-        """Mend what transformers' retraining loses: template, plain added tokens, and the pad id kept in padding."""
+    def _restore_settings(self, new: MwSTokenizerFast, names: Mapping[str, str]) -> None:
+        """Mend what transformers' retraining loses: template, plain added tokens, ids of padding and post-processor."""
         new.chat_template = copy.deepcopy(self.chat_template)
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
         new.add_tokens([token for token in plain if token.content not in new.get_vocab()])
+        if (processor := Spec.of(self.backend_tokenizer).raw["post_processor"]) is not None:
+            placed = renumbered_processor(processor, lambda token, _: _known_id(new.backend_tokenizer, token), names)
+            new.backend_tokenizer.post_processor = processor_of(placed)
         padding = new.backend_tokenizer.padding
         if padding is not None:
             padding["pad_id"] = new.backend_tokenizer.token_to_id(padding["pad_token"])
             new.backend_tokenizer.enable_padding(**padding)
+
+
+def _known_id(backend: Tokenizer, token: str) -> int:
+    """Return the id of a special token that a post-processor names; MwSError where there is none."""
+    number = backend.token_to_id(token)
+    if number is None:
+        raise MwSError(f"the post-processor adds {token!r}, which would be no token; keep it among the special tokens")
+    return number
 
 
 def _sets_backend(backend: Tokenizer, options: Mapping[str, Any]) -> bool:

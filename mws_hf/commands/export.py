@@ -119,7 +119,9 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
     old = read_tokenizer(directory / TOKENIZER_FILE)
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(
-        old, sample_texts(read_lines(sample) if sample else ()), lambda text: new.encode(text).ids, new.decode
+        old,
+        sample_texts(read_lines(sample) if sample else ()),
+        lambda text: new.encode(text, add_special_tokens=False).ids,
     )
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
     typer.echo(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", err=True)

@@ -332,6 +332,18 @@ def empty_template() -> processors.PostProcessor:
     return processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")
 
 
+def processor_of(entry: Mapping[str, Any]) -> processors.PostProcessor:
+    """Make the post-processor of an entry in tokenizer.json.
+
+    >>> bert = processor_of({"type": "BertProcessing", "sep": ["[SEP]", 1], "cls": ["[CLS]", 0]})
+    >>> bert.num_special_tokens_to_add(True)
+    3
+    """
+    made = processors.Sequence([])
+    made.__setstate__(json.dumps(entry).encode())
+    return made
+
+
 def bpe_model(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> models.BPE:
     """Make the BPE model alone; `build_backend` checks the tables first."""
     return models.BPE(

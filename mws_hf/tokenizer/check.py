@@ -16,7 +16,7 @@ import regex
 
 from mws_hf.atomic import staged
 from mws_hf.cards.heads import told_rare
-from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError, brief
 from mws_hf.extend.weights import embedding_rows
 from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.pattern import named
@@ -25,6 +25,7 @@ from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added, has_leading_space, without_limits
 from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts, runs_in_one
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+from mws_hf.tokenizer.ids import Named, model_ids, processor_ids, unknown_ids
 from mws_hf.tokenizer.portable import (
     STOCK_CLASS,
     STOCK_MODULE,
@@ -35,7 +36,8 @@ from mws_hf.tokenizer.portable import (
 )
 from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer
-from mws_hf.tokenizer.training_record import read_record
+from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
+from mws_hf.tokenizer.training_record import belongs, read_record
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
 
@@ -143,12 +145,90 @@ def check(directory: Path) -> Report:
         *_baked(backend),
         *_split(spec, shape),
         *_configured(directory, settings, model),
-        *_beside_a_model(ids, settings, model),
+        *_named_ids(directory, backend, spec, settings),
+        *_of_other_merges(directory, backend),
+        *_beside_a_model(directory, backend, ids, settings, model),
         *_beside_weights(ids, model, embedding_rows(directory)),
     ]
     findings.sort(key=lambda finding: finding.level)
     facts = _facts(backend, shape, settings) | _rows(ids, model) | _use(directory, backend)
     return Report(facts, findings, _clients(backend, spec, shape))
+
+
+_IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
+"""Special tokens as chat templates write them."""
+
+
+def _named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """Compare all ids and special tokens that files name with the vocabulary; fields that may hold ids are reported."""
+    added = backend.get_added_tokens_decoder()
+    for token, number in processor_ids(spec.raw["post_processor"]):
+        if backend.token_to_id(token) != number:
+            yield _stale(TOKENIZER_FILE, "post_processor", number, f"of {token!r}, whose id is another", "train")
+    padding = spec.raw.get("padding")
+    if padding and backend.token_to_id(padding["pad_token"]) != padding["pad_id"]:
+        yield _stale(TOKENIZER_FILE, "padding", padding["pad_id"], "of another token than its pad_token", "repair")
+    for number, token in (settings.get("added_tokens_decoder") or {}).items():
+        content = token.get("content") if isinstance(token, Mapping) else None
+        if not number.isdecimal() or backend.token_to_id(str(content)) != int(number):
+            yield _stale(CONFIG_FILE, "added_tokens_decoder", number, f"of {content!r}, whose id is another", "save")
+    for name, token in settings.items():
+        content = token.get("content") if isinstance(token, Mapping) else token
+        if name.endswith("_token") and content is not None and not isinstance(content, bool):
+            if not isinstance(content, str):
+                message = f"{CONFIG_FILE}: {name} is {content!r}, which is no text; write the token there"
+                yield Finding("error", "token-no-text", message)
+            elif backend.token_to_id(content) is None:
+                message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
+                yield Finding("error", "token-unknown", message)
+    for file in ("config.json", "generation_config.json"):
+        yield from _model_ids(file, load_settings(directory / file), backend, added)
+    yield from _in_template(directory, settings, backend)
+
+
+def _stale(file: str, field: str, number: Any, what: str, remedy: str) -> Finding:
+    advice = {"train": "train or save it again", "repair": "mws repair takes it out", "save": "save it again"}[remedy]
+    return Finding("error", "stale-id", f"{file}: {field} names id {number} {what}; {advice}")
+
+
+def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, added: Mapping[int, Any]) -> Iterator[Finding]:
+    """Compare the ids in a config of the model beside the tokenizer."""
+    size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
+    rows = max(size, _model_rows(model) or 0)
+    for named_id in model_ids(model):
+        token = backend.id_to_token(named_id.number)
+        if named_id.token is not None and named_id.token != token:
+            yield _wrong_in_model(file, named_id, f"for {named_id.token!r}, but it is {token!r}")
+        elif token is None and named_id.number >= rows:
+            yield _wrong_in_model(file, named_id, "which is no token")
+        elif named_id.special and token is not None and named_id.number not in added:
+            yield _wrong_in_model(file, named_id, f"which is {token!r}, no special token")
+    for path in unknown_ids(model, size):
+        message = f"{file}: {path} could be an id and is not known; a change of the tokenizer leaves it as it is"
+        yield Finding("warning", "maybe-id", message)
+
+
+def _wrong_in_model(file: str, named_id: Named, what: str) -> Finding:
+    message = f"{file}: {named_id.path} names id {named_id.number}, {what}; name the id of this tokenizer there"
+    return Finding("error", "stale-id", message)
+
+
+def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenizer) -> Iterator[Finding]:
+    """Look for special tokens of the chat template that are not in the vocabulary."""
+    file = directory / "chat_template.jinja"
+    template = file.read_text(encoding="utf-8") if file.is_file() else settings.get("chat_template")
+    if isinstance(template, str):
+        absent = sorted({token for token in _IN_TEMPLATES.findall(template) if backend.token_to_id(token) is None})
+        if absent:
+            message = f"the chat template writes {', '.join(absent[:3])}, no token here: it is cut into pieces"
+            yield Finding("warning", "template-token", message)
+
+
+def _of_other_merges(directory: Path, backend: Tokenizer) -> Iterator[Finding]:
+    """Find a record or a generated card that another tokenizer left in the directory."""
+    if (directory / TRAINING_FILE).is_file() and not belongs(directory, backend):
+        message = f"{TRAINING_FILE} is the record of other merges, and a card would tell its figures; remove it"
+        yield Finding("error", "other-record", message)
 
 
 def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any]) -> dict[str, Any]:
@@ -277,14 +357,24 @@ def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]
             yield Finding("error", "stale-added-tokens", message)
 
 
-def _beside_a_model(size: int, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
+def _beside_a_model(
+    directory: Path, backend: Tokenizer, size: int, settings: dict[str, Any], model: dict[str, Any]
+) -> Iterator[Finding]:
     """Find how a config.json in the same directory changes a tokenizer whose ids are below `size`."""
     kind, rows = model.get("model_type"), _model_rows(model)
     if kind in REPLACING_TYPES and settings and "auto_map" not in settings:
-        message = (
-            f"transformers 5.10 and later replace it beside a config.json of type {kind}; mws repair prevents that"
+        remedy = (
+            "mws repair prevents that"
+            if settings.get("tokenizer_class") in NEUTRAL_CLASSES
+            else f"write its normalizer into {TOKENIZER_FILE}, or name {STOCK_CLASS} as tokenizer_class and repair"
         )
-        yield Finding("error", "replaced", message)
+        other = _other_by_class(directory, backend)
+        if other is None:
+            message = f"transformers 5.10 and later take the class of type {kind} beside it; ids were equal here"
+            yield Finding("warning", "replaced", message)
+        else:
+            message = f"transformers 5.10 and later replace it beside a config.json of type {kind} ({other}); {remedy}"
+            yield Finding("error", "replaced", message)
     if rows is not None and rows < size:
         message = f"config.json has vocab_size {rows:,}, and the highest id is {size - 1:,}; resize embeddings"
         yield Finding("error", "vocab-size", message)
@@ -294,6 +384,20 @@ def _beside_a_model(size: int, settings: dict[str, Any], model: dict[str, Any]) 
             "large; the ids are right. Do not pass fix_mistral_regex=True to stock classes: it changes them"
         )
         yield Finding("warning", "mistral-regex", message)
+
+
+def _other_by_class(directory: Path, backend: Tokenizer) -> str | None:
+    """Say how `AutoTokenizer` of the transformers installed differs from tokenizer.json on the sample; None: nowhere."""
+    from transformers import AutoTokenizer  # a second, where it is needed
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        texts = [*sample_texts(), "e\u0301 и\u0306 가"]  # letters that NFC changes
+        bare = without_limits(backend)
+        wrong = [text for text in texts if tokenizer(text)["input_ids"] != bare.encode(text).ids]
+    except Exception as error:  # whatever its parts raise
+        return f"it does not load there: {brief(error)}"
+    return f"ids differ on {len(wrong)} of {len(texts)} texts, {wrong[0][:30]!r} for one" if wrong else None
 
 
 def _model_rows(model: dict[str, Any]) -> int | None:

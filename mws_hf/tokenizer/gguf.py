@@ -16,6 +16,7 @@ from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import Digits, with_digits
 from mws_hf.tokenizer.export import ByteTables, IdComparison, byte_tables, compare_ids, refuse_differences
+from mws_hf.tokenizer.special_places import special_places
 from mws_hf.tokenizer.stock import Tokenizer
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
@@ -35,6 +36,8 @@ def write_gguf(
 ) -> IdComparison | None:
     """Write the vocabulary of a byte-level tokenizer as a GGUF file that llama.cpp reads with the same ids, or nothing.
 
+    What the post-processor puts before and after a text becomes ``add_bos_token`` and ``add_eos_token``.
+
     `roles` are ``{"eos_token": "<|endoftext|>", ...}`` and ``chat_template``; both tokenizers must agree on the texts.
     Returns the comparison, or None where `llama-cpp-python` is not installed.
 
@@ -48,15 +51,40 @@ def write_gguf(
             "llama.cpp does not split exactly so, only as gpt4 and llama3, with --digits threes or single; train with "
             "--pattern llama3 or write a tokenizer that does with `mws export DIR --format byte-level --pattern llama3`"
         )
+    around = tokens_around(backend)
     with atomic_path(output) as temporary:
-        _write(tables, pre_type, roles, temporary, name)
+        _write(tables, pre_type, roles, around, temporary, name)
         found = read_back(backend, temporary, texts)
         if found is not None:
             refuse_differences(found, "llama.cpp", "keep to clients that read tokenizer.json")
     return found
 
 
-def _write(tables: ByteTables, pre_type: str, roles: Mapping[str, str], file: Path, name: str) -> None:
+def tokens_around(backend: Tokenizer) -> tuple[int | None, int | None]:
+    """Return the ids that the post-processor puts before and after a text, as llama.cpp will do too.
+
+    Raises:
+        MwSError: it puts more than one token there, which the format cannot say.
+    """
+    pieces = [piece.special for piece in special_places(backend).single]
+    at = pieces.index(None)
+    before, after = pieces[:at], pieces[at + 1 :]
+    if len(before) > 1 or len(after) > 1:
+        raise MwSError(
+            f"the post-processor puts {len(before)} tokens before a text and {len(after)} after it; llama.cpp can put "
+            "one on each side; take the others out of the post-processor"
+        )
+    return next(iter(before), None), next(iter(after), None)
+
+
+def _write(
+    tables: ByteTables,
+    pre_type: str,
+    roles: Mapping[str, str],
+    around: tuple[int | None, int | None],
+    file: Path,
+    name: str,
+) -> None:
     try:
         from gguf import GGUFWriter
     except ImportError as error:
@@ -74,8 +102,9 @@ def _write(tables: ByteTables, pre_type: str, roles: Mapping[str, str], file: Pa
     writer.add_token_types(kinds)
     writer.add_token_merges([f"{left} {right}" for left, right in tables.merges])
     ids = {role: tables.tokens.index(token) for role, token in roles.items() if token in tables.tokens}
-    end = ids.get("eos_token")
-    begin = ids.get("bos_token", end)  # llama.cpp would take token 11
+    first, last = around
+    end = ids.get("eos_token") if last is None else last
+    begin = ids.get("bos_token", end) if first is None else first  # llama.cpp would take token 11
     pad = ids.get("pad_token")
     for place, add in (
         (begin, writer.add_bos_token_id),
@@ -84,8 +113,8 @@ def _write(tables: ByteTables, pre_type: str, roles: Mapping[str, str], file: Pa
     ):
         if place is not None:
             add(place)
-    writer.add_add_bos_token(False)
-    writer.add_add_eos_token(False)
+    writer.add_add_bos_token(first is not None)
+    writer.add_add_eos_token(last is not None)
     if roles.get("chat_template"):
         writer.add_chat_template(roles["chat_template"])
     writer.write_header_to_file()

@@ -59,6 +59,11 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
     return read_part(directory, backend, "settings")
 
 
+def belongs(directory: Path, backend: Tokenizer) -> bool:
+    """Tell whether the record in a directory is of this tokenizer's merges."""
+    return bool(_read(directory, backend))
+
+
 def _read(directory: Path, backend: Tokenizer) -> dict[str, Any]:
     """Read the whole record; empty where there is none, or another tokenizer's."""
     if not (directory / FILE).is_file():

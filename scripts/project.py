@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = Path(os.environ.get("MWS_VENV", ROOT / ".venv")).resolve()
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 BIN = ENVIRONMENT / SCRIPTS
-LARGEST_PACKAGE = 4_000_000
+LARGEST_PACKAGE = 15_000_000
 
 DEMO = """
 from transformers import AutoTokenizer

@@ -9,7 +9,14 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.outputs import counted, files_in, refuse_overwriting, tokenizer_files
+from mws_hf.commands.outputs import (
+    claim_folder,
+    counted,
+    files_in,
+    refuse_overwriting,
+    tell_what_is_left,
+    tokenizer_files,
+)
 from mws_hf.errors import MwSError
 
 Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
@@ -30,6 +37,7 @@ def import_(
     files = [source / VOCABULARY_FILE, source / MERGES_FILE]
     refuse_overwriting(tokenizer_files(output), source, files)
     check_output(output, folder=True)
+    claim_folder(output)
     tokenizer = import_notebook(source)
     tokenizer.save_pretrained(str(output))
     typer.echo(f"{output}: {counted(len(tokenizer), 'token')}")
@@ -116,6 +124,7 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
     from mws_hf.tokenizer.portable import save_backend
 
     refuse_overwriting(tokenizer_files(output), directory, [directory / TOKENIZER_FILE], sample)
+    claim_folder(output)
     old = read_tokenizer(directory / TOKENIZER_FILE)
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(
@@ -128,6 +137,7 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
     template = directory / "chat_template.jinja"
     told = {"chat_template": template.read_text(encoding="utf-8")} if template.is_file() else {}
     save_backend(output, new, load_settings(directory / CONFIG_FILE) | told)
+    tell_what_is_left(output)
     typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 
 

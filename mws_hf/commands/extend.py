@@ -13,7 +13,7 @@ import typer
 
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import files_in, refuse_overwriting
+from mws_hf.commands.outputs import claim_folder, files_in, refuse_overwriting, tell_what_is_left
 from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.commands.trim import WRITTEN, documents, name_of_base, write_made_card
 from mws_hf.errors import MwSError
@@ -135,6 +135,7 @@ def extend(
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
     refuse_overwriting(files_in(output, WRITTEN), base, corpus, also, protect, tokens, keep_apart)
     check_output(output, folder=True)
+    claim_folder(output, beside=Path(base))
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
     settings = {
         "composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving,
@@ -142,6 +143,7 @@ def extend(
     lists = tokens, keep_apart
     with output_lock(output):
         result, left_behind = _extended(asked, output, more, left, replace, lists, settings)
+    tell_what_is_left(output)
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     if as_json:
@@ -298,6 +300,7 @@ def transplant(
     reading = Reading(column, encoding, errors)
     refuse_overwriting([output], model, tokenizer, text or [])
     check_output(output, folder=True)
+    claim_folder(output, model=True)
     _check_rows_text(init, text, reading)
     try:
         import torch  # noqa: F401
@@ -307,6 +310,7 @@ def transplant(
 
     read = documents(text, reading) if text else None
     report = asdict(transplant_directory(model, tokenizer, output, init, pad_to_multiple, read))
+    tell_what_is_left(output)
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())
     typer.echo(json.dumps({"directory": str(output), **report}) if as_json else f"{output}: rows {line}")
 

@@ -61,6 +61,70 @@ def tokenizer_files(directory: Path) -> list[Path]:
     )
 
 
+_OURS = ("tokenizer.json", "tokenizer_config.json", "ids.json", "retired.json", "trim.json", "stock_tokenizer.py")
+"""Files that `mws` writes anew where the record beside them is of the tokenizer there; besides the record itself."""
+_OF_TOKENIZERS = (
+    *(*_OURS, "chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja", "added_tokens.json"),
+    *("special_tokens_map.json", "vocab.json", "merges.txt", "tokenizer.model", "vocabulary.json", "merges.json"),
+)
+_OF_MODELS = ("config.json", "generation_config.json", "*.safetensors", "*.safetensors.index.json", "*.bin")
+
+
+def claim_folder(output: Path, *, beside: Path | None = None, model: bool = False, anew: bool = True) -> None:
+    """Refuse an output folder where files would be replaced or deleted that `mws` did not write.
+
+    This is the rule of all commands that write a folder of a tokenizer or a model.
+
+    What has nothing to do with tokenizers stays, and an edited README.md is kept. A tokenizer may be written anew where
+    mws_training.json is the record of its merges. Any other one, its chat template, or a model is refused.
+
+    Args:
+        output: the folder, there already or not.
+        beside: a folder from which files are copied; files of equal content may be there.
+        model: whether a model's files are written too.
+        anew: whether an earlier tokenizer of ours may be replaced.
+
+    Raises:
+        MwSError: such files are there; the message names three.
+    """
+    patterns = (*_OF_TOKENIZERS, *(_OF_MODELS if model else ()), *(() if anew else ("README.md",)))
+    there = [path for name in patterns for path in sorted(output.glob(name)) if path.is_file()]
+    ours = set(_OURS) if there and anew and not model and _is_recorded(output) else set()
+    copied = [path for path in there if not (anew and path.name == "tokenizer.json") and _is_copy(path, output, beside)]
+    foreign = [path for path in there if path.name not in ours and path not in copied]
+    if foreign:
+        names = ", ".join(str(path.relative_to(output)) for path in foreign[:3])
+        more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+        raise MwSError(f"{output}: holds {names}{more}, not written by this command; name another folder or move them")
+
+
+def _is_recorded(folder: Path) -> bool:
+    """Tell whether the tokenizer in a folder is one that `mws` wrote: the record there is of its merges."""
+    from mws_hf.tokenizer.file import read_tokenizer
+    from mws_hf.tokenizer.training_record import belongs
+
+    try:
+        return belongs(folder, read_tokenizer(folder / "tokenizer.json"))
+    except MwSError:
+        return not (folder / "tokenizer.json").exists() and (folder / "mws_training.json").exists()
+
+
+def _is_copy(path: Path, output: Path, beside: Path | None) -> bool:
+    twin = None if beside is None else beside / path.relative_to(output)
+    return twin is not None and twin.is_file() and twin.read_bytes() == path.read_bytes()
+
+
+def tell_what_is_left(output: Path) -> None:
+    """Write a line to stderr for each error that `mws check` finds in a directory that a command wrote."""
+    import sys
+
+    from mws_hf.tokenizer.check import check
+
+    for finding in check(output).findings:
+        if finding.level == "error":
+            sys.stderr.write(f"left to do ({finding.trap}): {finding.message}\n")
+
+
 def _identity(path: PathLike) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_dev, found.st_ino

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mws_hf.commands import options
-from mws_hf.commands.outputs import aligned, refuse_overwriting
+from mws_hf.commands.outputs import aligned, claim_folder, refuse_overwriting
 from mws_hf.errors import MwSError
 
 
@@ -44,12 +44,13 @@ def pretrained(
 
         mws pretrained mws-fi-16k --from mws-pretrained.zip
     """
-    from mws_hf.tokenizer.by_name import write_pretrained
+    from mws_hf.tokenizer.by_name import pretrained_folder, write_pretrained
     from mws_hf.tokenizer.ready_made import place_of, ready_made
 
     if name is not None:
         target = output or Path(name)
         refuse_overwriting([target], source)
+        claim_folder(target, beside=pretrained_folder(name, source), anew=False)
         written = write_pretrained(name, target, source)
         entry = ready_made()[name]
         found = {"directory": str(written), "license": entry.license}

@@ -16,7 +16,7 @@ import typer
 
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import counted, refuse_overwriting, tokenizer_files
+from mws_hf.commands.outputs import claim_folder, counted, refuse_overwriting, tokenizer_files
 from mws_hf.commands.sources import Reading, Sources, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS
@@ -97,6 +97,7 @@ def train(
     read = [options.group_of(name)[1] for name in (*(files or []), *labels)]
     refuse_overwriting(tokenizer_files(output), read, word_list, lemmas, given["tokens"], given["keep_apart"])
     check_output(output, folder=True)
+    claim_folder(output)
     from mws_hf.trainer import MwSTrainer
 
     reading = Reading(column, encoding, errors)

@@ -13,7 +13,7 @@ import typer
 
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import files_in, refuse_overwriting
+from mws_hf.commands.outputs import claim_folder, files_in, refuse_overwriting, tell_what_is_left
 from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.errors import MwSError
 
@@ -62,11 +62,12 @@ def trim(
     reading = Reading(column, encoding, errors)
     refuse_overwriting(files_in(output, WRITTEN), base, text, keep)
     check_output(output, folder=True)
+    claim_folder(output, beside=Path(base))
     check_texts(text, reading, "mws trim")
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.repeats import warn_of_repeated
     from mws_hf.extend.base import TRIM_FILE, open_base
-    from mws_hf.extend.trim import entry_of, measure_use, trim_facts, trim_told
+    from mws_hf.extend.trim import check_uses, entry_of, measure_use, trim_facts, trim_told
     from mws_hf.extend.trim import trim as run
 
     warn_of_repeated(expand_paths(text))
@@ -75,12 +76,13 @@ def trim(
     named = entries_in(keep, reading, partial(entry_of, opened))
     with output_lock(output):
         before = measure_files(opened, text, reading)
-        uses = sum(use.uses for use in before.values())
+        uses = check_uses(sum(use.uses for use in before.values()))
         trimming = run(opened, uses, keep_size=size, min_count=min_count, keep=named)
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
         found = trim_facts(trimming, before, after)
         left_behind = trimming.save(output, base, {TRIM_FILE: {"base": base, **found}})
         write_made_card(output, trimming.tokenizer, text, trimmed={"base": name_of_base(base), **found})
+    tell_what_is_left(output)
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     result = {"directory": str(output), **found}

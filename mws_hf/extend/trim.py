@@ -231,7 +231,11 @@ def count_uses(base: Base, texts: Iterable[str]) -> Longs:
     Raises:
         MwSError: the texts hold no token, so that no entry could be told from another.
     """
-    uses = count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
+    return check_uses(count_ids(base.pipeline(with_prefix=True), texts, base.next_id))
+
+
+def check_uses(uses: Longs) -> Longs:
+    """Return the uses of entries in texts; MwSError where the texts hold no token."""
     if not uses.any():
         raise MwSError("the texts hold no token, so every entry would count as unused; give texts that are not empty")
     return uses

@@ -38,11 +38,10 @@ def pretrained_folder(name: str, source: str | os.PathLike[str] | None = None) -
         name: such as "mws-ru-32k".
         source: the tokenizer's folder, or one that holds it; a .zip or .tar archive with such a folder, by path or URL;
             or ``hub:USER``, whose repository ``USER/NAME`` holds it. None: the source that the environment variable
-            MWS_PRETRAINED names, or else `model_cards/` of the checkout that this package runs from, or else the copy
-            taken before.
+            MWS_PRETRAINED names, or else the package itself, or else the copy taken before.
 
     Returns:
-        The folder in the checkout, or the copy in the cache (``~/.cache/mws_hf/pretrained``), where whatever was taken
+        The folder beside the package, or the copy in the cache (``~/.cache/mws_hf/pretrained``), where a tokenizer
         from another source is kept.
 
     Raises:

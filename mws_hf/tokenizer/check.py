@@ -387,7 +387,7 @@ def _beside_a_model(
 
 
 def _other_by_class(directory: Path, backend: Tokenizer) -> str | None:
-    """Say how `AutoTokenizer` of the transformers installed differs from tokenizer.json on the sample; None: nowhere."""
+    """Say how `AutoTokenizer` of this transformers differs from tokenizer.json on the sample; None: nowhere."""
     from transformers import AutoTokenizer  # a second, where it is needed
 
     try:

@@ -1,8 +1,8 @@
 """The trained tokenizers of this project by name: their sources, and the check that their files are unchanged.
 
 `ready_made.json` beside this module names every tokenizer with its figures and the SHA-256 of its files. The folders
-themselves lie in `model_cards/` of a checkout, and in the archive of a release. No network is asked unless a URL is
-named as the source; `mws_hf.tokenizer.by_name` asks the Hub.
+themselves travel in the wheel, and lie in `model_cards/` of a checkout. No network is asked unless a URL is named as
+the source; `mws_hf.tokenizer.by_name` asks the Hub.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MwSError, brief
 
 INDEX = Path(__file__).with_name("ready_made.json")
-CHECKOUT = Path(__file__).parent.parent.parent / "model_cards"
+_PLACES = (Path(__file__).parent.parent / "model_cards", Path(__file__).parent.parent.parent / "model_cards")
+BESIDE = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
+"""The folders of the tokenizers: inside the package where a wheel was installed, or in the checkout."""
 VARIABLE = "MWS_PRETRAINED"
 """Environment variable that names the source where none is given."""
 _MOST_BYTES = 64_000_000
@@ -81,11 +83,11 @@ def folder_of(name: str, source: str | os.PathLike[str] | None = None) -> Path:
     Args:
         name: such as "mws-ru-32k".
         source: the tokenizer's folder, or one that holds it; a .zip or .tar archive with such a folder, by path or URL.
-            None: the source that the environment variable MWS_PRETRAINED names, or else `model_cards/` of the checkout
-            that this package runs from, or else the cache.
+            None: the source that the environment variable MWS_PRETRAINED names, or else the package itself, or else
+            the cache.
 
     Returns:
-        The folder in the checkout, or the copy in the cache (``~/.cache/mws_hf/pretrained``), where whatever was taken
+        The folder beside the package, or the copy in the cache (``~/.cache/mws_hf/pretrained``), where a tokenizer
         from another source is kept, so that it is had by name afterwards.
 
     Raises:
@@ -95,7 +97,7 @@ def folder_of(name: str, source: str | os.PathLike[str] | None = None) -> Path:
     source = source or os.environ.get(VARIABLE)
     kept = cache_folder() / name
     if source is None:
-        found = next((folder for folder in (CHECKOUT / name, kept) if (folder / "tokenizer.json").is_file()), None)
+        found = next((folder for folder in (BESIDE / name, kept) if (folder / "tokenizer.json").is_file()), None)
         if found is None:
             raise MwSError(
                 f"{name}: not on this machine; take it from a release's archive with `mws pretrained {name} --from "
@@ -120,8 +122,8 @@ def cache_folder() -> Path:
 
 
 def place_of(name: str) -> str:
-    """Tell where a tokenizer would be taken from without a source: "checkout", "cache", or "" for nowhere."""
-    places = {"checkout": CHECKOUT / name, "cache": cache_folder() / name}
+    """Tell where a tokenizer would be taken from without a source: "installed", "cache", or "" for nowhere."""
+    places = {"installed": BESIDE / name, "cache": cache_folder() / name}
     return next((place for place, folder in places.items() if (folder / "tokenizer.json").is_file()), "")
 
 

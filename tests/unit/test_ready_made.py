@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(not CARDS.is_dir(), reason="model_cards/ is not 
 @pytest.fixture
 def elsewhere(monkeypatch, tmp_path):
     """No checkout, and a cache of one's own, as after `pip install`."""
-    monkeypatch.setattr(ready_made, "CHECKOUT", tmp_path / "absent")
+    monkeypatch.setattr(ready_made, "BESIDE", tmp_path / "absent")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(ready_made.VARIABLE, raising=False)
     return tmp_path
@@ -147,7 +147,7 @@ def test_line_ends_that_git_changed_are_no_change(elsewhere):
 def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = json.loads(run("pretrained", "--json").stdout)
-    assert [row["name"] for row in rows] == list(ready_made.ready_made()) and rows[0]["here"] == "checkout"
+    assert [row["name"] for row in rows] == list(ready_made.ready_made()) and rows[0]["here"] == "installed"
     assert "mws-fi-16k" in run("pretrained").stdout
     written = run("pretrained", NAME)
     assert written.exit_code == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 entries")

@@ -251,7 +251,7 @@ def test_trim_and_extend_are_one_command_with_one_map(folder):
 
 def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
     (folder / "there").mkdir()
-    (folder / "there" / "tokenizer.json").write_text("{}", encoding="utf-8")
+    (folder / "there" / "notes.json").write_text("{}", encoding="utf-8")
     (folder / "unknown.txt").write_text("self\n\nnosuchentry\n", encoding="utf-8")
     text, output = ["--text", folder / "code.txt"], ["-o", folder / "there"]
     larger = ["extend", folder / "base", folder / "ru.txt", "--add", 9, "--trim-to", 9]
@@ -273,5 +273,5 @@ def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
         done = mws(*arguments)
         assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
         assert message in done.stderr
-        assert [file.name for file in (folder / "there").iterdir()] == ["tokenizer.json"]
-        assert (folder / "there" / "tokenizer.json").read_text(encoding="utf-8") == "{}"
+        assert [file.name for file in (folder / "there").iterdir()] == ["notes.json"]
+        assert (folder / "there" / "notes.json").read_text(encoding="utf-8") == "{}"

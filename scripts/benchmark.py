@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -173,7 +174,7 @@ def main(arguments: list[str] | None = None) -> int:
     options.work.mkdir(parents=True, exist_ok=True)
     corpus, what = texts(options)
     settings = {
-        "corpus": what,
+        "corpus": re.sub(r"\S*/", "", what),  # names alone: a path is the machine's
         "bytes": [path.stat().st_size for path in corpus.values()],
         "sizes": options.sizes,
         "vocab_size": options.vocab_size,

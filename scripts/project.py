@@ -1,9 +1,10 @@
 """Set up the project's virtual environment and run a job in it; needs nothing but Python 3.11 or newer.
 
     python3 scripts/project.py demo    train a Russian tokenizer and load it with AutoTokenizer
-    python3 scripts/project.py test    lint, types, doctests and the tests of every day
-    python3 scripts/project.py test-all    also versions, clusters, a browser, clients, the wheel: before a release
-    python3 scripts/project.py try-wheel FILE    install a built wheel in an environment of its own and train with it
+    python3 scripts/project.py test    lint, types, doctests, the tests of every day, try-wheel
+    python3 scripts/project.py test-all    also versions, clusters, a browser, clients, sdist: before a release
+    python3 scripts/project.py try-wheel [FILE]    install a wheel, by default a new one, in an environment of its own,
+                                                   and run every block of README and quick start in an empty folder
 
 The environment is `.venv` beside this project's pyproject.toml, or the folder named by MWS_VENV.
 """
@@ -11,10 +12,10 @@ The environment is `.venv` beside this project's pyproject.toml, or the folder n
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from pathlib import Path
 
@@ -35,13 +36,27 @@ assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
 print("AutoTokenizer loaded out/russian-mws; decode(encode(text)) == text")
 """
 
-LOADED = """
-import sys
-from transformers import AutoTokenizer
-tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
-text = "built, installed, trained \\U0001f994"
-assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+BLOCKS = """
+import contextlib, io, os, re, subprocess, sys, time
+from pathlib import Path
+text, done, space = Path(sys.argv[1]).read_text("utf-8"), int(sys.argv[3]), {"__name__": "__main__"}
+for number, (kind, code) in enumerate(re.findall(r"^```(python|bash|text)\\n(.*?)^```", text, re.S | re.M)):
+    begun, again = time.monotonic(), number < done
+    if kind == "python":
+        with contextlib.redirect_stdout(io.StringIO() if again else sys.stdout):
+            exec(compile(code, sys.argv[1], "exec"), space)
+    elif kind == "bash" and not again:
+        subprocess.run(["bash", "-euo", "pipefail", "-c", code], check=True)
+    elif kind == "text" and not again and code.startswith("pip install ") and "./" not in code:  # the next block needs it
+        subprocess.run([sys.executable, "-m", *code.split("#")[0].split(), "--quiet"], check=True)
+    elif not again:
+        continue
+    if not again:
+        print(f"{time.monotonic() - begun:6.1f} s  {code.splitlines()[0][:80]}", file=sys.stderr, flush=True)
+    if kind == "text" and not again:  # libraries look once for what is installed: go on in a new process
+        os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], *sys.argv[1:3], str(number + 1)])
 """
+"""Runs the blocks of a page in the current folder, one after another, and says how long each took."""
 
 
 def run(*command: str | Path) -> None:
@@ -68,27 +83,40 @@ def demo() -> None:
 
 
 def package() -> None:
-    """Build wheel and sdist, both small, and train with the wheel."""
+    """Build wheel and sdist, both small."""
     with tempfile.TemporaryDirectory() as scratch:
         built = Path(scratch, "dist")
         run(BIN / "python", "-m", "build", "--outdir", built)
         run(BIN / "python", "-m", "twine", "check", "--strict", *sorted(built.iterdir()))
         if swollen := [file.name for file in built.iterdir() if file.stat().st_size > LARGEST_PACKAGE]:
             sys.exit(f"{', '.join(swollen)}: over {LARGEST_PACKAGE:,} bytes; leave data out (see pyproject.toml)")
-        try_wheel(next(built.glob("*.whl")))
 
 
-def try_wheel(wheel: str | Path) -> None:
-    """Train with a wheel in an environment that has nothing else of ours."""
+def try_wheel(wheel: str | Path | None = None) -> None:
+    """Install a wheel, by default a new one, where nothing else of ours is, and run README and quick start there."""
     with tempfile.TemporaryDirectory() as scratch:
-        clean = Path(scratch, "venv")
+        clean, built = Path(scratch, "venv"), Path(scratch, "dist")
         venv.create(clean, with_pip=True)
         python = clean / SCRIPTS / "python"
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", Path(wheel).resolve())
-        text = Path(scratch, "corpus.txt")
-        shutil.copyfile(ROOT / "README.md", text)
-        run(clean / SCRIPTS / "mws", "train", text, "--vocab-size", "600", "--output", Path(scratch, "trained"))
-        run(python, "-c", LOADED, Path(scratch, "trained"))
+        pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check")
+        if wheel is None:
+            run(*pip, "wheel", "--no-deps", "--wheel-dir", built, ROOT)
+            wheel = next(built.glob("*.whl"))
+        if (size := Path(wheel).stat().st_size) > LARGEST_PACKAGE:
+            sys.exit(f"{wheel}: {size:,} bytes, over {LARGEST_PACKAGE:,}; leave data out (see pyproject.toml)")
+        begun = time.monotonic()
+        run(*pip, "install", Path(wheel).resolve())
+        print(f"{time.monotonic() - begun:6.1f} s  installed", file=sys.stderr, flush=True)
+        search = os.pathsep.join([str(clean / SCRIPTS), os.environ["PATH"]])
+        environment = {**os.environ, "PATH": search, "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
+        environment.pop("PYTHONPATH", None)
+        for page in ("README.md", "docs/quickstart.md"):
+            empty = Path(scratch, Path(page).stem)
+            empty.mkdir()
+            print("+", page, file=sys.stderr, flush=True)
+            code = subprocess.call([python, "-c", BLOCKS, ROOT / page, BLOCKS, "0"], cwd=empty, env=environment)
+            if code:
+                sys.exit(code)
 
 
 def test(*folders: str) -> None:
@@ -98,6 +126,7 @@ def test(*folders: str) -> None:
     run(BIN / "ruff", "format", "--check", ".")
     run(BIN / "mypy")
     run(BIN / "python", "-m", "pytest", "-n", "2", "--dist", "worksteal", *folders)
+    try_wheel()
 
 
 def test_all() -> None:
@@ -109,9 +138,9 @@ def test_all() -> None:
 
 if __name__ == "__main__":
     jobs = {"demo": demo, "test": test, "test-all": test_all}
-    if len(sys.argv) == 3 and sys.argv[1] == "try-wheel":
-        try_wheel(sys.argv[2])
+    if len(sys.argv) in (2, 3) and sys.argv[1] == "try-wheel":
+        try_wheel(*sys.argv[2:])
     elif len(sys.argv) == 2 and sys.argv[1] in jobs:
         jobs[sys.argv[1]]()
     else:
-        sys.exit(f"usage: python3 {sys.argv[0]} {'|'.join(jobs)}|try-wheel FILE")
+        sys.exit(f"usage: python3 {sys.argv[0]} {'|'.join(jobs)}|try-wheel [FILE]")

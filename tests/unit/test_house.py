@@ -199,3 +199,19 @@ def defined_by(node: ast.stmt) -> list[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
     return [name for name in names if name != "logger"]
+
+
+TEXTS = {".md", ".json", ".jsonl", ".csv", ".tsv", ".html", ".svg", ".ipynb", ".py", ".toml", ".yml", ".cff"}
+MACHINE = re.compile(r"(?<![\w.~/])/(?:work|root|tmp|home/(?!user\b)\w+)/[\w.]")
+
+
+def test_no_file_of_the_repository_holds_a_path_of_a_machine():
+    folders = [ROOT / name for name in ("docs", "scripts", "model_cards", "mws_hf", "tests")]
+    files = [*ROOT.glob("*.*"), *(file for folder in folders for file in folder.rglob("*"))]
+    found = [
+        f"{file.relative_to(ROOT)}: {match[0]}"
+        for file in files
+        if file.suffix in TEXTS and file.name != "tokenizer.json" and file.is_file()
+        for match in MACHINE.finditer(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []

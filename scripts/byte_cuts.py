@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lm.data import Codec
 from ngram_map import SLICES, first, parts_of, percent_against, trained
 
 from mws_hf.atomic import write_text
@@ -22,7 +23,6 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import read_gold, score, segment_words
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
-from mws_hf.research.lm.data import Codec
 from mws_hf.text.byte_alphabet import BYTE_OF
 from mws_hf.text.markdown import markdown_table
 

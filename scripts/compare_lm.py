@@ -3,7 +3,7 @@
     python scripts/compare_lm.py --preset rus --data DATA --work out/lm --minutes 30
     python scripts/compare_lm.py --preset rus --data DATA --plan         # what is done and what is due
 
-Each run is a process of its own (`python -m mws_hf.lm`); call the script again to go on where it stopped. What a run
+Each run is a process of its own (`python -m lm`); call the script again to go on where it stopped. What a run
 measured is one line of scripts/results/lm_PRESET.runs.jsonl, so that another machine goes on from there as well;
 checkpoints of a run that was interrupted stay under --work. In presets named *-works, and gpu, whole works are held out
 (`works.py` finds them) and rates are chosen on other works. scripts/results/lm_PRESET.{md,csv,json} are written after
@@ -28,12 +28,12 @@ from compare_lm_plan import PRESETS, Preset, Run, plan
 from compare_lm_records import Records
 from compare_lm_report import write_report
 from compare_lm_works import WORKS, Texts, texts_of
+from lm.config import RunConfig
+from lm.data import read_split
 from systems import MWS, train_system
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.config import RunConfig
-from mws_hf.research.lm.data import read_split
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -106,8 +106,8 @@ def execute(
     # glibc gives large buffers back to the system after each step; keeping them saves a quarter of the time
     keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_TOP_PAD_": "200000000"}
     limits = dict.fromkeys(("OMP_NUM_THREADS", "RAYON_NUM_THREADS"), str(threads))
-    environment = {**os.environ, **keep, **limits, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "mws_hf.lm"]
+    environment = {**os.environ, **keep, **limits, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "scripts")])}
+    command = [sys.executable, "-m", "lm"]
     configured = ["pretrain", str(directory), "--config", str(work / "configs" / f"{run.name}.json")]
     subprocess.run([*command, *configured], env=environment, check=True, stdout=subprocess.DEVNULL)
     if not (directory / "evaluation.json").is_file():

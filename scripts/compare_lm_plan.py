@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lm.config import MultiToken
 from systems import MORPH_BPE, UNIGRAM
-
-from mws_hf.research.lm.config import MultiToken
 
 REFERENCES = ("bpe", "bpe-byte", "unigram")
 """What all others are compared with where whole lines are held out."""

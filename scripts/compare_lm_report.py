@@ -15,11 +15,11 @@ import numpy as np
 from compare_lm_intervals import seed_noise, seeds_difference
 from compare_lm_plan import MB, Preset, plan, tuned_rates
 from compare_lm_records import Finished, Records
+from lm.scoring import SEEN, UNSEEN
 
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import PairedDifference
-from mws_hf.research.lm.scoring import SEEN, UNSEEN
 from mws_hf.text.markdown import markdown_table
 
 SAME = 0.005

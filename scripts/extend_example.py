@@ -19,13 +19,13 @@ from typing import Any
 
 import torch
 from extend_bases import END, byte_level, save
+from lm.data import Codec, Collator, pack
+from lm.scoring import bits_per_byte
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
 
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.checkpoint import transplant_directory
 from mws_hf.extend.extension import extend
-from mws_hf.research.lm.data import Codec, Collator, pack
-from mws_hf.research.lm.scoring import bits_per_byte
 
 CONTEXT = 256
 """Bytes of text that a prediction can look at."""

@@ -2,7 +2,7 @@
 
     python scripts/finetune_trainer.py runs/mws/model corpus.txt --output runs/tuned --max-steps 200
 
-The model directory is that of `python -m mws_hf.lm pretrain` or `transplant`: model and tokenizer together.
+The model directory is that of `python -m lm pretrain` or `transplant`: model and tokenizer together.
 """
 
 from __future__ import annotations

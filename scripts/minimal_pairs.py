@@ -6,7 +6,7 @@
 The pairs are downloaded, never part of this project; each file is checked against the digest git has for it. Every
 tokenizer learns from all training lines of the language, the n-gram model from the first 16 MB (`ngram_map.py`).
 RuBLiMP's own sentences, which are among the Russian text, are in neither. Writes scripts/results/minimal_pairs.json
-and .md. Language models are judged by `python -m mws_hf.lm judge RUN FILES`.
+and .md. Language models are judged by `python -m lm judge RUN FILES`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from lm.minimal_pairs import accuracies, accuracy_difference, ngram_judge, read_pairs, to_dict, won
 from ngram_map import NOT_FOR_MODELS, SLICES, first, parts_of, trained
 from systems import UNIGRAM
 
 from mws_hf.atomic import atomic_path, write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.minimal_pairs import accuracies, accuracy_difference, ngram_judge, read_pairs, to_dict, won
 from mws_hf.text.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -47,7 +47,7 @@ for number, (kind, code) in enumerate(re.findall(r"^```(python|bash|text)\\n(.*?
             exec(compile(code, sys.argv[1], "exec"), space)
     elif kind == "bash" and not again:
         subprocess.run(["bash", "-euo", "pipefail", "-c", code], check=True)
-    elif kind == "text" and not again and code.startswith("pip install ") and "./" not in code:  # the next block needs it
+    elif kind == "text" and not again and code.startswith("pip install ") and "./" not in code:
         subprocess.run([sys.executable, "-m", *code.split("#")[0].split(), "--quiet"], check=True)
     elif not again:
         continue

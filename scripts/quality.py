@@ -1,4 +1,4 @@
-"""Boundary F1 of MwS and every rival on the development gold: one `mws_hf.compare` run a language, one results file.
+"""Boundary F1 of MwS and every rival on the development gold: one `mws compare` a language, one results file.
 
     python scripts/quality.py --data ../shared/data --output out/quality [--languages rus fin] [--sizes 8000 32000]
 

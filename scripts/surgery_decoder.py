@@ -17,6 +17,10 @@ from typing import Any
 
 import torch
 from extend_bases import END, byte_level, save
+from lm.config import RunConfig
+from lm.data import Codec, Collator, pack, shuffled
+from lm.scoring import bits_per_byte
+from lm.training import pretrain
 from surgery_bases import held_out, learnt
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -26,10 +30,6 @@ from mws_hf.extend.embeddings import mix_rows, transplant
 from mws_hf.extend.extension import extend
 from mws_hf.extend.first_rows import READERS, by_company, mixed_rows
 from mws_hf.extend.trim import trim
-from mws_hf.research.lm.config import RunConfig
-from mws_hf.research.lm.data import Codec, Collator, pack, shuffled
-from mws_hf.research.lm.scoring import bits_per_byte
-from mws_hf.research.lm.training import pretrain
 
 SIZES = {"eng": 12, "deu": 6, "code": 3, "fin": 9}
 """Million characters of each text that tokenizers learn from."""

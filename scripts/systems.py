@@ -40,7 +40,7 @@ MWS: dict[str, dict[str, Any]] = {
     "mws-shuffled": {},
     "mws-no-evidence": {},
 }
-"""MwS and its ablations by name: arguments of `MwSTrainer`. All other names are those of `mws_hf.baselines`."""
+"""MwS and its ablations by name: arguments of `MwSTrainer`. Other names are of `research.baselines`."""
 
 UNIGRAM = "sentencepiece-unigram-identity"
 """The strongest rival that is lossless: SentencePiece's Unigram trainer, identity normalization, byte fallback."""
@@ -55,7 +55,7 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
     """Train a system on word counts and save it.
 
     Args:
-        name: a key of `MWS` or of `mws_hf.baselines.BASELINES`, or `MORPH_BPE`.
+        name: a key of `MWS` or of `mws_hf.research.baselines.BASELINES`, or `MORPH_BPE`.
         counts: words and how often each occurs.
         size: entries of the vocabulary.
         directory: where to save.

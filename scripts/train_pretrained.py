@@ -54,7 +54,7 @@ NGRAM_BYTES = 4 * MB
 LEXICON_EVERY = 500
 UNIGRAM_TYPES = 100_000
 RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
-"""Names in the cards: system of `mws_hf.baselines`, and how many of the most frequent pre-tokens it learns from."""
+"""Names in the cards: system of `research.baselines`, and how many of the most frequent pre-tokens it learns from."""
 RESULTS = Path("scripts/results/pretrained.json")
 KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
 """Tokenizers whose BPE is kept too, in a folder of this name: `mws demo` shows both where no other is named."""

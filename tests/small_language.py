@@ -1,13 +1,14 @@
-"""A small artificial language with stems and endings, tokenizers for it, and runs on it, for the tests of mws_hf.lm."""
+"""A small artificial language with stems and endings, tokenizers for it, and runs on it, for tests of scripts/lm."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
 
+from lm.config import RunConfig
+
 from mws_hf.corpus.counting import count_documents
 from mws_hf.research.baselines import train
-from mws_hf.research.lm.config import RunConfig
 from mws_hf.trainer import MwSTrainer
 
 STEMS = ("дом", "стол", "рек", "книг", "город", "лес", "ветк", "окн", "трав", "звер")
@@ -36,7 +37,7 @@ def write_corpus(folder: Path, number: int = 1500) -> Path:
 
 
 def tokenizer_dir(folder: Path, name: str, size: int = 340) -> Path:
-    """A tokenizer trained on the language: "mws", or one of `mws_hf.baselines`."""
+    """A tokenizer trained on the language: "mws", or one of `mws_hf.research.baselines`."""
     directory = folder / f"{name}-{size}"
     if not directory.is_dir():
         counts = count_documents(sentences(1500), workers=1)
@@ -57,8 +58,7 @@ def small_run(tokenizer: Path, text: Path, **changes: object) -> RunConfig:
 def train_steps(model, codec, documents: list[str], steps: int, *, context_bytes: int, rate: float) -> None:
     """Train a model for some steps of eight blocks, in their order."""
     import torch
-
-    from mws_hf.research.lm.data import Collator, pack
+    from lm.data import Collator, pack
 
     blocks, collate = pack(codec, documents, context_bytes), Collator(codec.padding)
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate)

@@ -59,8 +59,8 @@ def compare(
 
     With --gold where they cut, with --text how long text becomes, with --bits too its n-gram bits per byte. The table
     printed is of the largest size; results.md has all. Gold files are read for scoring alone. Trained tokenizers are
-    kept in OUTPUT/cache, so an interrupted run goes on where it stopped. Needs `pip install 'mws-hf[baselines,plot]'`
-    for all systems and the plots.
+    kept in OUTPUT/cache, so an interrupted run goes on where it stopped. All systems and the plots need
+    `pip install sentencepiece morfessor matplotlib`.
 
     For example:
 
@@ -88,7 +88,7 @@ def compare(
     )
     check_output(output, folder=True)
     if gold and not no_plots and importlib.util.find_spec("matplotlib") is None:
-        raise MwSError("the plots need matplotlib: pip install 'mws-hf[plot]', or give --no-plots")
+        raise MwSError("the plots need matplotlib: pip install matplotlib, or give --no-plots")
     sources.check(None, None)
     from mws_hf.evaluate.running_text import read_lines
     from mws_hf.research.compare import compare as run_comparison

@@ -48,7 +48,7 @@ def demo(
     It shows the tokens of any tokenizers with a tokenizer.json; of a word, the merges in order and, where training
     words are given, the evidence under each letter; and two tokenizers compared on a text. It works without a network,
     answers this machine alone unless --host asks for more, and takes no files. Ctrl-C ends it. Needs
-    `pip install 'mws-hf[demo]'`.
+    `pip install gradio`.
 
     Without a directory it shows a tokenizer of eight languages by this project beside BPE by frequency, learnt from the
     same text, as many entries each; see `mws pretrained`.

@@ -299,7 +299,7 @@ def _check_plot(plot: Path) -> None:
     if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise MwSError(f"--plot {plot}: a plot is written as .png, .svg or .pdf; give the file one of these endings")
     if importlib.util.find_spec("matplotlib") is None:
-        raise MwSError("plotting needs matplotlib: pip install 'mws-hf[plot]'")
+        raise MwSError("plotting needs matplotlib: pip install matplotlib")
     check_output(plot, folder=False)
 
 

@@ -305,7 +305,7 @@ def transplant(
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise MwSError("models need torch: pip install 'mws-hf[lm]'") from error
+        raise MwSError("models need torch: pip install torch accelerate") from error
     from mws_hf.extend.checkpoint import transplant_directory
 
     read = documents(text, reading) if text else None

@@ -14,7 +14,7 @@ def warmup(quiet: Quiet = False) -> None:
 
     For example, while an image is built:
 
-        pip install mws-hf && mws warmup --quiet
+        pip install mws_hf-*.whl && mws warmup --quiet
     """
     from mws_hf.commands.every_kernel import warm_up
     from mws_hf.commands.first_run import compile_ahead

@@ -46,7 +46,7 @@ def load_folder(name: str) -> Any:
     try:
         from datasets import load_from_disk
     except ImportError as error:
-        raise MwSError(f"{name}: folders of datasets need: pip install 'mws-hf[datasets]'") from error
+        raise MwSError(f"{name}: folders of datasets need: pip install datasets") from error
     try:
         return load_from_disk(name)
     except (OSError, ValueError, KeyError, TypeError) as error:

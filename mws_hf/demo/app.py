@@ -217,5 +217,5 @@ def load_gradio() -> Any:
     try:
         import gradio
     except ImportError:
-        raise MwSError("the page needs Gradio: pip install 'mws-hf[demo]'") from None
+        raise MwSError("the page needs Gradio: pip install gradio") from None
     return gradio

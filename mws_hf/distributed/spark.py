@@ -155,7 +155,7 @@ def session() -> SparkSession:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise MwSError("Spark needs pyspark 4: pip install 'mws-hf[spark]'") from error
+        raise MwSError("Spark needs pyspark 4: pip install 'pyspark[sql]'") from error
     active = SparkSession.getActiveSession()
     if active is not None:
         return active

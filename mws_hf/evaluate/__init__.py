@@ -1,8 +1,7 @@
 """Measure how well a tokenizer cuts: boundary scores against gold, and measures on running text.
 
 `evaluate` does it all for any Hugging Face tokenizer directory; the parts: `encoder` and `segment` (any tokenizer),
-`boundaries`, `running_text`, `significance`, `ngram_bits` (bits per byte, by `kneser_ney`),
-`minimal_pairs` (which of two sentences is the more probable).
+`boundaries`, `running_text`, `significance`, `ngram_bits` (bits per byte, by `kneser_ney`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A screening measure: it needs no seeds and takes seconds. It prefers MwS to BPE where small neural models do, but it
 does not reproduce their ranking of Unigram: in Russian and Hungarian it finds less of Unigram's gain than they do. Its
 context is a number of tokens, so that a tokenizer of short tokens sees less text. Confirm small differences with
-`mws_hf.lm`.
+`scripts/lm`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Is it any good? Language models, rivals and comparisons: who only uses or mends the tokenizer can ignore this room.
+"""Is it any good? Rivals and comparisons: who only uses or mends the tokenizer can ignore this room.
 
-Nothing outside imports it, except `mws compare` and the names that its parts had before: `mws_hf.lm`,
-`mws_hf.baselines`, `mws_hf.compare` (`research.names`).
+Nothing outside imports it, except `mws compare`. Small language models are in `scripts/lm`.
 """

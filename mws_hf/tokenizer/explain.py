@@ -265,7 +265,7 @@ def plot_evidence(
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MwSError("plotting needs matplotlib: pip install 'mws-hf[plot]'") from None
+        raise MwSError("plotting needs matplotlib: pip install matplotlib") from None
     figure = Figure(figsize=(8, 1.6 * len(words) + 0.4), layout="constrained")
     panels = figure.subplots(len(words), 1, squeeze=False)[:, 0]
     for panel, word, values, tokens in zip(panels, words, boundaries, cuts, strict=True):

@@ -88,7 +88,7 @@ def _write(
     try:
         from gguf import GGUFWriter
     except ImportError as error:
-        raise MwSError("writing GGUF needs the package gguf; install it with: pip install 'mws-hf[gguf]'") from error
+        raise MwSError("writing GGUF needs the package gguf; pip install gguf") from error
 
     kinds = [_NORMAL] * len(tables.tokens)
     for number, token in tables.added.items():

@@ -32,7 +32,7 @@ from tests.short_text import TEXT
 
 pytestmark = pytest.mark.slow
 
-gradio = pytest.importorskip("gradio", reason="the page needs Gradio: pip install 'mws-hf[demo]'")
+gradio = pytest.importorskip("gradio", reason="the page needs Gradio: pip install gradio")
 selenium = pytest.importorskip("selenium", reason="the browser is driven by selenium: pip install selenium")
 
 from selenium import webdriver  # noqa: E402

@@ -64,7 +64,7 @@ def slow_batches(batches, folder):
 @contextmanager
 def spark_engine():
     """Two executors, each a Java process with one core."""
-    pytest.importorskip("pyspark", reason="needs pyspark: pip install 'mws-hf[spark]'")
+    pytest.importorskip("pyspark", reason="needs pyspark: pip install 'pyspark[sql]'")
     if spark.java() is None or not Path("/proc/self/stat").exists():
         pytest.skip("needs Java 17, and /proc to find executors by")
     from pyspark.sql import SparkSession

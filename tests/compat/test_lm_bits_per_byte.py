@@ -10,12 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from transformers import LlamaConfig, LlamaForCausalLM
-
-from mws_hf.errors import MwSError
-from mws_hf.evaluate.significance import paired_bootstrap
-from mws_hf.research.lm.data import Codec
-from mws_hf.research.lm.scoring import (
+from lm.data import Codec
+from lm.scoring import (
     KNOWN_LEMMA,
     NEW_LEMMA,
     SEEN,
@@ -27,6 +23,10 @@ from mws_hf.research.lm.scoring import (
     windows_of,
     word_forms,
 )
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.significance import paired_bootstrap
 from tests.small_language import sentences, tokenizer_dir
 
 

@@ -9,10 +9,8 @@ pytest.importorskip("torch")
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from mws_hf.errors import MwSError
-from mws_hf.research.lm.config import MultiToken, RunConfig
-from mws_hf.research.lm.data import (
+from lm.config import MultiToken, RunConfig
+from lm.data import (
     IGNORED,
     Codec,
     Collator,
@@ -23,7 +21,9 @@ from mws_hf.research.lm.data import (
     shuffled,
     split_documents,
 )
-from mws_hf.research.lm.training import training_blocks
+from lm.training import training_blocks
+
+from mws_hf.errors import MwSError
 from mws_hf.tokenizer.merging import Dropout
 from tests.examples import examples
 from tests.small_language import sentences, tokenizer_dir

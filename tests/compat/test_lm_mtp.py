@@ -6,12 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from transformers import LlamaConfig, LlamaForCausalLM
-
-from mws_hf.errors import MwSError
-from mws_hf.research.lm.config import MultiToken
-from mws_hf.research.lm.data import IGNORED
-from mws_hf.research.lm.decoding import (
+from lm.config import MultiToken
+from lm.data import IGNORED
+from lm.decoding import (
     acceptance,
     draft_tokens,
     greedy,
@@ -20,9 +17,12 @@ from mws_hf.research.lm.decoding import (
     speculative,
     speculative_generate,
 )
-from mws_hf.research.lm.evaluation import evaluate_run, load_model, open_run
-from mws_hf.research.lm.model import MultiTokenConfig, MultiTokenModel
-from mws_hf.research.lm.training import pretrain
+from lm.evaluation import evaluate_run, load_model, open_run
+from lm.model import MultiTokenConfig, MultiTokenModel
+from lm.training import pretrain
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from mws_hf.errors import MwSError
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
 
 FORMS = ("parallel", "sequential")

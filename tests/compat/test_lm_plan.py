@@ -14,10 +14,10 @@ from compare_lm_picture import write_picture
 from compare_lm_plan import PRESETS, Run, due_rate, plan
 from compare_lm_records import Records
 from compare_lm_report import acceptance_per_byte, write_report
+from lm.config import RunConfig
 from ngram_map import NOT_FOR_MODELS
 
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.config import RunConfig
 
 LOSS = {"bpe": 1.5, "bpe-byte": 1.502, "mws": 1.45, "mws-morphs": 1.47, "unigram": 1.46}
 OPTIMUM = {"bpe": 8e-3, "bpe-byte": 8e-3, "mws": 1e-3, "mws-morphs": 4e-3, "unigram": 2e-3}

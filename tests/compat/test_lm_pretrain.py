@@ -11,15 +11,16 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
+from lm.__main__ import app
+from lm.data import Codec
+from lm.evaluation import evaluate_run
+from lm.model import Cost, build_model
+from lm.training import pretrain, training_blocks
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from typer.testing import CliRunner
 
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.__main__ import app
-from mws_hf.research.lm.data import Codec
-from mws_hf.research.lm.evaluation import evaluate_run
-from mws_hf.research.lm.model import Cost, build_model
-from mws_hf.research.lm.training import pretrain, training_blocks
+from tests.paths import ROOT
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
 
 
@@ -113,8 +114,8 @@ def test_three_commands_from_a_corpus_to_a_sample(corpus, bpe, tmp_path):
 
 
 def test_a_mistake_on_the_command_line_is_one_line(tmp_path):
-    command = [sys.executable, "-m", "mws_hf.lm", "evaluate", str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "lm", "evaluate", str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "scripts")
     assert result.returncode == 2 and result.stderr.startswith("error: ") and "Traceback" not in result.stderr
 
 
@@ -122,17 +123,21 @@ def test_without_torch_the_package_says_what_to_install():
     code = (
         "import importlib.util as u; find = u.find_spec\n"
         "u.find_spec = lambda name, *rest: None if name == 'torch' else find(name, *rest)\n"
-        "import mws_hf.research.lm"
+        "import lm"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "MwSError" in result.stderr and "pip install mws-hf[lm]" in result.stderr
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT / "scripts"
+    )
+    assert "MwSError" in result.stderr and "pip install torch accelerate" in result.stderr
 
 
 def test_public_names_are_functions_whatever_was_imported_before():
     code = (
-        "import mws_hf.research.lm.__main__, mws_hf.research.lm.evaluation\n"
-        "from mws_hf.research.lm import bits_per_byte, evaluate_run, pretrain, transplant\n"
+        "import lm.__main__, lm.evaluation\n"
+        "from lm import bits_per_byte, evaluate_run, pretrain, transplant\n"
         "assert all(map(callable, (bits_per_byte, evaluate_run, pretrain, transplant)))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT / "scripts"
+    )
     assert result.returncode == 0, result.stderr

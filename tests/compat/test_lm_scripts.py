@@ -15,8 +15,9 @@ from tests.paths import ROOT
 pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
+from lm.training import pretrain
+
 from mws_hf.extend.spelling import raw_bytes
-from mws_hf.research.lm.training import pretrain
 from tests.small_language import sentences, small_run, write_corpus
 from tests.small_tokenizers import small_fast
 

@@ -10,15 +10,15 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
+from lm.data import Codec
+from lm.scoring import bits_per_byte
+from lm.training import pretrain
 from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
 from mws_hf.extend.embeddings import transplant
 from mws_hf.extend.first_rows import INITS, READERS, sparsemax
-from mws_hf.research.lm.data import Codec
-from mws_hf.research.lm.scoring import bits_per_byte
-from mws_hf.research.lm.training import pretrain
 from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus
 
 

@@ -9,10 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer, decoders, models
-
-from mws_hf.errors import MwSError
-from mws_hf.evaluate.minimal_pairs import (
+from lm.minimal_pairs import (
     Pair,
     accuracies,
     accuracy_difference,
@@ -21,6 +18,9 @@ from mws_hf.evaluate.minimal_pairs import (
     read_pairs,
     wilson,
 )
+from tokenizers import Tokenizer, decoders, models
+
+from mws_hf.errors import MwSError
 from tests.paths import ROOT
 
 RUSSIAN = (
@@ -145,13 +145,13 @@ def test_pairs_are_fetched_once_and_checked(tmp_path):
 def test_a_language_model_judges_as_an_independent_loop_does(tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("accelerate")
+    from lm import judge
+    from lm.__main__ import app
+    from lm.data import Codec
+    from lm.training import pretrain
     from transformers import AutoModelForCausalLM
     from typer.testing import CliRunner
 
-    from mws_hf.research.lm import judge
-    from mws_hf.research.lm.__main__ import app
-    from mws_hf.research.lm.data import Codec
-    from mws_hf.research.lm.training import pretrain
     from tests.small_language import small_run, tokenizer_dir, write_corpus
 
     run = tmp_path / "run"

@@ -25,7 +25,6 @@ STILL_TO_MOVE = {
     ("mws_hf.tokenizer.check", "cards"),  # ids
     ("mws_hf.tokenizer.check", "extend"),  # ids
     ("mws_hf.tokenizer.pushing", "cards"),  # door
-    ("mws_hf.research.lm.__main__", "commands"),  # lean
 }
 """Imports that the table does not allow yet, and the helper who moves each."""
 

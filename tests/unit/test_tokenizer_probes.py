@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 pytest.importorskip("torch")
 from byte_cuts import first_merges, in_common, token_ends
 from capitals import MARKER, PLACES, rewritten
+from lm.data import Codec
 
-from mws_hf.research.lm.data import Codec
 from tests.small_language import sentences, tokenizer_dir
 
 TEXT = st.text(st.one_of(st.characters(exclude_characters=MARKER), st.sampled_from(" АбВгИıİßǅΣς")), max_size=30)

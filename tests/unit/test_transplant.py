@@ -18,6 +18,8 @@ from tests.paths import ROOT
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
+from lm.data import Codec
+from lm.scoring import bits_per_byte
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from transformers import (
@@ -43,8 +45,6 @@ from mws_hf.extend.first_rows import READERS
 from mws_hf.extend.id_map import read_ids
 from mws_hf.extend.trim import trim
 from mws_hf.extend.weights import shard_of_tensors
-from mws_hf.research.lm.data import Codec
-from mws_hf.research.lm.scoring import bits_per_byte
 from mws_hf.tokenizer.check import check
 from tests.in_process import mws
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish

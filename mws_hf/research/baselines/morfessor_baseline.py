@@ -138,7 +138,7 @@ def _library() -> Any:
     try:
         import morfessor
     except ImportError as error:
-        raise MwSError("Morfessor is not installed; pip install 'mws-hf[baselines]'") from error
+        raise MwSError("Morfessor is not installed; pip install morfessor") from error
     return morfessor
 
 

@@ -164,7 +164,7 @@ def load(directory: str | os.PathLike[str]) -> Baseline:
     path = Path(directory)
     file = path / DESCRIPTION_FILE
     if not file.is_file():
-        raise MwSError(f"{path}: holds no {DESCRIPTION_FILE}; give a directory that mws_hf.baselines.train wrote")
+        raise MwSError(f"{path}: holds no {DESCRIPTION_FILE}; give a directory that baselines.train wrote")
     description = load_json(file)
     if not isinstance(description, dict) or "system" not in description:
         raise MwSError(f"{file}: names no system; train it again")

@@ -254,5 +254,5 @@ def _library() -> Any:
     try:
         import sentencepiece
     except ImportError as error:
-        raise MwSError("SentencePiece is not installed; pip install 'mws-hf[baselines]'") from error
+        raise MwSError("SentencePiece is not installed; pip install sentencepiece") from error
     return sentencepiece

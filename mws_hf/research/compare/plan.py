@@ -128,7 +128,7 @@ def default_systems() -> list[SystemSpec]:
     specs = parse_systems(DEFAULT_SYSTEMS)
     absent = [spec.label for spec in specs if not spec.installed]
     if absent:
-        logger.warning("left out, library not installed: %s; pip install 'mws-hf[baselines]'", ", ".join(absent))
+        logger.warning("left out, library not installed: %s; pip install sentencepiece morfessor", ", ".join(absent))
     return [spec for spec in specs if spec.installed]
 
 

@@ -33,7 +33,7 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        logger.warning("no plots: matplotlib is not installed; pip install 'mws-hf[plot]'")
+        logger.warning("no plots: matplotlib is not installed; pip install matplotlib")
         return []
     written = []
     for gold in (str(gold["name"]) for gold in comparison.golds):

@@ -197,7 +197,7 @@ def _installed(systems: Sequence[SystemSpec] | None) -> list[SystemSpec]:
         return default_systems()
     for spec in systems:
         if not spec.installed:
-            raise MwSError(f"{spec.label} needs a library that is not installed; pip install 'mws-hf[baselines]'")
+            raise MwSError(f"{spec.label} needs a library that is not installed; pip install sentencepiece morfessor")
     return list(systems)
 
 

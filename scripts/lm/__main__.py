@@ -1,4 +1,4 @@
-"""`python -m mws_hf.lm`: pretrain, evaluate, generate, judge; commands parse, call the library, print."""
+"""`python -m lm`: pretrain, evaluate, generate, judge; commands parse, call the library, print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mws_hf.commands.entry import run
 from mws_hf.errors import MwSError
 
 app = typer.Typer(
-    name="python -m mws_hf.lm",
+    name="python -m lm",
     help="Language models on any tokenizer directory: train, measure, sample.",
     no_args_is_help=True,
     add_completion=False,
@@ -36,10 +36,10 @@ def pretrain(
 
     For example:
 
-        python -m mws_hf.lm pretrain runs/mws --tokenizer out/mws --text corpus.txt --set layers=6 --set save_every=500
+        python -m lm pretrain runs/mws --tokenizer out/mws --text corpus.txt --set layers=6 --set save_every=500
     """
-    from mws_hf.research.lm.config import RunConfig
-    from mws_hf.research.lm.training import pretrain as run
+    from lm.config import RunConfig
+    from lm.training import pretrain as run
 
     values = RunConfig.load(config).to_dict() if config else {}
     named = {"tokenizer": tokenizer, "text": text or None, "train_bytes": train_bytes}
@@ -58,8 +58,8 @@ def evaluate(
     batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
 ) -> None:
     """Measure bits per byte, the losslessness gate, and words by novelty."""
-    from mws_hf.research.lm.data import documents_of
-    from mws_hf.research.lm.evaluation import evaluate_run
+    from lm.data import documents_of
+    from lm.evaluation import evaluate_run
 
     documents = documents_of(text) if text else None
     result = evaluate_run(run_dir, documents, russian=russian, prompts=prompt or (), batch_size=batch_size)
@@ -74,10 +74,10 @@ def generate(
     max_new_tokens: Annotated[int, typer.Option(help="At most so many.")] = 60,
 ) -> None:
     """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
-    from mws_hf.research.lm.decoding import generate as continue_prompt
-    from mws_hf.research.lm.decoding import speculative_generate
-    from mws_hf.research.lm.evaluation import open_run
-    from mws_hf.research.lm.model import MultiTokenModel
+    from lm.decoding import generate as continue_prompt
+    from lm.decoding import speculative_generate
+    from lm.evaluation import open_run
+    from lm.model import MultiTokenModel
 
     model, codec = open_run(run_dir)
     if not isinstance(model, MultiTokenModel):
@@ -99,17 +99,17 @@ def judge(
 
     For example:
 
-        python -m mws_hf.lm judge runs/mws pairs/change_verb_conjugation.csv
-        python -m mws_hf.lm judge out/mws pairs/*.csv --ngram corpus.txt
+        python -m lm judge runs/mws pairs/change_verb_conjugation.csv
+        python -m lm judge out/mws pairs/*.csv --ngram corpus.txt
     """
-    from mws_hf.evaluate.minimal_pairs import accuracies, ngram_judge, read_pairs, to_dict
-    from mws_hf.research.lm.data import documents_of
+    from lm.data import documents_of
+    from lm.minimal_pairs import accuracies, ngram_judge, read_pairs, to_dict
 
     chosen = read_pairs(pairs)
     if ngram:
         margins = ngram_judge(model, documents_of(ngram), chosen)
     else:
-        from mws_hf.research.lm.evaluation import judge as run
+        from lm.evaluation import judge as run
 
         margins = run(model, chosen, batch_size=batch_size)
     typer.echo(json.dumps(to_dict(accuracies(chosen, margins)), ensure_ascii=False, indent=1))
@@ -129,4 +129,4 @@ def _assignments(pairs: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run(app, "python -m mws_hf.lm")
+    run(app, "python -m lm")

@@ -18,11 +18,11 @@ from transformers import AutoTokenizer, Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
+from lm.config import MultiToken, RunConfig
+from lm.data import Blocks, Codec, Collator, blocks_of, read_split, shuffled
+from lm.model import Cost, MultiTokenModel, build_model
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.config import MultiToken, RunConfig
-from mws_hf.research.lm.data import Blocks, Codec, Collator, blocks_of, read_split, shuffled
-from mws_hf.research.lm.model import Cost, MultiTokenModel, build_model
 from mws_hf.tokenizer.merging import Dropout
 
 CHECKPOINTS = "checkpoints"

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from lm.data import Codec
+from lm.model import MultiTokenModel
+from lm.scoring import padded_ids, passes, windows_of
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.data import Codec
-from mws_hf.research.lm.model import MultiTokenModel
-from mws_hf.research.lm.scoring import padded_ids, passes, windows_of
 
 
 def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:

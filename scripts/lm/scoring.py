@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
+from lm.data import Codec, cut_points
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import WORD
 from mws_hf.kernels.arrays import Doubles, Longs, Mask
-from mws_hf.research.lm.data import Codec, cut_points
 from mws_hf.text.pattern import compiled
 
 SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN = "seen form", "unseen form, seen lemma", "unseen lemma", "unseen form"

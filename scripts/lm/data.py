@@ -23,12 +23,12 @@ from tokenizers import Tokenizer
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 
+from lm.config import RunConfig
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.kernels.arrays import Longs, Mask
-from mws_hf.research.lm.config import RunConfig
 from mws_hf.tokenizer.backend import without_limits
 from mws_hf.tokenizer.file import CONFIG_FILE, load_backend, load_settings, token_of
 from mws_hf.tokenizer.merging import Dropout

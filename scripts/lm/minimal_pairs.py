@@ -1,7 +1,7 @@
 """Minimal pairs: sentences that differ in one form, one of them wrong. Count where a model prefers the right one.
 
 Files are those of RuBLiMP and TurBLiMP, or hand-made ones: a header, then a pair a line, separated by commas,
-semicolons or tabs. The caller chooses the judge of sentences: `mws_hf.research.lm.evaluation.judge` for language
+semicolons or tabs. The caller chooses the judge of sentences: `lm.evaluation.judge` for language
 models, or `ngram_judge` for an n-gram model over any tokenizer, which needs no neural training.
 """
 

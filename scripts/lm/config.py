@@ -63,7 +63,7 @@ class RunConfig:
         tokenizer: a directory with tokenizer.json.
         text: files with a document a line.
         train_bytes: raw bytes to train on; None: all that are not held out.
-        held_out_bytes: raw bytes held out of `text` (see `mws_hf.research.lm.data`), unless `held_out` names files.
+        held_out_bytes: raw bytes held out of `text` (see `lm.data`), unless `held_out` names files.
         held_out: files with a document a line, such as whole works; none of their documents is trained on.
         passes: number of times the text is read, each time in another order.
         context_bytes: raw bytes of a block.

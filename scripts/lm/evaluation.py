@@ -13,16 +13,16 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
+from lm.config import RunConfig
+from lm.data import Codec, read_split
+from lm.decoding import acceptance, generate, held_out_acceptance
+from lm.minimal_pairs import Pair, margins_of
+from lm.model import MultiTokenModel
+from lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms
+from lm.training import CONFIG_FILE, MODEL
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.minimal_pairs import Pair, margins_of
 from mws_hf.kernels.arrays import Doubles
-from mws_hf.research.lm.config import RunConfig
-from mws_hf.research.lm.data import Codec, read_split
-from mws_hf.research.lm.decoding import acceptance, generate, held_out_acceptance
-from mws_hf.research.lm.model import MultiTokenModel
-from mws_hf.research.lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms
-from mws_hf.research.lm.training import CONFIG_FILE, MODEL
 
 _DRAFTED = 32
 """Held-out documents whose second half a multi-token model drafts."""
@@ -44,7 +44,7 @@ def open_run(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
     """
     path = Path(run_dir) / MODEL
     if not (path / "config.json").is_file():
-        raise MwSError(f"{run_dir}: no finished run there; train it first: python -m mws_hf.lm pretrain")
+        raise MwSError(f"{run_dir}: no finished run there; train it first: python -m lm pretrain")
     model_type = json.loads((path / "config.json").read_text(encoding="utf-8"))["model_type"]
     kind = MultiTokenModel if model_type == MultiTokenModel.config_class.model_type else AutoModelForCausalLM
     device = "cuda" if torch.cuda.is_available() else "cpu"

@@ -19,9 +19,9 @@ from transformers import LlamaConfig, LlamaForCausalLM, PretrainedConfig, PreTra
 from transformers.modeling_outputs import CausalLMOutput
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaDecoderLayer, LlamaRMSNorm
 
+from lm.config import MultiToken, RunConfig
+from lm.data import IGNORED, Blocks, Codec
 from mws_hf.errors import MwSError
-from mws_hf.research.lm.config import MultiToken, RunConfig
-from mws_hf.research.lm.data import IGNORED, Blocks, Codec
 
 
 def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:

@@ -119,10 +119,6 @@ def _check(words: list[str] | None, model: str | None, plot: Path | None, source
         sources.check(None, None)
 
 
-_LONG = ("pattern", "labels", "label_fit", "merges")
-"""What of a record is left out of a line."""
-
-
 @dataclass(frozen=True)
 class Explained:
     """The tokenizer to explain, if any, and the record of its training (None: not known)."""
@@ -156,8 +152,8 @@ class Explained:
         """Tell the settings in a line."""
         if self.record is None:
             return "settings unknown, defaults assumed"
-        shown = {name: value for name, value in self.record.items() if value is not None and name not in _LONG}
-        return "learnt with " + ", ".join(f"{name}={value}" for name, value in shown.items())
+        shown = {name: value for name, value in self.record.items() if isinstance(value, str | int | float)}
+        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
 
     def gather(self, sources: Sources, default_pattern: str = DEFAULT_PATTERN) -> GroupedCounts:
         """Count the training words with the pattern, normalization and least count of the model."""

@@ -106,7 +106,17 @@ def told(found: dict[str, Any]) -> str:
         before, after = text["tokens"]
         rows.append(
             f"{name}: {words_before:.3f} -> {words_after:.3f} tokens a word, {bytes_before:.2f} -> {bytes_after:.2f} "
-            f"bytes a token, {1 - after / before:.1%} fewer tokens, {text['words_changed']:.1%} of words "
+            f"bytes a token, {_change(before, after)}, {text['words_changed']:.1%} of words "
             f"and {text['lines_changed']:,} of {text['lines']:,} lines cut otherwise"
         )
     return "\n".join(rows)
+
+
+def _change(before: int, after: int) -> str:
+    """Write how many fewer, or more, tokens there are.
+
+    >>> _change(200, 150), _change(200, 207)
+    ('25.0 % fewer tokens', '3.5 % more tokens')
+    """
+    share = after / before - 1
+    return f"{abs(share):.1%} {'more' if share > 0 else 'fewer'} tokens".replace("%", " %")

@@ -220,7 +220,7 @@ def test_explain_shows_the_evidence_of_the_models_own_settings(corpus: Path, tmp
     result, own = json.loads(done.stdout), learned.evidence.word(" " + word)
     assert own is not None
     assert result["boundaries"] == [round(value, 4) for value in own[1:]]
-    assert result["settings"]["max_types"] == 30 and "max_types=30" in done.stderr
+    assert result["settings"]["max_types"] == 30 and "max types 30" in done.stderr
     (tmp_path / "m" / "mws_training.json").unlink()
     older = mws(*arguments, "--json")
     assert "settings unknown, defaults assumed" in older.stderr

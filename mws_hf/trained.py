@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import MwSError
+from mws_hf.text.pattern import pattern_name
 from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.explain import Held
@@ -55,9 +56,9 @@ class Recipe:
         groups = as_grouped_counts(counts, pattern=self.pattern, normalization=self.normalization)
         if groups.pattern != self.pattern or groups.normalization != self.normalization:
             raise MwSError(
-                f"the counts were made with pattern {groups.pattern!r} and normalization {groups.normalization}, but "
-                f"training asks for {self.pattern!r} and {self.normalization}; count again, or pass "
-                "pattern= and normalization= of the counts"
+                f"the counts were made with pattern {pattern_name(groups.pattern)} and normalization "
+                f"{groups.normalization}, but training asks for {pattern_name(self.pattern)} and "
+                f"{self.normalization}; count again, or pass pattern= and normalization= of the counts"
             )
         return groups
 

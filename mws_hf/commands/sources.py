@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mws_hf.commands.options import group_of
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, literal_pattern, named
+from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, literal_pattern, pattern_name
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -210,15 +210,9 @@ def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, nor
     from mws_hf.corpus.counts import check_normalization
 
     if pattern is not None and literal_pattern(pattern) != counts.pattern:
-        shape = named(counts.pattern)
-        own = (
-            repr(counts.pattern)
-            if shape is None
-            else shape[0] + (f", digits {shape[1]}" if shape[1] != "threes" else "")
-        )
         raise MwSError(
-            f"{name}: counted with the split pattern {own}, not {pattern!r}; count the text again, or "
-            "leave --pattern out"
+            f"{name}: counted with the split pattern {pattern_name(counts.pattern)}, not {pattern!r}; count the text "
+            "again, or leave --pattern out"
         )
     if normalization is not None and check_normalization(normalization) != counts.normalization:
         raise MwSError(

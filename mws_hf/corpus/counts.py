@@ -30,7 +30,7 @@ from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts
-from mws_hf.text.pattern import literal_pattern
+from mws_hf.text.pattern import literal_pattern, pattern_name
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
 
@@ -195,8 +195,9 @@ class WordCounts:
             if other.fingerprint != self.fingerprint:
                 raise MwSError(
                     "word counts made with different settings cannot be merged: "
-                    f"pattern {self.pattern!r} and normalization {self.normalization} against "
-                    f"pattern {other.pattern!r} and normalization {other.normalization}; count again with one setting"
+                    f"pattern {pattern_name(self.pattern)} and normalization {self.normalization} against "
+                    f"pattern {pattern_name(other.pattern)} and normalization {other.normalization}; "
+                    "count again with one setting"
                 )
         parts = [self, *others]
         check_total(sum(exact_sum(part.counts) for part in parts))

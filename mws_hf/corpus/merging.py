@@ -25,6 +25,7 @@ from mws_hf.corpus.counts import in_order
 from mws_hf.corpus.counts_file import ROW_GROUP, Columns, CountsFile, check_total, counts_writer, settings_of
 from mws_hf.corpus.token_table import Shards, TokenTable
 from mws_hf.errors import MwSError
+from mws_hf.text.pattern import pattern_name
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -90,8 +91,9 @@ def _checked(files: list[CountsFile]) -> list[CountsFile]:
     for file in files[1:]:
         if (file.pattern, file.normalization) != (first.pattern, first.normalization):
             raise MwSError(
-                f"{file.path}: counted with pattern {file.pattern!r} and normalization {file.normalization}, but "
-                f"{first.path} with {first.pattern!r} and {first.normalization}; count again with one setting"
+                f"{file.path}: counted with pattern {pattern_name(file.pattern)} and normalization "
+                f"{file.normalization}, but {first.path} with {pattern_name(first.pattern)} and "
+                f"{first.normalization}; count again with one setting"
             )
         if ("" in file.totals) != ("" in first.totals):
             raise MwSError(f"{file.path}, {first.path}: only one of them names groups of words; count the other so too")

@@ -74,7 +74,7 @@ def refusal(scope: Any, hosts: Collection[str] | None) -> tuple[int, str] | None
     own = {host} if hosts is not None else {host, headers.get(b"x-forwarded-host", host).lower()}  # behind a proxy
     if hosts is not None and _name(host) not in hosts:
         return 403, "this page is served to its own machine alone; `mws demo --host` serves it to others"
-    if origin is not None and urlsplit(origin).netloc.lower() not in own:
+    if origin is not None and _place(origin) not in own:
         return 403, "another web page may not use this one"
     if scope["method"] not in ("GET", "HEAD"):
         posted = scope["method"] == "POST" and scope["path"].rstrip("/").endswith(_POSTED)
@@ -90,6 +90,14 @@ def _name(host: str) -> str:
     """Return the name in a Host header, without its port; "" for none."""
     try:
         return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _place(origin: str) -> str:
+    """Return the host and port of an Origin header; "" where it is no address."""
+    try:
+        return urlsplit(origin).netloc.lower()
     except ValueError:
         return ""
 

@@ -108,6 +108,18 @@ def named(pattern: str) -> tuple[str, Digits] | None:
     return (known[pattern], digits) if digits is not None and pattern in known else None
 
 
+def pattern_name(pattern: str) -> str:
+    """Return the name of a split pattern for a message, or the pattern itself, cut short, where it has none.
+
+    >>> pattern_name(with_digits("llama3", "single")), pattern_name(literal_pattern("o200k")), pattern_name("[a-z]+|.")
+    ('llama3, digits single', 'o200k', "'[a-z]+|.'")
+    """
+    known = named(pattern)
+    if known is None:
+        return repr(pattern if len(pattern) <= 40 else pattern[:37] + "...")
+    return known[0] if known[1] == "threes" else f"{known[0]}, digits {known[1]}"
+
+
 def with_digits(pattern: str, digits: Digits | None) -> str:
     """Return a pattern, or the one that a name stands for, with numbers cut in another way; None changes nothing.
 

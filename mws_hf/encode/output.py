@@ -93,7 +93,8 @@ def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
     if "separator" in keys:
         keys.remove("tokenizer")  # whose fingerprint holds the separator: nothing is known of the rest
     return " and ".join(
-        "tokenizer" if key == "tokenizer" else f"{key} ({old[key]!r}, now {new[key]!r})" for key in keys
+        "tokenizer" if key == "tokenizer" else f"{key.replace('_', ' ')} ({old[key]!r}, now {new[key]!r})"
+        for key in keys
     )
 
 

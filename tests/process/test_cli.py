@@ -49,7 +49,8 @@ def test_train_writes_a_directory_that_autotokenizer_loads(trained: Path):
 
 
 def test_train_json_goes_to_stdout_and_nothing_else(corpus: Path, tmp_path: Path):
-    done = mws("train", corpus, "--criterion", "classic", "--n-merges", 20, "--output", tmp_path / "t", "--json")
+    classic = ("--criterion", "classic", "--pattern", "o200k", "--n-merges", 20)
+    done = mws("train", corpus, *classic, "--output", tmp_path / "t", "--json")
     result = json.loads(done.stdout)
     assert result["morph_merges"] == 22 and result["composition_merges"] == 0
     assert done.stderr == ""

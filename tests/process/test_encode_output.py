@@ -77,7 +77,7 @@ def files(home):
         (["text.txt", "--shard-size", "0", "--force"], "--shard-size"),
         (["text.txt", "--separator", "none"], r"separator ('<|endoftext|>', now None); --force"),
         (["text.txt", "--separator", "none", "--no-resume"], "--force replaces it"),
-        (["text.txt", "--shard-size", "7"], "--shard-size (67108864, now 7); --force"),
+        (["text.txt", "--shard-size", "7"], "shard size (67108864, now 7); --force"),
         (["text.txt", "--document", "file"], "document ('line', now 'file'); --force"),
     ],
 )

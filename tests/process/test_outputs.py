@@ -21,7 +21,7 @@ from tests.processes import files_of, mws, one_line, start, tree, wait_for
 from tests.small_tokenizers import small_fast
 
 TEXT = "перечитать прочитать читатель писатель переписать подводник\n" * 20
-TRAIN = ("--criterion", "classic", "--n-merges", 8)
+TRAIN = ("--criterion", "classic", "--pattern", "o200k", "--n-merges", 8)
 
 
 @pytest.fixture

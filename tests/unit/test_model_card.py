@@ -55,7 +55,17 @@ def test_train_leaves_an_edited_card_and_says_so(tmp_path):
         "train",
         str(tmp_path / "corpus.txt"),
     ]
-    command += ["--n-merges", "5", "--criterion", "classic", "--json", "-o", str(tmp_path / "out")]
+    command += [
+        "--n-merges",
+        "5",
+        "--criterion",
+        "classic",
+        "--pattern",
+        "o200k",
+        "--json",
+        "-o",
+        str(tmp_path / "out"),
+    ]
     first = subprocess.run(command, capture_output=True, text=True, check=True)
     card = tmp_path / "out" / "README.md"
     assert is_untouched(card) and first.stderr == ""

@@ -68,7 +68,6 @@ COMMANDS = {
     "demo": ("mws_hf.commands.demo", "demo", "Open a page where tokenizers can be tried."),
     "extend": ("mws_hf.commands.extend", "extend", "Add tokens of a corpus to a pretrained tokenizer."),
     "trim": ("mws_hf.commands.trim", "trim", "Drop entries that texts do not use from a pretrained tokenizer."),
-    "map": ("mws_hf.commands.map", "map_", "How two tokenizers spell each other's tokens, for distillation."),
     "transplant": ("mws_hf.commands.extend", "transplant", "Give a pretrained model another tokenizer."),
     "warmup": ("mws_hf.commands.warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }

@@ -234,7 +234,7 @@ def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: P
         MwSTrainer(vocab_size=size, show_progress=False).train(str(corpus)).save_pretrained(tmp_path / str(size))
     (tmp_path / "400" / "mws_training.json").write_bytes((tmp_path / "350" / "mws_training.json").read_bytes())
     assert "settings unknown" in mws("explain", "читал", "--model", tmp_path / "400").stderr
-    assert "vocab_size=350" in mws("explain", "читал", "--model", tmp_path / "350").stderr
+    assert "vocab size 350" in mws("explain", "читал", "--model", tmp_path / "350").stderr
 
 
 def test_explain_gives_the_classic_terms_of_the_models_own_settings(corpus: Path, tmp_path: Path):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -26,13 +26,12 @@ from mws_hf.kernels.arrays import Doubles, Longs
 from mws_hf.learn.compositions import compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.described import Range, check_range, check_whole
-from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.segmentation import Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
-from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, learn_morphs
+from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, form_weights, learn_morphs
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, ContextualSettings
 from mws_hf.learn.wishes import Apart
 from mws_hf.learn.words import LearnedMerges, MergeLimits, count_points
-from mws_hf.learn.worth import Worth, form_weights
 
 CHARACTER_SHARE = 2
 """At most 1 / CHARACTER_SHARE of the new tokens are characters."""
@@ -204,8 +203,8 @@ class Learner:
         weights = form_weights(forms, evidence.find(forms.types)[forms.type_of])[self.cut.chosen]
         schedule = [(n_merges, self.settings.crossing_penalty)]
         limits = replace(self.limits, min_occurrences=MORPH_LIMITS.min_occurrences)
-        boundaries = evidence.boundaries(self.cut.words)
-        return self._append(learn_morphs(self, boundaries, weights, schedule, max(0, n_merges), limits))
+        values = partial(self._values, evidence.boundaries(self.cut.words), weights)
+        return self._append(learn_morphs(self.cut.segmentation, values, schedule, max(0, n_merges), limits))
 
     def compositions(self, evidence: Evidence | None, n_types: int, n_merges: int) -> int:
         """Learn merges by frequency, at a price for boundaries; return the number found.
@@ -219,15 +218,11 @@ class Learner:
         boundaries[self.cut.per_character(self.counts) == 0] = 0
         mean = float(self.counts.sum()) / max(1, n_types)
         price = self.settings.hidden_boundary_price * mean if evidence is not None else 0.0
-        return self._append(compose(self, lambda: boundaries, self.counts, price, max(0, n_merges), self.limits))
+        values = partial(self._values, boundaries, self.counts)
+        return self._append(compose(self.cut.segmentation, values, price, max(0, n_merges), self.limits))
 
-    @property
-    def segmentation(self) -> Segmentation:
-        """The words in tokens."""
-        return self.cut.segmentation
-
-    def values(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
-        """Lay worth out by cell as `mws_hf.learn.worth.Cells` does; within a character there is no boundary."""
+    def _values(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
+        """Lay worth out by cell, as `Segmentation.lay_out` does; within a character there is no boundary."""
         each = self.cut.per_character(weights)
         return self._closed(self.cut.cells(worth(boundaries, each), worth(np.zeros(len(each)), each)))
 

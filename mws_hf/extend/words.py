@@ -193,7 +193,7 @@ def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) ->
     text = _to_cells(pieces, lengths, starts, np.repeat(np.arange(len(chosen)), np.diff(ends)[good]))
     corpus = SymbolCorpus((), np.zeros(0, np.int32), starts, weights[chosen])
     owner = np.repeat(np.arange(len(chosen)), np.diff(kept.starts))
-    return CutWords(Segmentation.resumed(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
+    return CutWords(Segmentation(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
 
 
 def symbol_sizes(points: Ints) -> Longs:

@@ -12,8 +12,9 @@ bytes a token of Python than BPE; without them it takes 4.8 % fewer (scripts/LOG
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,11 +23,26 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.segmentation import Segmentation, Worth
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
-from mws_hf.learn.words import UNLIMITED, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, in_alphabet
-from mws_hf.learn.worth import SCALE, Cells, SymbolCells, check_fits, composition_worth
+from mws_hf.learn.words import (
+    BITS,
+    UNLIMITED,
+    CodePoints,
+    LearnedMerges,
+    MergeLimits,
+    SymbolCorpus,
+    in_alphabet,
+    letters_weighed,
+)
+
+SCALE = 256
+"""Units in which one occurrence is counted."""
+
+DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
+"""Factors of the price, one after another: where no composition is worth its price, the price falls, until the
+vocabulary is filled."""
 
 
 def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints | None = None) -> Doubles:
@@ -60,113 +76,119 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
     return found
 
 
-DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
-"""Factors of the price, one after another: where no composition is worth its price, the price falls, until the
-vocabulary is filled."""
+def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs:
+    """Work out what positions are worth to compositions: count - price * P(boundary), in 1 / SCALE of an occurrence.
 
+    Args:
+        boundaries: float64, probability of a boundary at each position.
+        counts: int64, how often the word of each position occurs in running text.
+        price: of a certain boundary, in 1 / SCALE of an occurrence.
 
-@dataclass(frozen=True)
-class PricedWords:
-    """Words, and what a boundary in them costs; from `price_words`.
-
-    Attributes:
-        corpus: the words, weighted by their frequency in running text.
-        boundaries: gives float64, shape (n_symbols,): probability of a boundary after each symbol; None: none.
-        price: of a certain boundary, in occurrences.
+    >>> (composition_worth(np.array([0.0, 0.5]), np.array([3, 3]), 8.0 * SCALE) / SCALE).tolist()
+    [3.0, -1.0]
     """
-
-    corpus: SymbolCorpus
-    boundaries: Callable[[], Doubles] | None = None
-    price: float = 0.0
+    return SCALE * counts - np.rint(price * boundaries).astype(np.int64)
 
 
-def price_words(
-    words: Sequence[str] | CodePoints, counts: Longs, alphabet: Sequence[str],
-    boundaries: Callable[[], Doubles] | None = None, hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE,
-) -> PricedWords:  # fmt: skip
-    """Prepare words for `learn_compositions`; no merge is needed for it.
+def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> None:
+    """Check that 64 bits hold the worth of all positions of the running text, each at the price of a certain boundary.
+
+    Args:
+        starts: int64, shape (n_words + 1,), where words begin.
+        counts: int64, shape (n_words,), how often each word occurs.
+        scale: units of an occurrence.
+        price: of a boundary, in units of the mean count of a word.
+
+    Raises:
+        MwSError: the sum is too large.
+
+    >>> check_fits(np.array([0, 4]), np.array([2**52 - 1]), 256)
+    >>> check_fits(np.array([0, 4]), np.array([2**52]), 256)
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: the words add up to 18014398509481984 letters of text, more than can be weighed; divide ...
+    """
+    letters = letters_weighed(starts, counts)
+    mean = float(counts.sum(dtype=np.float64)) / max(1, len(counts))
+    needed = scale * (letters + math.ceil(price * mean * float(starts[-1] - starts[0])))
+    if needed >> BITS:
+        factor = (needed >> BITS) + 1
+        raise MwSError(
+            f"the words add up to {letters} letters of text, more than can be weighed; divide all counts by {factor} "
+            "or more"
+        )
+
+
+def learn_compositions(
+    words: Sequence[str] | CodePoints, counts: Longs, alphabet: Sequence[str], morphs: Sequence[tuple[str, str]],
+    n_merges: int, *, boundaries: Callable[[], Doubles] | None = None,
+    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE, known: Segmentation | None = None,
+    limits: MergeLimits = UNLIMITED,
+) -> LearnedMerges:  # fmt: skip
+    """Merge frequent neighbours on top of the morph merges.
+
+    The value of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``.
 
     Args:
         words: distinct pre-tokens.
         counts: int64, shape (n_words,), their frequencies in running text.
         alphabet: the characters that are tokens.
+        morphs: the merges of the first phase, applied first.
+        n_merges: how many merges are wanted.
         boundaries: gives float64, shape (n_characters,): probability of a boundary after each character of all words.
             It is called for each factor of the price, so that the array need not be kept. None: no boundaries.
         hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
+        known: words cut by `morphs` already, to be copied instead of cut again, and then let go; it only saves time.
+        limits: conditions that pairs must meet. A pair that saves less than one occurrence is never merged.
 
     Raises:
-        MwSError: the counts are too large to be weighed; or later, where `boundaries` gives a wrong number of them.
+        MwSError: the counts are too large to be weighed, or `boundaries` gives a wrong number of them.
+
+    >>> words, counts = [" walk", " walked", " talked"], np.array([9, 1, 1])
+    >>> learn_compositions(words, counts, sorted(set(" walkedt")), [(" ", "w"), ("e", "d")], 3).merges
+    [('a', 'l'), ('al', 'k'), (' w', 'alk')]
     """
     words = CodePoints.of(words)
     price = 0.0 if boundaries is None else hidden_boundary_price
     check_fits(words.starts, np.asarray(counts, np.int64), SCALE, price)
     corpus = SymbolCorpus.from_words(words, counts, alphabet)
-    if boundaries is None or price == 0:
-        return PricedWords(corpus)
-    kept = in_alphabet(words, alphabet)
-    mean = float(corpus.weights.sum()) / max(1, len(corpus))
+    kept = in_alphabet(words, alphabet) if price else None
     del words
-
-    def of_symbols() -> Doubles:
-        found = boundaries()
-        if len(found) != len(kept):
-            raise MwSError(f"{len(found)} boundary probabilities for {len(kept)} characters; give one each")
-        return found if len(corpus.symbols) == len(kept) else found[kept]
-
-    return PricedWords(corpus, of_symbols, hidden_boundary_price * mean)
-
-
-def learn_compositions(
-    words: PricedWords, morphs: Sequence[tuple[str, str]], n_merges: int, *, known: Segmentation | None = None,
-    limits: MergeLimits = UNLIMITED,
-) -> LearnedMerges:  # fmt: skip
-    """Merge frequent neighbours on top of the morph merges.
-
-    The value of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``. When no
-    pair has a positive value, the price falls to the next of `DISCOUNTS`, until `n_merges` are found.
-
-    Args:
-        words: from `price_words`.
-        morphs: the merges of the first phase, applied first.
-        n_merges: how many merges are wanted.
-        known: words cut by `morphs` already, to be copied instead of cut again, and then let go; it only saves time.
-        limits: conditions that pairs must meet. A pair that saves less than one occurrence is never merged.
-
-    >>> words = price_words([" walk", " walked", " talked"], np.array([9, 1, 1]), sorted(set(" walkedt")))
-    >>> learn_compositions(words, [(" ", "w"), ("e", "d")], 3).merges
-    [('a', 'l'), ('al', 'k'), (' w', 'alk')]
-    """
-    segmentation = Segmentation(words.corpus) if known is None else Segmentation.continued(words.corpus, known, morphs)
+    segmentation = Segmentation(corpus) if known is None else Segmentation.continued(corpus, known, morphs)
     if known is None:
         segmentation.apply(morphs)
     give_back()  # what the first phase and the words took
-    cells = SymbolCells(segmentation, words.corpus)
-    return compose(cells, words.boundaries, words.corpus.weights, words.price, n_merges, limits)
+
+    def values(worth: Worth) -> Longs:
+        if boundaries is None or kept is None:
+            return segmentation.lay_out(np.broadcast_to(0.0, len(corpus.symbols)), corpus.weights, worth)
+        found = boundaries()
+        if len(found) != len(kept):
+            raise MwSError(f"{len(found)} boundary probabilities for {len(kept)} characters; give one each")
+        of_symbols = found if len(corpus.symbols) == len(kept) else found[kept]
+        return segmentation.lay_out(of_symbols, corpus.weights, worth)
+
+    mean = float(corpus.weights.sum()) / max(1, len(corpus))
+    return compose(segmentation, values, price * mean, n_merges, limits)
 
 
 def compose(
-    cells: Cells, boundaries: Callable[[], Doubles] | None, counts: Longs, price: float, n_merges: int,
-    limits: MergeLimits,
-) -> LearnedMerges:  # fmt: skip
+    segmentation: Segmentation, values: Callable[[Worth], Longs], price: float, n_merges: int, limits: MergeLimits
+) -> LearnedMerges:
     """Merge pairs by their worth to compositions, at one price after another.
 
+    When no pair has a positive value, the price falls to the next of `DISCOUNTS`, until `n_merges` are found.
+
     Args:
-        cells: words, changed in place.
-        boundaries: gives float64, shape (n_characters,): probability of a boundary after each character of the words,
-            once for each price. None: there are no boundaries, and each cell is worth the weight of its word.
-        counts: int64, shape (n_words,), how often each word occurs in running text.
+        segmentation: words, changed in place.
+        values: lays the worth of all positions out by cell, as `Segmentation.lay_out` does.
         price: of a certain boundary, in occurrences.
         n_merges: how many merges are wanted.
         limits: conditions that pairs must meet. A pair that saves less than one occurrence is never merged.
     """
-    title = "compositions"
-    if boundaries is None:
-        return cells.segmentation.learn_in_turns([(n_merges, lambda: None)], n_merges, limits, title=title)
 
-    def values(discount: float) -> Longs:
-        return cells.values(boundaries(), counts, partial(composition_worth, price=price * discount * SCALE))
+    def at_price(discount: float) -> Longs:
+        return values(partial(composition_worth, price=price * discount * SCALE))
 
-    discounts = DISCOUNTS if price else (0.0,)
-    limits = replace(limits, min_value=SCALE)
-    turns = [(n_merges, partial(values, discount)) for discount in discounts]
-    return cells.segmentation.learn_in_turns(turns, n_merges, limits, title=title)
+    turns = [(n_merges, partial(at_price, discount)) for discount in (DISCOUNTS if price else (0.0,))]
+    return segmentation.learn_in_turns(turns, n_merges, replace(limits, min_value=SCALE), title="compositions")

@@ -16,10 +16,10 @@ from mws_hf.corpus.block_counts import normalizer
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
+from mws_hf.learn.compositions import SCALE, check_fits
 from mws_hf.learn.settings import DEFAULT_VOCAB_SIZE, CriterionSettings, VocabularySettings, alphabet_kind
 from mws_hf.learn.wishes import Apart
 from mws_hf.learn.words import CodePoints, MergeLimits, count_points
-from mws_hf.learn.worth import SCALE, check_fits
 from mws_hf.text.byte_alphabet import character_merges
 from mws_hf.text.pattern import split
 from mws_hf.tokenizer.backend import BYTE_TOKENS, tokenizer_tables

@@ -18,20 +18,36 @@ the right, and no other merge begins with a mark, so nothing can come between. N
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.segmentation import Segmentation, Worth
 from mws_hf.learn.evidence.forms import CharacterTable, Forms, fold, split_graphemes, with_lower_case
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
-from mws_hf.learn.words import UNLIMITED, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, in_alphabet
-from mws_hf.learn.worth import FORM_UNIT, UNIT, Cells, SymbolCells, form_weights, morph_worth, spare_bits
+from mws_hf.learn.words import (
+    BITS,
+    UNLIMITED,
+    CodePoints,
+    LearnedMerges,
+    MergeLimits,
+    SymbolCorpus,
+    in_alphabet,
+    letters_weighed,
+)
+
+UNIT = 1 << 16
+"""Worth of an occurrence that is surely inside a morph; posteriors are rounded to 1 / UNIT before any comparison."""
+
+FORM_UNIT = 256
+"""Weight of a type, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
+(equal shares cost lower-case English words .008 of F1, Russian ones .002)."""
 
 MAX_GRAPHEME_LENGTH = 16
 """Characters of the longest letter with marks that is put together; real writing has four."""
@@ -144,6 +160,33 @@ def space_merges(
     return [(" ", c) for c in sorted(most) if limits.allow(" " + c)]
 
 
+def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = None) -> Longs:
+    """Share each type's weight of `FORM_UNIT` out among its forms by their counts, at least 1 each.
+
+    Args:
+        forms: forms and the types that they share.
+        type_of: int32, shape (n_forms,): number of the form's type in the evidence; negative where it has none.
+        type_weights: float64, factor of each type of the evidence; None: 1 for all.
+
+    Returns:
+        int64, shape (n_forms,); 0 for forms without evidence.
+    """
+    total = np.bincount(forms.type_of, forms.counts)[forms.type_of]
+    shares = np.rint(FORM_UNIT * forms.counts / total)
+    if type_weights is not None:
+        shares = np.rint(np.maximum(1, shares) * type_weights[np.maximum(type_of, 0)])
+    return np.where(type_of < 0, 0, np.maximum(1, shares)).astype(np.int64)
+
+
+def morph_worth(boundaries: Doubles, weights: Longs, crossing_penalty: float) -> Longs:
+    """Work out what positions are worth to morphs: weight * (1 - (1 + penalty) * P(boundary)), in 1 / UNIT.
+
+    >>> (morph_worth(np.array([0.0, 1.0]), np.array([3, 3]), 16.0) / UNIT).tolist()
+    [3.0, -48.0]
+    """
+    return np.rint(UNIT * (1 - (1 + crossing_penalty) * boundaries)).astype(np.int64) * weights
+
+
 MONOLINGUAL, MULTILINGUAL = ((0.4, 3.0), (1.0, 0.875)), ((0.2, 3.0), (1.0, 1.0))
 """Schedule of the crossing penalty in one word list and in several: (share of the merges, factor of the penalty) pairs.
 
@@ -192,7 +235,8 @@ def learn_contextual(
     give_back()
     shares = MONOLINGUAL if evidence.weights is None else MULTILINGUAL
     schedule = [(round(share * n_merges), factor * crossing_penalty) for share, factor in shares]
-    if spare := spare_bits(words.starts, weights, UNIT * (1 + max(penalty for _, penalty in schedule))):
+    most = letters_weighed(words.starts, weights) * math.ceil(UNIT * (1 + max(penalty for _, penalty in schedule)))
+    if spare := max(0, most.bit_length() - BITS):  # sums over all letters must fit, so low bits go
         weights = weights >> spare
     numbered = SymbolCorpus.from_words(words, np.arange(len(words)), alphabet)  # may cut words at other characters
     corpus = replace(numbered, weights=frequencies[numbered.weights])
@@ -208,31 +252,25 @@ def learn_contextual(
     segmentation.apply(seeds)
     give_back()
 
-    learnt = learn_morphs(
-        SymbolCells(segmentation, corpus), boundaries, weights, schedule, n_merges - len(seeds), limits
-    )
+    values = partial(segmentation.lay_out, boundaries, weights)
+    learnt = learn_morphs(segmentation, values, schedule, n_merges - len(seeds), limits)
     unit = float(UNIT * FORM_UNIT if types else UNIT)
     scores = [score / unit for score in learnt.scores]
     return LearnedMerges(seeds, [0.0] * len(seeds)).then(replace(learnt, scores=scores)), segmentation
 
 
 def learn_morphs(
-    cells: Cells, boundaries: Doubles, weights: Longs, schedule: Iterable[tuple[int, float]], n_merges: int,
+    segmentation: Segmentation, values: Callable[[Worth], Longs], schedule: Iterable[tuple[int, float]], n_merges: int,
     limits: MergeLimits,
 ) -> LearnedMerges:  # fmt: skip
     """Merge pairs by their worth to morphs, under one crossing penalty after another.
 
     Args:
-        cells: words, changed in place.
-        boundaries: float64, shape (n_characters,): probability of a boundary after each character of the words.
-        weights: int64, shape (n_words,).
+        segmentation: words, changed in place.
+        values: lays the worth of all positions out by cell, as `Segmentation.lay_out` does.
         schedule: for each turn the most merges to learn in it, and the crossing penalty.
         n_merges: how many merges are wanted of all turns together.
         limits: conditions that pairs must meet.
     """
-
-    def values(penalty: float) -> Longs:
-        return cells.values(boundaries, weights, partial(morph_worth, crossing_penalty=penalty))
-
-    turns = [(most, partial(values, penalty)) for most, penalty in schedule]
-    return cells.segmentation.learn_in_turns(turns, n_merges, limits, title="morph merges")
+    turns = [(most, partial(values, partial(morph_worth, crossing_penalty=penalty))) for most, penalty in schedule]
+    return segmentation.learn_in_turns(turns, n_merges, limits, title="morph merges")

@@ -279,14 +279,16 @@ def _learn_compositions(
     known: Segmentation | None,
 ) -> LearnedMerges:
     """Fill the room that the morphs leave; `known` are words that they have cut already."""
-    from mws_hf.learn.compositions import learn_compositions, price_words, priced_boundaries
+    from mws_hf.learn.compositions import learn_compositions, priced_boundaries
 
     room = job.n_merges - len(morphs.merges)
     if text is None or room <= 0:
         return LearnedMerges([])
     boundaries = None if evidence is None else partial(priced_boundaries, evidence, text.words, text.type_of)
-    priced = price_words(text.words, text.counts, job.alphabet, boundaries, job.settings.hidden_boundary_price)
-    return learn_compositions(priced, morphs.merges, room, known=known, limits=job.limits)
+    return learn_compositions(
+        text.words, text.counts, job.alphabet, morphs.merges, room, boundaries=boundaries,
+        hidden_boundary_price=job.settings.hidden_boundary_price, known=known, limits=job.limits,
+    )  # fmt: skip
 
 
 def _warn_if_short(job: LearningJob, n_found: int) -> None:

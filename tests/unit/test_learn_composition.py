@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from mws_hf import MwSError
-from mws_hf.learn.compositions import learn_compositions, price_words
+from mws_hf.learn import compositions
+from mws_hf.learn.compositions import SCALE, composition_worth, learn_compositions
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.words import SymbolCorpus
-from mws_hf.learn.worth import SCALE, SymbolCells, composition_worth
 
 WORDS = [" walk", " walks", " walked", " talk", " talks", " talked", " red", " bed"]
 COUNTS = np.array([90, 20, 10, 50, 9, 5, 40, 3])
 ALPHABET = sorted(set("".join(WORDS)))
-PLAIN = price_words(WORDS, COUNTS, ALPHABET)
 
 
 def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
@@ -30,12 +29,12 @@ def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
 
 def test_without_boundaries_it_is_frequency_bpe():
     corpus = SymbolCorpus.from_words(WORDS, COUNTS)
-    assert learn_compositions(PLAIN, [], 9).merges == Segmentation(corpus).learn(None, 9).merges
+    assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == Segmentation(corpus).learn(None, 9).merges
 
 
 def test_boundaries_are_hidden_last():
-    words = price_words(WORDS, COUNTS, ALPHABET, lambda: boundaries_before(("s", "ed")), hidden_boundary_price=9.0)
-    found = learn_compositions(words, [], 99)
+    boundaries = partial(boundaries_before, ("s", "ed"))
+    found = learn_compositions(WORDS, COUNTS, ALPHABET, [], 99, boundaries=boundaries, hidden_boundary_price=9.0)
     products = ["".join(pair) for pair in found.merges]
     across = [p for p in products if p.endswith(("ks", "ked"))]
     assert across and products.index(across[0]) > products.index(" walk")
@@ -44,14 +43,14 @@ def test_boundaries_are_hidden_last():
 
 def test_the_morphs_stay_first_and_are_not_learnt_again():
     morphs = [(" ", "w"), (" w", "a")]
-    found = learn_compositions(PLAIN, morphs, 20).merges
+    found = learn_compositions(WORDS, COUNTS, ALPHABET, morphs, 20).merges
     assert not set(found) & set(morphs)
     assert (" wa", "lk") in found or ("l", "k") in found
 
 
 def test_a_wrong_number_of_boundaries_is_an_error():
     with pytest.raises(MwSError, match="one each"):
-        learn_compositions(price_words(WORDS, COUNTS, ALPHABET, lambda: np.zeros(3)), [], 5)
+        learn_compositions(WORDS, COUNTS, ALPHABET, [], 5, boundaries=lambda: np.zeros(3))
 
 
 def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
@@ -60,10 +59,14 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
     monkeypatch.setenv("MWS_NUM_THREADS", "3")
     kept = [character for character in ALPHABET if character not in "ae"]
     chances = np.arange(sum(map(len, WORDS))) / 100
-    priced = price_words(WORDS, COUNTS, kept, lambda: chances, hidden_boundary_price=2.0)
-    cells = SymbolCells(Segmentation(priced.corpus), priced.corpus)
-    worth = partial(composition_worth, price=priced.price * SCALE)
-    found = cells.values(priced.boundaries(), priced.corpus.weights, worth)
+    laid = []
+
+    def lay_out(_segmentation, values, price, *_):
+        laid.append(values(partial(composition_worth, price=price * SCALE)))
+
+    monkeypatch.setattr(compositions, "compose", lay_out)
+    learn_compositions(WORDS, COUNTS, kept, [], 5, boundaries=lambda: chances, hidden_boundary_price=2.0)
+    found = laid[0]
     runs, at = [], 0  # a word falls apart where a character is left out
     for word, count in zip(WORDS, COUNTS.tolist(), strict=True):
         places = [k for k, character in enumerate(word) if character in kept]

@@ -14,9 +14,12 @@ from mws_hf.kernels.tables import find_pair
 from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, Terms, coefficient, is_candidate, terms
 from mws_hf.learn.classic.kernels import count_tokens
 from mws_hf.learn.classic.learner import learn_classic
+from mws_hf.learn.engine.pairs import TOKENS, PairTable, merge_pair
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.engine.tables import open_table
+from mws_hf.learn.engine.tables import make_room, open_table
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
+
+_ANY_PAIR = (1, NO_LIMIT, NO_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def explain_pair(
     if -1 in ids:
         raise MwSError(f"{left!r} + {right!r}: {(left, right)[ids.index(-1)]!r} is neither a character nor a product")
     values = segmentation.cell_values(None)
-    table = open_table(segmentation.text, values, segmentation.tokens, (1, NO_LIMIT, NO_LIMIT))
+    table = open_table(segmentation.text, values, segmentation.tokens, _ANY_PAIR)
     pair = int(find_pair(table.keys, table.ids, *ids))
     b = int(table.pairs["value"][pair]) if pair >= 0 else 0
     return _explanation(segmentation, _unigrams(segmentation, values), (ids[0], ids[1]), b, settings)
@@ -118,13 +121,28 @@ def explain_merges(
     segmentation = Segmentation(corpus)
     values = segmentation.cell_values(None)
     unigrams = np.append(_unigrams(segmentation, values), np.zeros(len(merges), np.int64))
+    table = open_table(segmentation.text, values, segmentation.tokens, _ANY_PAIR)
     found = []
-    for step in segmentation.replay(merges, values):
-        found.append(_explanation(segmentation, unigrams, (step.left, step.right), step.value, settings))
-        unigrams[step.left] -= step.replaced
-        unigrams[step.right] -= step.replaced
-        unigrams[len(segmentation.tokens) - 1] = step.replaced
+    for left, right in merges:
+        ids = segmentation.add_merge(left, right)
+        pair = int(find_pair(table.keys, table.ids, *ids))
+        present = pair >= 0 and table.pairs["listed"][pair] > 0
+        b = int(table.pairs["value"][pair]) if present else 0
+        found.append(_explanation(segmentation, unigrams, ids, b, settings))
+        table = make_room(table, max(pair, 0))
+        replaced = int(merge_pair(table, pair, _ANY_PAIR)) if present else _add_absent(table, *ids)
+        np.subtract.at(unigrams, list(ids), replaced)
+        unigrams[len(segmentation.tokens) - 1] = replaced
     return found
+
+
+def _add_absent(table: PairTable, left: int, right: int) -> int:
+    """Add a product that occurs nowhere, so that later merges may name it; return 0, its occurrences."""
+    at = int(table.used[TOKENS])
+    table.length[at] = table.left_size[at] = table.length[left] + table.length[right]
+    table.token_left[at], table.token_right[at] = left, right
+    table.used[TOKENS] = at + 1
+    return 0
 
 
 def _merges_up_to(

@@ -10,14 +10,13 @@ Merges that are known already are carried out word by word, as a BPE tokenizer d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from mws_hf.corpus.progress import progress_bar
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Array
+from mws_hf.kernels.arrays import Array, Doubles, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.threads import give_back, in_parts
@@ -34,7 +33,7 @@ from mws_hf.learn.engine.greedy import (
     fill_queue,
     most_pushes,
 )
-from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, copy_words, merge_pair, write_weights
+from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, copy_words, write_cells, write_weights
 from mws_hf.learn.engine.tables import fill_cells, hash_and_power, hash_set, make_room, open_table, resized, strike_out
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, find_among
 
@@ -123,23 +122,26 @@ MERGES_A_CALL = 500
 Turn = tuple[int, Callable[[], Array | None]]
 """The most merges to learn by some position values, and the function that makes these values."""
 
+Worth = Callable[[Doubles, Longs], Longs]
+"""Worth of positions from the boundaries there and the weights of their words, such as `morphs.morph_worth`."""
 
-class Replayed(NamedTuple):
-    """A merge carried out: ids of its parts, value of the pair before, value of the occurrences replaced."""
-
-    left: int
-    right: int
-    value: int
-    replaced: int
+_WORDS_AT_ONCE = 1 << 12
+"""Words whose worth is worked out at a time, so that intermediate arrays stay small."""
 
 
 class Segmentation:
     """A corpus cut into tokens, at first characters, and the tokens so far; learning changes it in place.
 
+    Words that another tokenizer has cut already come with its `tokens`, distinct strings of one character or more, and
+    the `text` in cells of their ids; of such a corpus only starts, counted in characters, and weights are looked at.
+
     Attributes:
         corpus: the words.
         tokens: token strings by id: the alphabet in code-point order, then the products in merge-rank order.
         text: int32, the words in cells of token ids (see pairs.py).
+
+    Raises:
+        MwSError: there are too many characters.
 
     >>> words = SymbolCorpus.from_words(["ababc", "abc"], [3, 2])
     >>> segmentation = Segmentation(words)
@@ -152,10 +154,13 @@ class Segmentation:
     ['ab', 'abc']
     """
 
-    def __init__(self, corpus: SymbolCorpus) -> None:
+    def __init__(self, corpus: SymbolCorpus, tokens: Sequence[str] = (), text: Array | None = None) -> None:
         self.corpus = corpus
-        self.tokens: list[str] = list(corpus.alphabet)
+        self.tokens: list[str] = list(tokens or corpus.alphabet)
         self._ids = {token: i for i, token in enumerate(self.tokens)}
+        if text is not None:
+            self.text = text
+            return
         cells = len(corpus.symbols) + len(corpus) + 1
         if cells >= 2**31:
             raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
@@ -192,20 +197,6 @@ class Segmentation:
         known.corpus, known.text = corpus, text
         return known
 
-    @classmethod
-    def resumed(cls, corpus: SymbolCorpus, tokens: Sequence[str], text: Array) -> Segmentation:
-        """Wrap words that another tokenizer has cut already.
-
-        Args:
-            corpus: where the words start, counted in characters, and their weights; its symbols are not looked at.
-            tokens: distinct strings by id, of one character or more.
-            text: int32, the words in cells of these ids (see pairs.py); learning changes it in place.
-        """
-        made = cls.__new__(cls)
-        made.corpus, made.tokens, made.text = corpus, list(tokens), text
-        made._ids = {token: i for i, token in enumerate(made.tokens)}
-        return made
-
     def pieces(self, word: int) -> list[str]:
         """Return the tokens of word number `word`, in order."""
         at = int(self.corpus.starts[word]) + word + 1
@@ -239,7 +230,7 @@ class Segmentation:
             MwSError: a part is not a token yet, or a product already is one.
         """
         first = len(self.tokens)
-        pairs = [self._made(left, right) for left, right in merges]
+        pairs = [self.add_merge(left, right) for left, right in merges]
         lengths = np.fromiter(map(len, self.tokens), np.int32, len(self.tokens))
         keys, products = new_table(len(pairs))
         enter_products(np.array(pairs, np.int64).reshape(-1, 2), first, keys, products)
@@ -252,45 +243,19 @@ class Segmentation:
 
         in_parts(merge, len(self.corpus))
 
-    def _made(self, left: str, right: str) -> tuple[int, int]:
-        """Add the product of two tokens; returns their ids."""
-        ids = self._ids_of(left, right)
-        self.add_token(left + right)
-        return ids
+    def add_merge(self, left: str, right: str) -> tuple[int, int]:
+        """Add the product of two tokens, which occurs nowhere yet; return the ids of its parts.
 
-    def _ids_of(self, left: str, right: str) -> tuple[int, int]:
-        """Return the ids of a merge's parts."""
+        Raises:
+            MwSError: a part is not a token yet, or the product already is one.
+        """
         if left not in self._ids or right not in self._ids or left + right in self._ids:
             raise MwSError(
                 f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
                 "the product new; check the order of the merges"
             )
+        self._add_token(left + right)
         return self._ids[left], self._ids[right]
-
-    def replay(self, merges: Iterable[tuple[str, str]], cell_values: Array) -> Iterator[Replayed]:
-        """Carry out given merges one by one, reporting on each.
-
-        Args:
-            merges: (left, right) in rank order.
-            cell_values: int64, worth of the position after each cell.
-
-        Raises:
-            MwSError: a part is not a token yet, or a product already is one.
-        """
-        bounds = (1, NO_LIMIT, NO_LIMIT)
-        table = open_table(self.text, cell_values, self.tokens, bounds)
-        for left, right in merges:
-            ids = self._ids_of(left, right)
-            pair = int(find_pair(table.keys, table.ids, *ids))
-            value = replaced = 0
-            if pair >= 0 and table.pairs["listed"][pair] > 0:
-                value = int(table.pairs["value"][pair])
-                table = make_room(table, pair)
-                replaced = int(merge_pair(table, pair, bounds))
-            else:
-                table = _absent_product(table, *ids)
-            self.add_token(left + right)
-            yield Replayed(*ids, value, replaced)
 
     def learn(
         self, values: Array | None, n_merges: int, limits: MergeLimits = UNLIMITED, *, title: str = "merges"
@@ -362,6 +327,31 @@ class Segmentation:
                 break
         return found
 
+    def lay_out(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
+        """Lay the worth of all positions out by cell: int64, shape (n_cells,); cells between words hold no worth.
+
+        Args:
+            boundaries: float64, shape (n_symbols,): probability of a boundary after each symbol of the corpus.
+            weights: int64, shape (n_words,).
+            worth: gives worth from the boundaries and the weights of some positions.
+
+        >>> segmentation = Segmentation(SymbolCorpus.from_words(["ab", "c"]))
+        >>> segmentation.lay_out(np.zeros(3), np.array([2, 7]), lambda _, weights: weights)[[1, 2, 4]].tolist()
+        [2, 2, 7]
+        """
+        all_starts, values = self.corpus.starts, np.empty(len(self.text), np.int64)
+        values[0] = 0
+
+        def fill(a: int, b: int) -> None:
+            for first in range(a, b, _WORDS_AT_ONCE):
+                starts = all_starts[first : min(b, first + _WORDS_AT_ONCE) + 1]
+                each = np.repeat(weights[first : first + len(starts) - 1], np.diff(starts))
+                found = worth(boundaries[starts[0] : starts[-1]], each)
+                write_cells(found, starts - starts[0], values[starts[0] + first :])
+
+        in_parts(fill, len(self.corpus))
+        return values
+
     def cell_values(self, values: Array | None) -> Array:
         """Lay position values out by cell (see pairs.py); None stands for each word's weight at all its positions.
 
@@ -384,7 +374,7 @@ class Segmentation:
         hashes = [*table.token_hash[: len(self.tokens)].tolist(), *(hash_and_power(string)[0] for string in forbidden)]
         return hash_set(hashes, len(table.length) + len(hashes))
 
-    def add_token(self, token: str) -> None:
+    def _add_token(self, token: str) -> None:
         """Give `token` the next id."""
         self._ids[token] = len(self.tokens)
         self.tokens.append(token)
@@ -393,7 +383,7 @@ class Segmentation:
         """Take over the tokens that kernels have added to the table; returns how many."""
         first, end = len(self.tokens), int(table.used[0])
         for i in range(first, end):
-            self.add_token(self.tokens[table.token_left[i]] + self.tokens[table.token_right[i]])
+            self._add_token(self.tokens[table.token_left[i]] + self.tokens[table.token_right[i]])
         return end - first
 
     def accepted_pair(self, table: PairTable, pair: int, forbidden: frozenset[str]) -> int:
@@ -427,15 +417,3 @@ def _enlarged(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
         heap = np.empty((2 * needed, 2), np.int64)
         heap[:size] = queue.heap[:size]
     return table, Queue(heap, resized(queue.queued, len(table.pairs), NOT_QUEUED), queue.used)
-
-
-def _absent_product(table: PairTable, left: int, right: int) -> PairTable:
-    """Add a product that occurs nowhere, so that later merges may name it."""
-    at = int(table.used[0])
-    if at >= len(table.length):
-        table = make_room(table, 0)
-    table.length[at] = table.length[left] + table.length[right]
-    table.left_size[at] = table.length[at]
-    table.token_left[at], table.token_right[at] = left, right
-    table.used[0] = at + 1
-    return table

@@ -11,7 +11,6 @@ from mws_hf.corpus.counts import check_normalization
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import TrainerFields, check_flag, described
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings
-from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.text.pattern import compiled, with_digits
 from mws_hf.tokenizer.stock import IS_ONE
@@ -20,6 +19,7 @@ from mws_hf.trained import Recipe, TrainedTokenizer
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.vocabulary import LearnedVocabulary
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.tokenizer.stock import Tokenizer
 

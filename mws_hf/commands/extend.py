@@ -168,7 +168,7 @@ def _extended(
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.report import facts
-    from mws_hf.learn.wishes import Apart
+    from mws_hf.learn.settings import Apart
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is told before anything is counted
     settings["tokens"] = entries_in(lists[0], asked.reading, lambda entry: check_strings(original, [entry]))

@@ -119,7 +119,7 @@ def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
 
 def _read(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
     """Read the settings as they are typed; files are opened."""
-    from mws_hf.learn.wishes import Apart
+    from mws_hf.learn.settings import Apart
 
     in_bytes = given["alphabet"]
     return {

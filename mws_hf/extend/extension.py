@@ -22,7 +22,7 @@ from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
 from mws_hf.extend.trim import Trimming
 from mws_hf.extend.words import pre_tokens, protect
 from mws_hf.learn.described import check_whole
-from mws_hf.learn.wishes import merges_for
+from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import FILE as RECORD

@@ -29,8 +29,7 @@ from mws_hf.learn.described import Range, check_range, check_whole
 from mws_hf.learn.engine.segmentation import Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, form_weights, learn_morphs
-from mws_hf.learn.settings import DEFAULT_COMPOSITION, ContextualSettings
-from mws_hf.learn.wishes import Apart
+from mws_hf.learn.settings import DEFAULT_COMPOSITION, Apart, ContextualSettings
 from mws_hf.learn.words import LearnedMerges, MergeLimits, count_points
 
 CHARACTER_SHARE = 2

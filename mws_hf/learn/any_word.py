@@ -26,7 +26,7 @@ from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import fit_contexts, word_log_odds
 from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
-from mws_hf.learn.words import CodePoints, SymbolCorpus, both_lists
+from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
 
@@ -77,7 +77,7 @@ class AnyWord:
     def _guess(self, letters: str) -> Doubles:
         """Compute the posteriors of the context view for a word that is not among the types."""
         listed = _most_frequent(self._evidence)
-        types = both_lists(listed.code_points, CodePoints.of([letters]))
+        types = concatenated([listed.code_points, CodePoints.of([letters])])
         graphemes = split_graphemes(types)
         corpus, last = graphemes.corpus, graphemes.last
         n = len(listed.probabilities)

@@ -37,7 +37,7 @@ from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.evidence.identifiers import CODE
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.words import N_POINTS, CodePoints, distinct
+from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct
 from mws_hf.text.pattern import compiled
 
 MAX_LISTS_AT_ONCE = 2
@@ -215,15 +215,6 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
 def _sum(values: Doubles) -> float:
     """Add up numbers with the same result on any processor; the sum of numpy depends on its instruction set."""
     return math.fsum(values.tolist())
-
-
-def concatenated(parts: Sequence[CodePoints]) -> CodePoints:
-    """Put the words of all parts one after another."""
-    ends = np.cumsum([0, *(len(part.points) for part in parts)]).tolist()
-    starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
-    return CodePoints(
-        np.concatenate([part.points for part in parts]), np.concatenate([*starts, np.array(ends[-1:], np.int64)])
-    )
 
 
 def _group_evidence(

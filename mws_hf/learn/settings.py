@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import check_weights
 from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
+from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError, SettingError
+from mws_hf.kernels.arrays import Array, Mask
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.described import (
     CROSSING_PENALTY,
@@ -19,7 +24,6 @@ from mws_hf.learn.described import (
     check_settings,
 )
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.wishes import Apart
 from mws_hf.text.alphabets import characters_of
 from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -86,6 +90,80 @@ class ContextualSettings:
     def usual_composition(n_groups: int) -> float:
         """Return the share of compositions where none is asked for."""
         return DEFAULT_COMPOSITION if n_groups == 1 else MULTILINGUAL_COMPOSITION
+
+
+_SHIFT = 21  # bits of a code point
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Characters and pairs of characters that are kept apart; none by default.
+
+    Attributes:
+        alone: characters that are merged with no other.
+        pairs: strings of two characters that no merge joins in this order.
+    """
+
+    alone: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, entries: Iterable[str]) -> Apart:
+        """Read a list of entries, each of one character or two.
+
+        Raises:
+            MwSError: an entry is empty or longer.
+
+        >>> Apart.of(["'", "12"]) == Apart(frozenset("'"), frozenset(["12"]))
+        True
+        """
+        given = list(entries)
+        for entry in given:
+            if not isinstance(entry, str) or not 1 <= len(entry) <= 2:
+                raise MwSError(f"{entry!r} cannot be kept apart; give one character, or two that are not to be joined")
+        return cls(frozenset(e for e in given if len(e) == 1), frozenset(e for e in given if len(e) == 2))
+
+    def behind(self, points: Array) -> Mask:
+        """Find the places that no merge may cross.
+
+        Args:
+            points: shape (n,), code points of a text.
+
+        Returns:
+            bool, shape (n,): True behind each character where a merge must stop.
+
+        >>> Apart.of(["'", "12"]).behind(np.array([ord(c) for c in "a'b121"])).tolist()
+        [True, True, False, True, False, False]
+        """
+        points = points.astype(np.int64)
+        alone = np.isin(points, [ord(character) for character in self.alone])
+        found = alone.copy()
+        found[:-1] |= alone[1:]
+        codes = [ord(pair[0]) << _SHIFT | ord(pair[1]) for pair in self.pairs]
+        found[:-1] |= np.isin(points[:-1] << _SHIFT | points[1:], codes)
+        return found
+
+    def split(self, counts: WordCounts) -> WordCounts:
+        """Cut words where characters are kept apart; each part counts as often as the words that hold it.
+
+        >>> counts = WordCounts.from_mapping({" it's": 3, "s": 1}, pattern="...")
+        >>> dict(Apart.of("'").split(counts).items())
+        {'s': 4, ' it': 3, "'": 3}
+        """
+        if not (self.alone or self.pairs) or not len(counts):
+            return counts
+        points, starts = counts.code_points()
+        data, offsets = counts.utf8()
+        cuts = np.union1d(starts, np.nonzero(self.behind(points))[0] + 1)
+        sizes = 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
+        ends = offsets[0] + np.concatenate([[0], np.cumsum(sizes)])
+        owner = np.searchsorted(starts, cuts[:-1], "right") - 1
+        table = TokenTable()
+        table.count_words(data, ends[cuts], counts.counts[owner])
+        strings, numbers = table.entries()
+        return WordCounts.from_arrays(
+            strings, numbers, pattern=counts.pattern, normalization=counts.normalization, checked=True
+        )
 
 
 CriterionSettings = ClassicSettings | ContextualSettings

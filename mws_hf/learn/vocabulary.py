@@ -1,75 +1,60 @@
 """Learn a vocabulary from word counts: alphabet, morphs, then compositions on top; a pure function, without files.
 
-Upper-case variants of frequent words are counted at a small share, so that some become compositions: running text has
-few words in capitals, so a vocabulary learnt from it cuts a headline into many tokens. One occurrence in capitals for
-every `SHARE` in small letters mends this for 30 to 300 entries (scripts/LOG.md, 2026-11-23). Words with one capital at
-the head get no variant: they are so many that they would make text 1.9 % longer.
+Everything that is checked or worked out before learning begins is in `LearningJob.plan`; `learn` carries it out.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
-from mws_hf.corpus.groups import UNNAMED
+from mws_hf.corpus.block_counts import normalizer
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.threads import give_back
-from mws_hf.learn.job import LearningJob
-from mws_hf.learn.settings import ContextualSettings, CriterionSettings, VocabularySettings
-from mws_hf.learn.wishes import merges_for
-from mws_hf.learn.words import CodePoints, LearnedMerges, SymbolCorpus, both_lists, find_among
+from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, priced_boundaries, with_capitals
+from mws_hf.learn.contextual import Evidence
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.evidence.forms import collect_forms
+from mws_hf.learn.evidence.labels import LabelFit
+from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
+from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.settings import (
+    DEFAULT_VOCAB_SIZE,
+    Apart,
+    ContextualSettings,
+    CriterionSettings,
+    VocabularySettings,
+    alphabet_kind,
+)
+from mws_hf.learn.words import (
+    CodePoints,
+    LearnedMerges,
+    MergeLimits,
+    SymbolCorpus,
+    count_points,
+)
+from mws_hf.text.byte_alphabet import character_merges
+from mws_hf.text.pattern import split
+from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.backend import tokenizer_tables
+from mws_hf.tokenizer.merging import merge, ranked
 
-if TYPE_CHECKING:
-    from mws_hf.corpus.counts import WordCounts
-    from mws_hf.learn.contextual import Evidence
-    from mws_hf.learn.engine.segmentation import Segmentation
-    from mws_hf.learn.evidence.labels import LabelFit
+_logger = logging.getLogger(__name__)
 
+BYTE_ORDER_MARK = "\ufeff"
+"""In every alphabet of characters, seen or not: as three byte tokens JavaScript's decoders drop it from a text.
 
-SHARE = 500
-"""Occurrences in small letters for which a word counts once in capitals."""
-
-
-def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
-    """Give each word that occurs `SHARE` times and more in small letters an upper-case variant.
-
-    A word whose upper-case variant is longer, such as one with "ß", gets none.
-
-    Args:
-        words: distinct words.
-        counts: int64, shape (n_words,), how often each occurs.
-
-    Returns:
-        The words, with new ones at the end, and the count of each.
-
-    >>> words, counts = with_capitals(CodePoints.of([" ab", " AB", " Cd", " cd"]), np.array([1000, 3, 900, 500]))
-    >>> words.strings(), counts.tolist()
-    ([' ab', ' AB', ' Cd', ' cd', ' CD'], [1000, 5, 900, 500, 1])
-    """
-    often = np.nonzero(counts >= SHARE)[0]
-    variants: dict[str, int] = {}
-    for word, count in zip(words.take(often).strings(), counts[often].tolist(), strict=True):
-        variant = word.upper()
-        if word == word.lower() and variant != word and len(variant) == len(word):
-            variants[variant] = variants.get(variant, 0) + count // SHARE
-    if not variants:
-        return words, counts
-    added, times = CodePoints.of(list(variants)), np.fromiter(variants.values(), np.int64, len(variants))
-    found = find_among(added, words)
-    known = found >= 0
-    counts = counts.astype(np.int64)  # a copy
-    counts[found[known]] += times[known]
-    return both_lists(words, added.take(np.nonzero(~known)[0])), np.concatenate([counts, times[~known]])
-
-
-logger = logging.getLogger(__name__)
+Not where the vocabulary is to be as published.
+"""
 
 
 @dataclass(frozen=True)
@@ -109,21 +94,13 @@ class LearnedVocabulary:
         return self.label_fits.get(UNNAMED)
 
     @property
-    def label_record(self) -> dict[str, Any]:
-        """Label results as mws_training.json stores them: one dict, or one per group if groups are named."""
-        found = {name: asdict(fit) for name, fit in self.label_fits.items()}
-        return {"label_fit": found.get(UNNAMED, found)} if found else {}
-
-    @property
     def record(self) -> dict[str, Any]:
-        """Return facts for mws_training.json: how many merges are morphs and compositions, cuts, the label results.
-
-        The last merges of a tokenizer are those of required strings; compositions come before them, morphs first.
-        """
+        """Return facts for mws_training.json: numbers of merges, cuts, label results (by group if groups are named)."""
         required = {"required": self.n_required} if self.n_required else {}
         cut = {} if self.places_cut is None else {"places_cut": round(self.places_cut, 4)}
         merges = {"morph": self.n_morphs, "composition": self.n_compositions, **required}
-        return {"merges": merges, **cut} | self.label_record
+        fits = {name: asdict(fit) for name, fit in self.label_fits.items()}
+        return {"merges": merges, **cut} | ({"label_fit": fits.get(UNNAMED, fits)} if fits else {})
 
     @property
     def n_compositions(self) -> int:
@@ -182,19 +159,135 @@ def learn(
     )
 
 
-def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
-    """Add the merges of the strings that must be entries, in place of the last ones; returns how many these are."""
-    room = min(len(merges), job.n_merges)
-    while room >= 0:
-        required = merges_for(job.vocabulary.tokens, merges[:room], job.alphabet)
-        over = room + len(required) - job.n_merges
-        if over <= 0 or not required:
-            return merges[:room] + required, len(required)
-        room -= over
-    raise MwSError(
-        f"{len(job.vocabulary.tokens)} strings must be entries, which takes more than the {job.n_merges} merges that "
-        "there is room for; raise vocab_size, or leave some out"
-    )
+@dataclass(frozen=True)
+class LearningJob:
+    """One training, checked and worked out, before anything is learnt.
+
+    Attributes:
+        groups: words and how often each occurs, by group; rare words are left out.
+        counts: words of all groups together, groups weighted.
+        settings: of the criterion.
+        vocabulary: settings that both criteria share.
+        alphabet: the characters that are tokens, ascending by code point.
+        composition: share of the merges that are compositions, or "fill": as many as the criterion leaves.
+        n_merges: how many merges there is room for.
+        n_morphs: how many of them the criterion may choose.
+        limits: conditions that every pair must meet to be merged.
+    """
+
+    groups: GroupedCounts
+    counts: WordCounts
+    settings: CriterionSettings
+    vocabulary: VocabularySettings
+    alphabet: list[str]
+    composition: float | Literal["fill"]
+    n_merges: int
+    n_morphs: int
+    limits: MergeLimits
+
+    @classmethod
+    def plan(
+        cls,
+        counts: WordCounts | Mapping[str, WordCounts],
+        settings: CriterionSettings,
+        vocabulary: VocabularySettings,
+        show_progress: bool = False,
+    ) -> LearningJob:
+        """Check the words, choose the alphabet and work out how many merges there is room for; arguments as `learn`.
+
+        Raises:
+            MwSError: there is no word to learn from, counts are too large to be weighed, or a special token is a
+                character of the words.
+        """
+        groups = GroupedCounts.of(counts).at_least(vocabulary.min_count)
+        if vocabulary.keep_apart:
+            groups = GroupedCounts({name: vocabulary.apart.split(part) for name, part in groups.items()})
+        _check_words(groups, vocabulary.min_count)
+        total = groups.weighted(vocabulary.weights)
+        words = CodePoints.of_counts(total)
+        check_fits(words.starts, total.counts, SCALE, settings.hidden_boundary_price)
+        kind = alphabet_kind(settings, vocabulary)
+        _check_tokens(vocabulary.tokens, total, vocabulary.apart)
+        initial = set(vocabulary.initial_alphabet).union(*vocabulary.tokens)
+        if kind == "characters" and not settings.as_published:
+            initial.add(BYTE_ORDER_MARK)
+        alphabet = choose_alphabet(words, total.counts, initial, vocabulary.limit_alphabet)
+        tokenizer_tables(vocabulary.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
+        asked = vocabulary.composition
+        composition = settings.usual_composition(len(groups)) if asked is None else asked
+        n_merges = _merge_budget(settings, vocabulary, alphabet)
+        n_morphs = n_merges if isinstance(composition, str) else round(n_merges * (1 - composition))
+        limits = MergeLimits(
+            min_frequency=vocabulary.min_frequency,
+            max_token_length=vocabulary.max_token_length,
+            forbidden=frozenset(vocabulary.special_tokens),
+            show_progress=show_progress,
+        )
+        return cls(groups, total, settings, vocabulary, alphabet, composition, n_merges, n_morphs, limits)
+
+
+def _check_words(groups: GroupedCounts, least: int) -> None:
+    for name, counts in groups.items():
+        if len(counts) == 0:
+            of = f" of group {name!r}" if name else ""
+            often = f" that occur {least:,} times" if least > 1 else ""
+            raise MwSError(f"no training words{of} are left{often}; give text with at least one word")
+
+
+def _check_tokens(tokens: Sequence[str], counts: WordCounts, apart: Apart) -> None:
+    """Refuse strings that no merge could make: normalization changes them, or a cut runs through them."""
+    normalize = normalizer(counts.normalization)
+    for token in tokens:
+        if normalize(token) != token:
+            raise MwSError(f"{token!r} cannot become an entry: normalization makes {normalize(token)!r} of it")
+        pieces = split(token, counts.pattern)
+        if len(pieces) != 1:
+            parts = "|".join(pieces)
+            raise MwSError(f"{token!r} cannot become an entry: the split pattern cuts it ({parts}); give its parts")
+        if apart.behind(CodePoints.of([token]).points)[:-1].any():
+            raise MwSError(f"{token!r} cannot become an entry: characters in it are to be kept apart; leave one out")
+
+
+def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], limit: int | None) -> list[str]:
+    """Choose the characters that become tokens; returns them ascending by code point.
+
+    Args:
+        words: the training words.
+        counts: int64, how often each occurs.
+        initial: characters to include in any case.
+        limit: how many of the other characters to keep, the most frequent first (ties: lower code point); None: all.
+
+    >>> choose_alphabet(CodePoints.of(["ab", "bc"]), np.array([1, 2]), "z", 1)
+    ['b', 'z']
+    """
+    frequency = count_points(words, counts)
+    kept = set(initial)
+    seen = np.nonzero(frequency)[0]
+    ordered = seen[np.lexsort((seen, -frequency[seen]))]
+    others = [c for c in map(chr, ordered.tolist()) if c not in kept]
+    return sorted(kept.union(others if limit is None else others[:limit]))
+
+
+def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str]) -> int:
+    """Count the merges that the vocabulary has room for; a vocabulary too small for its base warns and gets none.
+
+    A byte-level base holds, in place of the alphabet, the products of the merges that build characters from bytes.
+    """
+    n_special = len(vocabulary.special_tokens)
+    if vocabulary.n_merges is not None:
+        # the published size test counts special tokens before they are appended (mws.md, Training)
+        return vocabulary.n_merges + (n_special if settings.as_published else 0)
+    wanted = DEFAULT_VOCAB_SIZE if vocabulary.vocab_size is None else vocabulary.vocab_size
+    in_bytes = alphabet_kind(settings, vocabulary) == "bytes"
+    n_alphabet = len(character_merges(alphabet) if in_bytes else alphabet)
+    base = n_special + len(BYTE_TOKENS) + n_alphabet
+    if wanted < base:
+        _logger.warning(
+            "vocab_size=%d is less than %d special tokens + %d byte tokens + %d %s = %d: no merges are "
+            "learnt; raise vocab_size, or set limit_alphabet",
+            wanted, n_special, len(BYTE_TOKENS), n_alphabet, "parts of characters" if in_bytes else "characters", base,
+        )  # fmt: skip
+    return max(0, wanted - base)
 
 
 def _check_evidence(evidence: Evidence | None, settings: CriterionSettings) -> None:
@@ -213,12 +306,10 @@ def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
         return None
     if job.n_morphs == 0:  # compositions alone are plain frequency BPE
         if settings.labels or settings.group_labels:
-            logger.warning("the labels are not used: no merge is to be a morph; lower composition")
+            _logger.warning("the labels are not used: no merge is to be a morph; lower composition")
         return None
     if given is not None:
         return given
-    from mws_hf.learn.multilingual import find_evidence
-
     return find_evidence(job.groups, settings, job.vocabulary.weights)
 
 
@@ -228,16 +319,12 @@ def _learn_morphs(
     """Learn the criterion's own merges; also returns the words cut by them where there are such merges."""
     if not isinstance(job.settings, ContextualSettings):
         from mws_hf.learn.classic.learner import learn_classic
-        from mws_hf.learn.engine.segmentation import Segmentation
 
         weights = None if job.vocabulary.types else job.counts.counts
         segmentation = Segmentation(SymbolCorpus.from_words(words, weights, job.alphabet))
         return learn_classic(segmentation, job.n_morphs, job.settings, job.limits), segmentation
     if evidence is None:
         return LearnedMerges([]), None
-    from mws_hf.learn.evidence.forms import collect_forms
-    from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
-
     return learn_contextual(
         collect_forms(words, job.counts.counts),
         job.alphabet,
@@ -249,12 +336,8 @@ def _learn_morphs(
     )
 
 
-class _RunningText(NamedTuple):
-    """The words that compositions are learnt from, how often each occurs, and its type in the evidence, if any."""
-
-    words: CodePoints
-    counts: Longs
-    type_of: Ints | None
+_RunningText = tuple[CodePoints, Longs, Ints | None]
+"""The words that compositions are learnt from, how often each occurs, and its type in the evidence, if any."""
 
 
 def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> _RunningText | None:
@@ -264,11 +347,11 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
     repeated = job.groups.repeated(job.vocabulary.weights)
     listed = words if repeated is job.counts else CodePoints.of_counts(repeated)
     if evidence is None:
-        return _RunningText(listed, repeated.counts, None)
+        return listed, repeated.counts, None
     listed, times = with_capitals(listed, repeated.counts)
-    found = _RunningText(listed, times, evidence.types_of(listed))
+    types = evidence.types_of(listed)
     give_back()  # what the look-up took
-    return found
+    return listed, times, types
 
 
 def _learn_compositions(
@@ -279,14 +362,13 @@ def _learn_compositions(
     known: Segmentation | None,
 ) -> LearnedMerges:
     """Fill the room that the morphs leave; `known` are words that they have cut already."""
-    from mws_hf.learn.compositions import learn_compositions, priced_boundaries
-
     room = job.n_merges - len(morphs.merges)
     if text is None or room <= 0:
         return LearnedMerges([])
-    boundaries = None if evidence is None else partial(priced_boundaries, evidence, text.words, text.type_of)
+    words, counts, type_of = text
+    boundaries = None if evidence is None else partial(priced_boundaries, evidence, words, type_of)
     return learn_compositions(
-        text.words, text.counts, job.alphabet, morphs.merges, room, boundaries=boundaries,
+        words, counts, job.alphabet, morphs.merges, room, boundaries=boundaries,
         hidden_boundary_price=job.settings.hidden_boundary_price, known=known, limits=job.limits,
     )  # fmt: skip
 
@@ -294,7 +376,59 @@ def _learn_compositions(
 def _warn_if_short(job: LearningJob, n_found: int) -> None:
     if n_found < job.n_merges:
         advice = "" if job.composition else "; composition='fill' would fill the rest with frequent neighbours"
-        logger.warning(
+        _logger.warning(
             "the %s criterion found %d of %d merges: the vocabulary has %d entries fewer than asked for%s",
             job.settings.criterion, n_found, job.n_merges, job.n_merges - n_found, advice,
         )  # fmt: skip
+
+
+def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
+    """Add the merges of the strings that must be entries, in place of the last ones; returns how many these are."""
+    room = min(len(merges), job.n_merges)
+    while room >= 0:
+        required = merges_for(job.vocabulary.tokens, merges[:room], job.alphabet)
+        over = room + len(required) - job.n_merges
+        if over <= 0 or not required:
+            return merges[:room] + required, len(required)
+        room -= over
+    raise MwSError(
+        f"{len(job.vocabulary.tokens)} strings must be entries, which takes more than the {job.n_merges} merges that "
+        "there is room for; raise vocab_size, or leave some out"
+    )
+
+
+def merges_for(
+    strings: Iterable[Sequence[str]], merges: Sequence[tuple[str, str]], known: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """Find merges that make each string one token where it is a word by itself; they rank behind all other merges.
+
+    A string falls into pieces under the merges so far. New merges join these pieces, the left ones first, unless the
+    product is an entry already. A later string changes no earlier one, since its merges rank behind.
+
+    Args:
+        strings: the symbols of each string.
+        merges: the merges that exist, in rank order.
+        known: entries that no merge need make.
+
+    Raises:
+        MwSError: other merges already make every product that could lead to a string.
+
+    >>> merges_for(["abcd", "abc"], [("b", "c")])
+    [('a', 'bc'), ('abc', 'd')]
+    """
+    table = ranked(merges)
+    entries = {*known, *(left + right for left, right in merges)}
+    found: list[tuple[str, str]] = []
+    for string in strings:
+        whole = "".join(string)
+        pieces = [whole] if whole in entries else merge(string, table)
+        while len(pieces) > 1:
+            pairs = [(pieces[at], pieces[at + 1]) for at in range(len(pieces) - 1)]
+            pair = next((pair for pair in pairs if pair[0] + pair[1] not in entries), None)
+            if pair is None:
+                raise MwSError(f"{whole!r} cannot become an entry: all ways to it are other entries; leave it out")
+            table[pair] = len(table) + len(merges), pair[0] + pair[1]
+            found.append(pair)
+            entries.add(pair[0] + pair[1])
+            pieces = merge(pieces, table)
+    return found

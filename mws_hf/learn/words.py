@@ -69,14 +69,15 @@ class CodePoints:
         return cut_out(self.points, self.starts[words], self.starts[words + 1])
 
 
-def both_lists(first: CodePoints, second: CodePoints) -> CodePoints:
-    """Put the words of two lists one after another.
+def concatenated(lists: Sequence[CodePoints]) -> CodePoints:
+    """Put the words of all lists one after another.
 
-    >>> both_lists(CodePoints.of(["ab"]), CodePoints.of(["c", "d"])).strings()
+    >>> concatenated([CodePoints.of(["ab"]), CodePoints.of(["c", "d"])]).strings()
     ['ab', 'c', 'd']
     """
-    starts = np.concatenate([first.starts, first.starts[-1] + second.starts[1:]])
-    return CodePoints(np.concatenate([first.points, second.points]), starts)
+    ends = np.cumsum([0, *(len(each.points) for each in lists)], dtype=np.int64)
+    starts = [each.starts[:-1] + end for each, end in zip(lists, ends.tolist(), strict=False)]
+    return CodePoints(np.concatenate([each.points for each in lists]), np.concatenate([*starts, ends[-1:]]))
 
 
 def cut_out(points: Ints, begins: Longs, ends: Longs) -> CodePoints:

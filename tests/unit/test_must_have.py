@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.extension import extend
-from mws_hf.learn.wishes import merges_for
+from mws_hf.learn.vocabulary import merges_for
 from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import BASES, SPECIAL, llama3_like, russian, save, turkish

@@ -21,7 +21,7 @@ from mws_hf.kernels.arrays import Doubles, Ints, Longs, Mask
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts, side_by_side
-from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, both_lists, cut_out, distinct, find_among
+from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, concatenated, cut_out, distinct, find_among
 from mws_hf.text.pattern import compiled
 
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
@@ -251,7 +251,7 @@ def with_lower_case(forms: Forms) -> Forms:
     added = twins.take(twin.first)
     return replace(
         forms,
-        words=both_lists(words, added),
+        words=concatenated([words, added]),
         counts=np.concatenate([forms.counts, _sums(twin.ids, forms.counts[absent], len(twin.first))]),
         type_of=np.concatenate([forms.type_of, forms.type_of[absent][twin.first]]),
     )

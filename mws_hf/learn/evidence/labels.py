@@ -33,7 +33,7 @@ from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.forms import count_graphemes, find_words, inner_positions, word_ranges
 from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
 from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY
-from mws_hf.learn.words import CodePoints, SymbolCorpus, both_lists, find_among
+from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated, find_among
 
 _logger = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) ->
     sizes = count_graphemes(letters)
     good = letters.take(np.nonzero((sizes > 1) & (sizes <= longest))[0])
     absent = good.take(np.nonzero(find_among(good, types) < 0)[0])
-    return both_lists(types, CodePoints.of(sorted(set(absent.strings()))))
+    return concatenated([types, CodePoints.of(sorted(set(absent.strings())))])
 
 
 def report_labels(

@@ -25,10 +25,10 @@ from mws_hf.learn.evidence.forms import (
     fold,
     split_graphemes,
 )
-from mws_hf.learn.evidence.identifiers import cases_of, part_ends
 from mws_hf.learn.evidence.labels import LabelFit, add_labelled, bounded, label_targets, report_labels
 from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.words import CodePoints, find_among
+from mws_hf.learn.words import N_POINTS, CodePoints, find_among
+from mws_hf.text.pattern import compiled
 
 NO_WORD = -2
 
@@ -48,6 +48,15 @@ class _Tables(NamedTuple):
     cases: Bytes
 
 
+CODE = "code"
+"""Name of the group whose words are identifiers: their capitals are certain boundaries, ``get|User|Name``.
+
+In a natural language capitals say nothing of morphs. An underscore and a digit need no rule: split patterns end a word
+there, so no merge crosses them.
+"""
+
+LOWER, UPPER = 1, 2
+
 LONGEST_WORD = 29
 """Longer words (in graphemes) are URLs, concatenations and noise rather than morphology."""
 
@@ -63,7 +72,7 @@ class Evidence:
         settings: those used, the labels among them.
         weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
         labels: results of fitting to labelled words by group, "" where groups have no names; empty without labels.
-        in_code: float64, shape (n_types,), how much each type belongs to the group of `evidence.identifiers`, from 0 to
+        in_code: float64, shape (n_types,), how much each type belongs to the group of `CODE`, from 0 to
             1; None: there is no such group. At a capital that begins a part, evidence p becomes p + in_code * (1 - p).
         prices: float64, shape (n_types,), what compositions pay for boundaries of each type; None: 1 for all.
         times: int64, shape (n_types,), how often each type occurs, comparable among types; None: not known.
@@ -160,6 +169,38 @@ class Evidence:
         """Gather the arrays that kernels read, for words with these code points."""
         code = (np.zeros(0), np.zeros(0, np.uint8)) if self.in_code is None else (self.in_code, cases_of(points))
         return _Tables(self.starts, self.probabilities, *code)
+
+
+def cases_of(points: Ints) -> Bytes:
+    """Look up the case of the code points that occur in `points`: uint8, shape (N_POINTS,), LOWER, UPPER or 0.
+
+    >>> cases_of(np.array([ord(c) for c in "aЯ_"], np.int32))[[ord("a"), ord("Я"), ord("_")]].tolist()
+    [1, 2, 0]
+    """
+    seen = np.zeros(N_POINTS, bool)
+    seen[points] = True
+    table = np.zeros(N_POINTS, np.uint8)
+    for case, pattern in ((LOWER, r"\p{Ll}"), (UPPER, r"[\p{Lu}\p{Lt}]")):
+        match = compiled(pattern).match
+        table[[point for point in np.nonzero(seen)[0].tolist() if match(chr(point)) is not None]] = case
+    return table
+
+
+@njit(inline="always")
+def part_ends(points: Ints, i: int, end: int, cases: Bytes) -> bool:
+    """Tell whether a part of an identifier ends after character `i` of the pre-token that ends before `end`.
+
+    It ends before a capital that follows a small letter, and before the last of several capitals if a small letter
+    follows.
+
+    >>> points = CodePoints.of(["parseHTTPServerURL"]).points
+    >>> [i for i in range(18) if part_ends(points, i, 18, cases_of(points))]
+    [4, 8, 14]
+    """
+    if i + 1 >= end or cases[points[i + 1]] != UPPER:
+        return False
+    here = cases[points[i]]
+    return here == LOWER or (here == UPPER and i + 2 < end and cases[points[i + 2]] == LOWER)
 
 
 @njit(nogil=True)

@@ -13,7 +13,7 @@ hidden boundary is in proportion to the square root of the mean count of the typ
 equal price starves languages with many word forms of whole words; a price in proportion to the mean count starves
 languages with much text.
 
-The group named `code` holds identifiers. Its words are cut at their capitals for sure (`evidence.identifiers`); words
+The group named `code` holds identifiers. Its words are cut at their capitals for sure (`contextual.CODE`); words
 that other groups have too are so cut by their share in the group.
 """
 
@@ -33,9 +33,8 @@ from mws_hf.corpus.labels import labels_of_groups
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import side_by_side
-from mws_hf.learn.contextual import Evidence, collect_evidence
+from mws_hf.learn.contextual import CODE, Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types
-from mws_hf.learn.evidence.identifiers import CODE
 from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct
 from mws_hf.text.pattern import compiled

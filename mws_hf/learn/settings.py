@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.arrays import Array, Mask
-from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.described import (
     CROSSING_PENALTY,
     HIDDEN_BOUNDARY_PRICE,
@@ -28,6 +27,9 @@ from mws_hf.text.alphabets import characters_of
 from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.text.special import check_special_tokens
+
+if TYPE_CHECKING:
+    from mws_hf.learn.classic.coefficient import ClassicSettings
 
 DEFAULT_VOCAB_SIZE = 32_000
 
@@ -166,7 +168,7 @@ class Apart:
         )
 
 
-CriterionSettings = ClassicSettings | ContextualSettings
+CriterionSettings: TypeAlias = "ClassicSettings | ContextualSettings"
 
 _EVIDENCE = ("max_types", "granularity", "labels")
 """What a record keeps of the evidence's settings; labels are by group where groups are named."""
@@ -250,17 +252,19 @@ def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSetti
     for name in given:
         if name not in _OF_TRAINER:
             raise MwSError(f"unknown argument {name!r}; of the criterion there are {', '.join(_OF_TRAINER)}")
+    if criterion == ContextualSettings.criterion:
+        return _contextual(given)
+    from mws_hf.learn.classic.coefficient import ClassicSettings
+
     if isinstance(criterion, ClassicSettings | ContextualSettings):
         if given:
             raise MwSError(f"{', '.join(given)}: given beside settings of the criterion; write it into the settings")
         return criterion
-    if criterion == ClassicSettings.criterion:
-        for name, value in given.items():
-            raise SettingError(name, value, "belongs to the contextual criterion; leave it out")
-        return ClassicSettings()
-    if criterion != ContextualSettings.criterion:
+    if criterion != ClassicSettings.criterion:
         raise MwSError(f"criterion {criterion!r} is unknown; choose 'contextual' or 'classic'")
-    return _contextual(given)
+    for name, value in given.items():
+        raise SettingError(name, value, "belongs to the contextual criterion; leave it out")
+    return ClassicSettings()
 
 
 def _contextual(given: dict[str, Any]) -> ContextualSettings:
@@ -303,9 +307,12 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     """
     shared = ("weights", "tokens", "keep_apart", "alphabet", *_RECORDED)
     vocabulary = VocabularySettings(**{name: record[name] for name in shared if name in record})
-    classic = record.get("criterion") == ClassicSettings.criterion
-    names = [each.name for each in fields(ClassicSettings if classic else ContextualSettings)]
-    given = {name: record[name] for name in (*names, *_EVIDENCE) if name in record and name != "evidence"}
-    if classic:
-        return ClassicSettings(**{name: value for name, value in given.items() if name not in _EVIDENCE}), vocabulary
-    return _contextual({name: value for name, value in given.items() if value is not None}), vocabulary
+    if record.get("criterion") == "classic":
+        from mws_hf.learn.classic.coefficient import ClassicSettings
+
+        own = [each.name for each in fields(ClassicSettings) if each.name in record]
+        return ClassicSettings(**{name: record[name] for name in own}), vocabulary
+    names = [each.name for each in fields(ContextualSettings) if each.name != "evidence"]
+    return _contextual(
+        {name: record[name] for name in (*names, *_EVIDENCE) if record.get(name) is not None}
+    ), vocabulary

@@ -33,7 +33,6 @@ from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.pattern import GPT4_PATTERN
 
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
-NOT_A_CANDIDATE = -(1 << 62)
 
 
 @dataclass(frozen=True)
@@ -92,18 +91,7 @@ class ClassicSettings:
 
 
 class Counts(NamedTuple):
-    """Counts that the coefficient of a pair depends on.
-
-    Attributes:
-        u_l: tokens l.
-        u_r: tokens r.
-        b: adjacent pairs (l, r).
-        left_size: L, characters of l without leading whitespace, at least 1.
-        right_size: R, characters of r.
-        n_tokens: N, all tokens.
-        n_pairs: B, all adjacent pairs.
-        n_characters: all characters, so that avg = n_characters / N.
-    """
+    """Counts of a pair, as in the module docstring: u(l), u(r), b, L, R, N, B and the characters of all tokens."""
 
     u_l: int
     u_r: int
@@ -116,19 +104,9 @@ class Counts(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Every term of a coefficient, in the notation of the module docstring.
+    """Every term of a coefficient, in the notation of the module docstring; `total` is not cut at 0.
 
-    Attributes:
-        p_l: share of l among tokens.
-        p_r: share of r among tokens, to the power 0.75.
-        p_b: share of (l, r) among adjacent pairs.
-        pmi: log(p_b / (p_l * p_r)).
-        t_score: t.
-        association: mean of pmi and log(max(1, t + 1)).
-        penalty: the length penalty before its logarithm.
-        length: what the penalty contributes, -log(log_base - len_norm_factor + len_norm_factor * penalty).
-        gain: entropy of the parts minus entropy of the pair.
-        total: association + length + gain, before it is cut at 0.
+    `pmi` is the first logarithm of the association, `length` what the penalty contributes with its sign.
     """
 
     p_l: float

@@ -12,8 +12,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.tables import find_pair
 from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, Terms, coefficient, is_candidate, terms
-from mws_hf.learn.classic.kernels import count_tokens
-from mws_hf.learn.classic.learner import learn_classic
+from mws_hf.learn.classic.learner import count_tokens, learn_classic
 from mws_hf.learn.engine.pairs import TOKENS, PairTable, merge_pair
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.engine.tables import make_room, open_table

@@ -7,6 +7,7 @@ command needs no numpy.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -28,7 +29,7 @@ else:  # their names are enough to read the descriptions
 
 T = TypeVar("T")
 
-_PLACE = "    The arguments are described in `mws_hf.learn.described`."
+_PLACE = "The arguments are described in `mws_hf.learn.described`."
 
 
 class Range(NamedTuple):
@@ -341,8 +342,8 @@ def described(documented: type[T]) -> type[T]:
     Programs that read the source alone, such as an editor or the reference page, see the name.
     """
     if documented.__doc__:
-        lines = "\n".join(f"        {name}: {setting.argument_help()}" for name, setting in SETTINGS.items())
-        documented.__doc__ = documented.__doc__.replace(_PLACE, f"    Args:\n{lines}")
+        lines = "\n".join(f"    {name}: {setting.argument_help()}" for name, setting in SETTINGS.items())
+        documented.__doc__ = inspect.cleandoc(documented.__doc__).replace(_PLACE, f"Args:\n{lines}")
     return documented
 
 

@@ -123,7 +123,7 @@ def test_other_commands_list_their_options_once():
 def test_each_setting_is_described_once_and_as_the_library_has_it():
     assert list(SETTINGS) == [field.name for field in fields(MwSTrainer) if field.init]
     for name, setting in SETTINGS.items():
-        assert f"        {name}: {setting.about}" in (MwSTrainer.__doc__ or "")
+        assert f"\n    {name}: {setting.about}" in (MwSTrainer.__doc__ or "")
     assert all(name in SETTINGS["pattern"].about for name in NAMED_PATTERNS)
     defaults = {"vocab_size": DEFAULT_VOCAB_SIZE, "granularity": DEFAULT_GRANULARITY}
     defaults |= {"composition": DEFAULT_COMPOSITION, "hidden_boundary_price": DEFAULT_HIDDEN_BOUNDARY_PRICE}

@@ -32,7 +32,7 @@ from mws_hf.learn.contextual import LONGEST_WORD, Evidence
 from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
 from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
 from mws_hf.learn.evidence.labels import add_labelled, label_targets
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN

@@ -30,7 +30,7 @@ from mws_hf.research.baselines.morfessor_baseline import MAX_LENGTH, build_frequ
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence
-    from mws_hf.learn.evidence.settings import EvidenceSettings
+    from mws_hf.learn.settings import EvidenceSettings
 
 MWS: dict[str, dict[str, Any]] = {
     "mws": {},

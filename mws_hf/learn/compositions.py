@@ -163,8 +163,7 @@ def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> 
 def learn_compositions(
     words: Sequence[str] | CodePoints, counts: Longs, alphabet: Sequence[str], morphs: Sequence[tuple[str, str]],
     n_merges: int, *, boundaries: Callable[[], Doubles] | None = None,
-    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE, known: Segmentation | None = None,
-    limits: MergeLimits = UNLIMITED,
+    hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE, limits: MergeLimits = UNLIMITED,
 ) -> LearnedMerges:  # fmt: skip
     """Merge frequent neighbours on top of the morph merges.
 
@@ -179,7 +178,6 @@ def learn_compositions(
         boundaries: gives float64, shape (n_characters,): probability of a boundary after each character of all words.
             It is called for each factor of the price, so that the array need not be kept. None: no boundaries.
         hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
-        known: words cut by `morphs` already, to be copied instead of cut again, and then let go; it only saves time.
         limits: conditions that pairs must meet. A pair that saves less than one occurrence is never merged.
 
     Raises:
@@ -195,9 +193,8 @@ def learn_compositions(
     corpus = SymbolCorpus.from_words(words, counts, alphabet)
     kept = in_alphabet(words, alphabet) if price else None
     del words
-    segmentation = Segmentation(corpus) if known is None else Segmentation.continued(corpus, known, morphs)
-    if known is None:
-        segmentation.apply(morphs)
+    segmentation = Segmentation(corpus)
+    segmentation.apply(morphs)
     give_back()  # what the first phase and the words took
 
     def values(worth: Worth) -> Longs:

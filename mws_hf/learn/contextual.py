@@ -26,7 +26,7 @@ from mws_hf.learn.evidence.forms import (
     split_graphemes,
 )
 from mws_hf.learn.evidence.labels import LabelFit, add_labelled, bounded, label_targets, report_labels
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import N_POINTS, CodePoints, find_among
 from mws_hf.text.pattern import compiled
 

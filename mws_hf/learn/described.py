@@ -40,6 +40,7 @@ class Range(NamedTuple):
         most: the largest one; by default any but infinity.
         whole: whole numbers alone.
         above: `least` itself is not taken.
+        word: a string that is taken as well.
         advice: what a message adds for those who gave another number.
     """
 
@@ -47,6 +48,7 @@ class Range(NamedTuple):
     most: float = 1.7976931348623157e308
     whole: bool = False
     above: bool = False
+    word: str = ""
     advice: str = ""
 
 
@@ -241,6 +243,7 @@ class VocabularyFields:
             "the morphs leave).",
             "0.5; 0.6 for several groups; 0 with the classic criterion",
             "Compositions also fill what the morphs leave.",
+            takes=Range(most=1, word="fill"),
             shown="0.5; 0.6 for several groups; 0 with --criterion classic",
             first=True,
         ),
@@ -373,6 +376,8 @@ def check_range(name: str, value: Any, takes: Range) -> None:
         ...
     mws_hf.errors.SettingError: crossing_penalty=0 must be a number greater than 0; 8 to 20 work
     """
+    if takes.word and isinstance(value, str) and value == takes.word:
+        return
     if takes.whole:
         check_whole(name, value, int(takes.least))
     number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
@@ -380,7 +385,8 @@ def check_range(name: str, value: Any, takes: Range) -> None:
         return
     bounds = f"from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
     bounds = f"greater than {takes.least}" if takes.above else bounds
-    raise SettingError(name, value, f"must be a number {bounds}" + (f"; {takes.advice}" if takes.advice else ""))
+    word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""
+    raise SettingError(name, value, f"must be a number {bounds}{word}{advice}")
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
@@ -416,17 +422,3 @@ def check_flag(name: str, value: Any) -> None:
     """
     if not isinstance(value, bool):
         raise SettingError(name, value, "is neither True nor False")
-
-
-def check_composition(value: Any) -> None:
-    """Check that the share of compositions is None, "fill", or a number from 0 to 1.
-
-    Raises:
-        SettingError: the share is another thing.
-    """
-    if value is None or (isinstance(value, str) and value == "fill"):
-        return
-    if isinstance(value, bool | str) or not isinstance(value, Real):
-        raise SettingError("composition", value, "is no share; give a number from 0 to 1, or 'fill'")
-    if not 0 <= float(value) <= 1:
-        raise SettingError("composition", value, "is outside 0..1; give the share of merges, or 'fill'")

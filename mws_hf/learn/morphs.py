@@ -220,7 +220,7 @@ def learn_contextual(
             alone. Lower-case variants count as occurrences, but not in a pair's frequency.
 
     Returns:
-        The merges, and the words cut by them, for the composition phase to continue from.
+        The merges, and the words cut by them.
     """
     n_forms = len(forms.counts)
     marked = find_marked_letters(forms.words, forms.counts)

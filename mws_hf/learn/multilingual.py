@@ -35,7 +35,7 @@ from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import CODE, Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct
 from mws_hf.text.pattern import compiled
 

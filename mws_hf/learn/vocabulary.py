@@ -22,7 +22,6 @@ from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, priced_boundaries, with_capitals
 from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.labels import LabelFit
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
@@ -146,10 +145,9 @@ def learn(
     words = CodePoints.of_counts(job.counts)
     with ThreadPoolExecutor(1) as beside:  # merging takes one thread; another looks up the words of the third step
         text = beside.submit(_running_text, job, words, evidence)
-        morphs, known = _learn_morphs(job, words, evidence)
-        cut = None if known is None or evidence is None else known.places_cut()
+        morphs, cut = _learn_morphs(job, words, evidence)
     # 3. compositions: frequent neighbours, which pay for the boundaries that they hide
-    compositions = _learn_compositions(job, text.result(), evidence, morphs, known)
+    compositions = _learn_compositions(job, text.result(), evidence, morphs.merges)
     # 4. the result, still without a file
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     _warn_if_short(job, len(merges))
@@ -313,19 +311,17 @@ def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
     return find_evidence(job.groups, settings, job.vocabulary.weights)
 
 
-def _learn_morphs(
-    job: LearningJob, words: CodePoints, evidence: Evidence | None
-) -> tuple[LearnedMerges, Segmentation | None]:
-    """Learn the criterion's own merges; also returns the words cut by them where there are such merges."""
+def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> tuple[LearnedMerges, float | None]:
+    """Learn the criterion's own merges; also returns the share of places that they leave cut, where it is known."""
     if not isinstance(job.settings, ContextualSettings):
         from mws_hf.learn.classic.learner import learn_classic
 
         weights = None if job.vocabulary.types else job.counts.counts
-        segmentation = Segmentation(SymbolCorpus.from_words(words, weights, job.alphabet))
-        return learn_classic(segmentation, job.n_morphs, job.settings, job.limits), segmentation
+        corpus = SymbolCorpus.from_words(words, weights, job.alphabet)
+        return learn_classic(corpus, job.n_morphs, job.settings, job.limits), None
     if evidence is None:
         return LearnedMerges([]), None
-    return learn_contextual(
+    morphs, segmentation = learn_contextual(
         collect_forms(words, job.counts.counts),
         job.alphabet,
         job.n_morphs,
@@ -334,6 +330,7 @@ def _learn_morphs(
         types=job.vocabulary.types,
         limits=replace(job.limits, min_occurrences=MORPH_LIMITS.min_occurrences),
     )
+    return morphs, segmentation.places_cut()
 
 
 _RunningText = tuple[CodePoints, Longs, Ints | None]
@@ -355,21 +352,17 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
 
 
 def _learn_compositions(
-    job: LearningJob,
-    text: _RunningText | None,
-    evidence: Evidence | None,
-    morphs: LearnedMerges,
-    known: Segmentation | None,
+    job: LearningJob, text: _RunningText | None, evidence: Evidence | None, morphs: list[tuple[str, str]]
 ) -> LearnedMerges:
-    """Fill the room that the morphs leave; `known` are words that they have cut already."""
-    room = job.n_merges - len(morphs.merges)
+    """Fill the room that the morphs leave."""
+    room = job.n_merges - len(morphs)
     if text is None or room <= 0:
         return LearnedMerges([])
     words, counts, type_of = text
     boundaries = None if evidence is None else partial(priced_boundaries, evidence, words, type_of)
     return learn_compositions(
-        words, counts, job.alphabet, morphs.merges, room, boundaries=boundaries,
-        hidden_boundary_price=job.settings.hidden_boundary_price, known=known, limits=job.limits,
+        words, counts, job.alphabet, morphs, room, boundaries=boundaries,
+        hidden_boundary_price=job.settings.hidden_boundary_price, limits=job.limits,
     )  # fmt: skip
 
 

@@ -228,53 +228,21 @@ class SymbolCorpus:
         if len(counts) != len(text):
             raise MwSError(f"{len(text)} words but {len(counts)} weights; give one weight a word")
         characters, number = numbering(map(chr, np.unique(text.points).tolist()) if alphabet is None else alphabet)
-        n_symbols, n_words = _known_size(text.points, text.starts, number)
-        symbols = np.empty(n_symbols, np.int32)
-        if n_symbols == len(text.points) and n_words == len(text):
-            in_parts(lambda a, b: _number(text.points[a:b], number, symbols[a:b]), n_symbols)
-            own = counts.copy()  # they may be read-only, for which kernels would be compiled anew
-            return cls(characters, symbols, text.starts, own)
-        starts, owners = np.empty(n_words + 1, np.int64), np.empty(n_words, np.int64)
-        _to_symbols(text.points, text.starts, number, symbols, starts, owners)
-        return cls(characters, symbols, starts, counts[owners])
-
-
-@njit(nogil=True)
-def _number(points: Ints, number: Ints, symbols: Ints) -> None:
-    for i in range(len(points)):
-        symbols[i] = number[points[i]]
-
-
-@njit(nogil=True)
-def _known_size(points: Ints, starts: Longs, number: Ints) -> tuple[int, int]:
-    """Count the characters that have a number, and the unbroken runs of them in words."""
-    symbols, runs = 0, 0
-    for w in range(len(starts) - 1):
-        before = False
-        for i in range(starts[w], starts[w + 1]):
-            known = number[points[i]] >= 0
-            symbols += known
-            runs += known and not before
-            before = known
-    return symbols, runs
-
-
-@njit(nogil=True)
-def _to_symbols(points: Ints, starts: Longs, number: Ints, symbols: Ints, run_starts: Longs, owners: Longs) -> None:
-    size, runs = 0, 0
-    for w in range(len(starts) - 1):
-        before = False
-        for i in range(starts[w], starts[w + 1]):
-            symbol = number[points[i]]
-            known = symbol >= 0
-            if known:
-                if not before:
-                    run_starts[runs], owners[runs] = size, w
-                    runs += 1
-                symbols[size] = symbol
-                size += 1
-            before = known
-    run_starts[runs] = size
+        symbols = number[text.points]
+        known = symbols >= 0
+        if known.all() and np.diff(text.starts).all():
+            return cls(characters, symbols, text.starts, counts.copy())  # kernels would be compiled anew for read-only
+        edges = np.zeros(len(symbols) + 1, bool)
+        edges[text.starts] = True
+        first = known & edges[:-1]
+        first[1:] |= known[1:] & ~known[:-1]
+        last = known & edges[1:]
+        last[:-1] |= known[:-1] & ~known[1:]
+        begins = np.nonzero(first)[0]
+        starts = np.zeros(len(begins) + 1, np.int64)
+        np.cumsum(np.nonzero(last)[0] + 1 - begins, out=starts[1:])
+        owners = np.searchsorted(text.starts, begins, "right") - 1
+        return cls(characters, symbols[known], starts, counts[owners])
 
 
 BITS = 62

@@ -19,8 +19,7 @@ import mws_hf
 from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_files
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.settings import ContextualSettings
+from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
 from mws_hf.text.byte_alphabet import readable
 from mws_hf.text.pattern import GPT4_PATTERN, NAMED_PATTERNS
 from tests.in_process import mws

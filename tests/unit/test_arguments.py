@@ -13,8 +13,7 @@ from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.evidence.settings import EvidenceSettings
-from mws_hf.learn.settings import ContextualSettings
+from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
 from tests.in_process import mws
 from tests.short_text import TEXT
 

@@ -15,9 +15,9 @@ from mws_hf import MwSTrainer
 from mws_hf.commands import explain, extend, train
 from mws_hf.commands.app import COMMANDS, app
 from mws_hf.learn.described import SETTINGS
-from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY
 from mws_hf.learn.settings import (
     DEFAULT_COMPOSITION,
+    DEFAULT_GRANULARITY,
     DEFAULT_HIDDEN_BOUNDARY_PRICE,
     DEFAULT_VOCAB_SIZE,
 )
@@ -61,7 +61,7 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
     [
         (["--vocab-size", 500, "--n-merges", 3], "--vocab-size 500 is given beside a number of merges"),
         (["--granularity", 3], "--granularity 3.0 must be"),
-        (["--composition", 3], "--composition 3.0 is outside"),
+        (["--composition", 3], "--composition 3.0 must be a number from 0 to 1"),
         (["--criterion", "classic", "--granularity", 0.1], "--granularity 0.1 belongs to the contextual criterion"),
         (["--hidden-boundary-price", -3], "--hidden-boundary-price -3.0 must be"),
         (["--max-token-length", 0], "--max-token-length 0 is too small"),

@@ -10,7 +10,7 @@ from mws_hf.learn.contextual import collect_evidence
 from mws_hf.learn.evidence import affixes, ensemble, lexicon, short_lists
 from mws_hf.learn.evidence.ensemble import boundary_probabilities
 from mws_hf.learn.evidence.forms import collect_types
-from mws_hf.learn.evidence.settings import EvidenceSettings
+from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
 from tests import evidence_twin
 from tests.agglutinative import make_language

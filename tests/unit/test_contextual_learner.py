@@ -10,9 +10,8 @@ from mws_hf import MwSTrainer
 from mws_hf.learn.contextual import collect_evidence
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
-from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
-from mws_hf.learn.settings import ContextualSettings
+from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
 from tests.agglutinative import boundary_f1, encoder, make_language
 

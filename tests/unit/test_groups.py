@@ -22,8 +22,8 @@ from mws_hf.corpus.counting import count_documents, count_files, count_group_col
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.demo.tokens import open_all
-from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.examples import examples, thorough

@@ -204,26 +204,3 @@ def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     tidy(table)
     assert occurrences(valid=False) == expected
     assert table.used[ARENA] == sum(map(len, expected))
-
-
-@examples(200)
-@given(corpora(), WORDS, st.integers(0, 12))
-def test_words_cut_before_are_copied(corpus, words, n):
-    alphabet = "abc"
-    known = Segmentation(SymbolCorpus.from_words(words, alphabet=alphabet))
-    merges = known.learn(None, n, MergeLimits(min_occurrences=2)).merges
-    corpus = SymbolCorpus.from_words([corpus.word(i) for i in range(len(corpus))], corpus.weights, alphabet)
-    expected = Segmentation(corpus)
-    expected.apply(merges)
-    found = Segmentation.continued(corpus, known, merges)
-    assert found.text.tolist() == expected.text.tolist()
-    assert found.tokens == expected.tokens
-    assert found.learn(None, 5) == expected.learn(None, 5)
-
-
-def test_words_cut_by_other_merges_are_not_copied():
-    corpus = SymbolCorpus.from_words(["abab"])
-    known = Segmentation(corpus)
-    known.learn(None, 1)
-    with pytest.raises(MwSError, match="other merges"):
-        Segmentation.continued(corpus, known, [("b", "a")])

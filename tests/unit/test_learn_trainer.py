@@ -18,9 +18,8 @@ from mws_hf.corpus.dictionary import good_dataset_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.evidence.settings import EvidenceSettings
 from mws_hf.learn.multilingual import find_evidence
-from mws_hf.learn.settings import ContextualSettings, VocabularySettings, from_record
+from mws_hf.learn.settings import ContextualSettings, EvidenceSettings, VocabularySettings, from_record
 from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN

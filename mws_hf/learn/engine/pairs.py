@@ -86,16 +86,6 @@ def write_cells(symbols: Array, starts: Array, out: Array) -> None:
 
 
 @njit(nogil=True)
-def copy_words(text: Array, starts: Array, words: Array, target: Array, target_starts: Array, places: Array) -> None:
-    """Copy the cells of words of one text to given words of another; `write_cells` has made both texts."""
-    for k in range(len(words)):
-        begin = starts[words[k]] + words[k] + 1
-        shift = target_starts[places[k]] + places[k] + 1 - begin
-        for i in range(begin, starts[words[k] + 1] + words[k] + 1):
-            target[i + shift] = text[i]
-
-
-@njit(nogil=True)
 def write_weights(weights: Array, starts: Array, out: Array) -> None:
     """Write each word's weight into all its cells, in the layout of `write_cells`."""
     for w in range(len(weights)):

@@ -33,9 +33,9 @@ from mws_hf.learn.engine.greedy import (
     fill_queue,
     most_pushes,
 )
-from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, copy_words, write_cells, write_weights
+from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, write_cells, write_weights
 from mws_hf.learn.engine.tables import fill_cells, hash_and_power, hash_set, make_room, open_table, resized, strike_out
-from mws_hf.learn.words import NO_LIMIT, UNLIMITED, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, find_among
+from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 
 @njit(nogil=True)
@@ -166,36 +166,6 @@ class Segmentation:
             raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
         self.text = np.empty(cells, np.int32)
         fill_cells(corpus.symbols, corpus.starts, self.text)
-
-    @classmethod
-    def continued(cls, corpus: SymbolCorpus, known: Segmentation, merges: Sequence[tuple[str, str]]) -> Segmentation:
-        """Segment `corpus` by `merges`, reusing another corpus cut by them: shared words are copied, new ones merged.
-
-        Args:
-            corpus: words to segment.
-            known: another corpus, segmented by exactly these merges; it becomes the result and drops its own words.
-            merges: in rank order.
-
-        Raises:
-            MwSError: `known` has another alphabet or other tokens.
-        """
-        if known.tokens != [*corpus.alphabet, *(left + right for left, right in merges)]:
-            raise MwSError("the words to continue from have another alphabet or other merges; apply the merges")
-        if np.array_equal(corpus.starts, known.corpus.starts) and np.array_equal(corpus.symbols, known.corpus.symbols):
-            same = known.corpus  # whose arrays are kept, so that those of `corpus` can go
-            known.corpus = SymbolCorpus(same.alphabet, same.symbols, same.starts, corpus.weights)
-            return known
-        words, others = CodePoints(corpus.symbols, corpus.starts), CodePoints(known.corpus.symbols, known.corpus.starts)
-        found = find_among(words, others)
-        here, new = np.nonzero(found >= 0)[0], np.nonzero(found < 0)[0]
-        rest = words.take(new)
-        part = cls(SymbolCorpus(corpus.alphabet, rest.points, rest.starts, corpus.weights[new]))
-        part.apply(merges)
-        text = cls(corpus).text
-        copy_words(known.text, others.starts, found[here].astype(np.int64), text, words.starts, here)
-        copy_words(part.text, rest.starts, np.arange(len(rest)), text, words.starts, new)
-        known.corpus, known.text = corpus, text
-        return known
 
     def pieces(self, word: int) -> list[str]:
         """Return the tokens of word number `word`, in order."""

@@ -20,9 +20,9 @@ from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, n
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
 from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import PRICE_ENDS, LexiconView
-from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.evidence.short_lists import SHORT_LIST, rerank, short_list_weight, word_support
 from mws_hf.learn.evidence.substrings import build_lattice
+from mws_hf.learn.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
 
 EM_TYPES = 150_000

@@ -32,7 +32,7 @@ from mws_hf.learn.evidence.context_view import (
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.forms import count_graphemes, find_words, inner_positions, word_ranges
 from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
-from mws_hf.learn.evidence.settings import DEFAULT_GRANULARITY
+from mws_hf.learn.settings import DEFAULT_GRANULARITY
 from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated, find_among
 
 _logger = logging.getLogger(__name__)

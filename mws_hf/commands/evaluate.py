@@ -26,7 +26,11 @@ _logger = logging.getLogger(__name__)
 
 Directories = Annotated[
     list[str],
-    typer.Argument(metavar="DIR...", help="Tokenizer directories or Hub names; NAME=DIR names one in the table."),
+    typer.Argument(
+        metavar="DIR...",
+        help="Tokenizers: a directory, Hub name, tokenizer.json, SentencePiece .model, Morfessor model as text, or a "
+        "file of word<TAB>pieces; NAME=DIR names one in the table.",
+    ),
 ]
 GoldFiles = Annotated[
     list[Path] | None,
@@ -70,7 +74,9 @@ def evaluate(
 ) -> None:
     """Score tokenizers against gold morpheme segmentations, and on running text.
 
-    Works for any Hugging Face tokenizer, in a directory or on the Hub (byte-level, WordPiece, SentencePiece, MwS).
+    Works for any Hugging Face tokenizer, in a directory or on the Hub, for a tokenizer.json by itself, and for a
+    SentencePiece model (pip install sentencepiece). A Morfessor model saved as text (pip install morfessor) and a file
+    of segmentations, word<TAB>pieces, cut words alone: they are scored on gold, not on text.
 
     Gold formats, found from the content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,
     NeuralMorphemeSegmentation, MorphScore CSV, MorphyNet. Lines whose morphs do not spell the word are counted and
@@ -152,15 +158,15 @@ def segment(
 
         cat text.txt | mws segment out/russian --separator ' '
     """
-    from mws_hf.evaluate.encoder import load_encoder
+    from mws_hf.evaluate.formats import open_source
     from mws_hf.evaluate.segment import segment_words
     from mws_hf.tokenizer.backend import find_surrogate
 
-    encoder = load_encoder(tokenizer)
+    opened = open_source(tokenizer)
     for line in words or _stdin_lines():
         if find_surrogate(line) is not None:
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
-        pieces = segment_words(encoder, line.split())
+        pieces = segment_words(opened, line.split())
         if as_json:
             typer.echo(json.dumps({"text": line, "words": pieces}, ensure_ascii=False))
         else:

@@ -10,7 +10,7 @@ import typer
 from mws_hf.atomic import check_output, write_text
 from mws_hf.commands.demo import evidence_of
 from mws_hf.commands.evaluate import BitsText, Directories, GoldFiles
-from mws_hf.commands.outputs import refuse_overwriting
+from mws_hf.commands.outputs import counted, refuse_overwriting
 from mws_hf.commands.sources import Sources, check_present
 from mws_hf.errors import MwSError
 
@@ -24,7 +24,7 @@ def report(
         typer.Option(
             "--text",
             metavar="[NAME=]FILE",
-            help="Running text, UTF-8, .gz allowed; repeat for more, such as one a language [default: none].",
+            help="Running text, UTF-8, .gz allowed; repeat for more, such as one a language [default: samples].",
         ),
     ] = None,
     bits: BitsText = None,
@@ -38,11 +38,14 @@ def report(
     It holds the measures of `mws evaluate`, pictures, how evenly texts in several languages are treated, the words and
     lines that differ most, and every vocabulary to search: each token with its use in the text, the merge that made it,
     and, with --gold, how often it ends at a boundary. Where one of the tokenizers keeps its boundary evidence, as those
-    of `mws train` do, each token of all of them has the evidence at its ends and inside it.
+    of `mws train` do, each token of all of them has the evidence at its ends and inside it. Without --text and --gold
+    the sample texts of the package are measured: sentences in a dozen languages.
 
     For example:
 
-        mws report mws=out/russian bpe=out/bpe --text heldout.txt -o report.html
+        mws report mws=out/russian bpe=out/bpe -o report.html
+
+        mws report mws=out/russian spm=bpe.model --text heldout.txt -o report.html
 
         mws report out/mixture gpt2 --text ru=ru.txt --text en=en.txt --gold rus.tsv --bits train.txt.gz -o report.html
     """
@@ -50,20 +53,20 @@ def report(
 
     places = {name: tokenizer_place(place) for name, place in named_sources(directories).items()}
     files = {name: Path(file) for name, file in named_sources(text or []).items()}
-    if not gold and not files:
-        raise MwSError("nothing to measure on: give running text (--text FILE), gold (--gold FILE), or both")
     if bits is not None and not files:
         raise MwSError("--bits measures the bits of --text; give that too")
     check_present([*(gold or []), *files.values(), *([bits] if bits else [])])
     refuse_overwriting([output], gold, bits, [str(file) for file in files.values()])
     check_output(output, folder=False)
-    from mws_hf.demo.tokens import open_for_page
     from mws_hf.evaluate.running_text import lines_of
-    from mws_hf.report.page import report_page
+    from mws_hf.report.page import open_for_report, report_page
+    from mws_hf.text.sample_texts import NATURAL
 
-    opened = [open_for_page(place, name) for name, place in places.items()]
-    lines = {name: lines_of(file) for name, file in files.items()}
-    evidence = evidence_of([*places.values()], opened, Sources())
+    opened = [found for name, place in places.items() if (found := open_for_report(place, name))]
+    lines: dict[str, list[str]] = {name: lines_of(file) for name, file in files.items()}
+    if not gold and not lines:
+        lines = {"samples of the package": list(NATURAL)}
+    evidence = evidence_of([places[each.name] for each in opened], opened, Sources())
     page = report_page(opened, places, gold or [], lines, bits, title, parallel, evidence)
     write_text(output, page)
-    typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {len(opened)} tokenizers")
+    typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(places), 'tokenizer')}")

@@ -49,16 +49,18 @@ class Opened:
         name: name shown on the page.
         backend: the tokenizer.
         kinds: kinds of the last merges, and the number of each, from `training_record.kinds_of`.
+        foreign: what encodes in place of the backend, which then holds the vocabulary alone; None for the backend.
     """
 
     name: str
     backend: Tokenizer
     kinds: Sequence[tuple[str, int]] = ()
+    foreign: Encoder | None = None
 
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder of texts to ids and spans."""
-        return load_encoder(self.backend)
+        return self.foreign or load_encoder(self.backend)
 
     @cached_property
     def _spec(self) -> Spec:

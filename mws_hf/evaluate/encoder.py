@@ -45,6 +45,7 @@ class Encoder:
         unknown_id: id of the unknown token, or None.
         adds_space: whether the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
         decode: lists of ids -> texts, special tokens kept and spaces left as they are; None if there is no way back.
+        pieces: token strings by id, for a tokenizer that is none of `tokenizers`; else empty.
     """
 
     encode: Callable[[Sequence[str]], list[Encoded]]
@@ -52,6 +53,7 @@ class Encoder:
     unknown_id: int | None
     adds_space: bool
     decode: Callable[[Sequence[Sequence[int]]], list[str]] | None = None
+    pieces: Sequence[str] = ()
 
 
 def load_encoder(source: Any) -> Encoder:

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import Encoder, load_encoder
+from mws_hf.evaluate.encoder import Encoder
+from mws_hf.evaluate.formats import open_encoder
 from mws_hf.evaluate.kneser_ney import Discounts, score_orders, stream_of
 from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
 from mws_hf.kernels.arrays import Doubles, Longs
@@ -93,7 +94,7 @@ def ngram_bits(
     others (the lowest of equals) is then trained on all. Training documents that are held out as well are left out.
 
     Args:
-        source: anything `mws_hf.evaluate.encoder.load_encoder` opens.
+        source: anything `mws_hf.evaluate.formats.open_encoder` opens.
         train: documents to train on, at least two besides the held-out ones.
         held_out: documents to measure, none empty.
         orders: lengths of n-grams to choose from.
@@ -108,7 +109,7 @@ def ngram_bits(
     >>> bits.order, round(bits.value, 3), bits.to_dict()["restored"]
     (2, 0.888, 1)
     """
-    encoder = load_encoder(source)
+    encoder = open_encoder(source)
     unseen = set(held_out)
     kept = [document for document in train if document not in unseen]
     if not held_out or not all(held_out) or len(kept) < 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,14 +17,17 @@ from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import WordTable, emma2, summarize, word_table
 from mws_hf.evaluate.consistency import consistency
-from mws_hf.evaluate.encoder import load_encoder
+from mws_hf.evaluate.encoder import Encoder
+from mws_hf.evaluate.formats import open_source
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
-from mws_hf.evaluate.segment import Isolated, is_plain_function, segment_words
+from mws_hf.evaluate.segment import Isolated, segment_words
 from mws_hf.evaluate.significance import Difference, PairedDifference, bootstrap_f1, difference, interval
 from mws_hf.evaluate.tables import GoldRow, Table, gold_table, text_table
 from mws_hf.tokenizer.hub import named_sources, tokenizer_place
 from mws_hf.tokenizer.training_record import labelled_words
+
+logger = logging.getLogger(__name__)
 
 BASELINES: dict[str, Callable[[str], tuple[str, ...]]] = {"(every character)": tuple, "(no cut)": lambda word: (word,)}
 """What cuts everywhere, and what never does."""
@@ -153,9 +157,13 @@ def evaluate(
     }
     learnt_from = _labelled(named.values())
     golds = tuple(gold.without(learnt_from) for gold in read_golds(gold_files))
-    sources = {name: source if is_plain_function(source) else load_encoder(source) for name, source in named.items()}
+    sources = {name: open_source(source) for name, source in named.items()}
     rows = [row for gold in golds for row in _gold_rows(sources, gold, isolated, baselines, resamples)]
-    encoders = {name: source for name, source in sources.items() if not is_plain_function(source)}
+    encoders = {name: source for name, source in sources.items() if isinstance(source, Encoder)}
+    if text is not None and (segmenters := [name for name in sources if name not in encoders]):
+        logger.warning("%s: cut words alone, so text is not measured for them", ", ".join(segmenters))
+    if not (golds or encoders):
+        raise MwSError("segmenters are scored on gold segmentations; give a file of these (--gold FILE)")
     text_scores: dict[str, TextScores] = {}
     measured: dict[str, NgramBits] = {}
     if text is not None:

@@ -16,7 +16,8 @@ from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.corpus.inputs import read_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import boundaries
-from mws_hf.evaluate.encoder import Encoded, Encoder, Span, load_encoder
+from mws_hf.evaluate.encoder import Encoded, Encoder, Span
+from mws_hf.evaluate.formats import open_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.kernels.arrays import Longs, Mask
 from mws_hf.text.pattern import compiled
@@ -86,12 +87,14 @@ class _Tally:
 
 
 def score_text(source: Any, lines: Iterable[str]) -> TextScores:
-    """Measure a tokenizer, anything `load_encoder` opens, on lines of text, each encoded on its own.
+    """Measure a tokenizer on lines of text, each encoded on its own.
+
+    The tokenizer is anything that `mws_hf.evaluate.formats.open_encoder` opens.
 
     Raises:
         MwSError: there is no token at all in the text.
     """
-    encoder = load_encoder(source)
+    encoder = open_encoder(source)
     tally = _Tally()
     iterator = iter(lines)
     while batch := list(islice(iterator, _BATCH)):

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.evaluate.encoder import Encoder, Span, load_encoder
+from mws_hf.evaluate.encoder import Encoder, Span
+from mws_hf.evaluate.formats import Segmentations, open_source
 
 Isolated = Literal["space", "none"]
 _logger = logging.getLogger(__name__)
@@ -17,8 +18,8 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
     """Cut each word the way a tokenizer does.
 
     Args:
-        source: anything `load_encoder` opens, or a plain function ``word -> pieces`` (Morfessor and the like), which
-            always sees the bare word.
+        source: anything `mws_hf.evaluate.formats.open_source` opens: a tokenizer, or a segmenter, which always sees
+            the bare word.
         words: the words, without a leading space.
         isolated: "space" gives the tokenizer the word as it stands inside a sentence, after a space (a tokenizer that
             adds the space itself is not given a second one); "none" gives the bare word.
@@ -29,16 +30,19 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
             warning.
 
     Raises:
-        MwSError: unknown `isolated`, or a plain function whose pieces do not spell the word.
+        MwSError: unknown `isolated`, a word that a file of segmentations lacks, or a function whose pieces do not spell
+            the word.
 
     >>> segment_words(lambda word: [word[:2], word[2:]], ["undo"])
     [('un', 'do')]
     """
     if isolated not in ("space", "none"):
         raise SettingError("isolated", isolated, "is unknown; choose 'space' or 'none'")
-    if is_plain_function(source):
-        return [_checked(word, source(word)) for word in words]
-    encoder = load_encoder(source)
+    encoder = open_source(source)
+    if not isinstance(encoder, Encoder):
+        if isinstance(encoder, Segmentations):
+            encoder.check(words)
+        return [_checked(word, encoder(word)) for word in words]
     prefix = " " if isolated == "space" and not encoder.adds_space else ""
     encoded = encoder.encode([prefix + word for word in words])
     if lost := sum(item.spans is None for item in encoded):
@@ -47,11 +51,6 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
         pieces_of(word, cuts_within(item.spans or [], len(prefix), len(prefix) + len(word)))
         for word, item in zip(words, encoded, strict=True)
     ]
-
-
-def is_plain_function(source: Any) -> bool:
-    """Tell whether `source` is a function ``word -> pieces`` rather than a tokenizer object, which is callable too."""
-    return callable(source) and not isinstance(source, Encoder) and not hasattr(source, "convert_tokens_to_ids")
 
 
 def cuts_within(spans: Iterable[Span], start: int, end: int) -> list[int]:

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer, models
+
 import mws_hf
-from mws_hf.demo.tokens import Opened
+from mws_hf.demo.tokens import Opened, open_for_page
 from mws_hf.demo.word_view import TrainingEvidence
 from mws_hf.errors import MwSError
+from mws_hf.evaluate.encoder import Encoder
+from mws_hf.evaluate.formats import open_source
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores
 from mws_hf.report.facts import (
@@ -41,6 +45,19 @@ class Column:
     cells: Sequence[tuple[str, str]]
 
 
+def open_for_report(place: Path, name: str) -> Opened | None:
+    """Open what `mws_hf.evaluate.formats.open_source` opens; None for a segmenter, which has no tokens to show."""
+    if place.is_dir() or place.suffix == ".json":
+        return open_for_page(place, name)
+    encoder = open_source(place)
+    if not isinstance(encoder, Encoder):
+        return None
+    if not encoder.pieces:
+        return open_for_page(place, name)
+    vocabulary = {piece: number for number, piece in enumerate(encoder.pieces)}
+    return Opened(name, Tokenizer(models.WordLevel(vocabulary)), foreign=encoder)
+
+
 def report_page(
     tokenizers: Sequence[Opened],
     places: Mapping[str, Any],
@@ -55,7 +72,7 @@ def report_page(
 
     Args:
         tokenizers: tokenizers to show; the first is compared with each other one.
-        places: name -> directory of the tokenizer, for the words that it was labelled with.
+        places: name -> directory or file of each tokenizer, and of segmenters, which are scored on gold alone.
         golds: gold segmentations.
         texts: name -> lines; one text a language, for example.
         bits: text to train n-gram models on; None measures no bits.
@@ -67,17 +84,19 @@ def report_page(
         MwSError: parallel texts have different numbers of lines, there is neither gold nor text, or a file cannot be
             read.
     """
-    if not tokenizers:
+    if not places:
         raise MwSError("nothing to report on: give at least one tokenizer")
     if parallel and len({len(text) for text in texts.values()}) > 1:
         sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
         raise MwSError(f"the texts are not parallel: {sizes} lines; give translations, line by line")
     lines = [line for text in texts.values() for line in text]
+    shown = [opened.name for opened in tokenizers]
+    names = shown + [name for name in places if name not in shown]
     report = evaluate(places, golds, lines or None, bits=bits, baselines=False)
     scores = by_text(tokenizers, texts) if len(texts) > 1 else {}
     judged = lines or [entry.word for gold in report.golds for entry in gold.words]
     words = known_words(judged, evidence) if evidence else {}
-    share = _FOR_VOCABULARIES // len(tokenizers)
+    share = _FOR_VOCABULARIES // max(1, len(tokenizers))
     vocabularies = []
     for opened in tokenizers:
         entries = entries_of(opened, lines, report.golds, words)
@@ -90,9 +109,10 @@ def report_page(
     return _filled(
         title=title,
         version=mws_hf.__version__,
-        names=[opened.name for opened in tokenizers],
-        colours=[COLOURS[at % len(COLOURS)] for at in range(len(tokenizers))],
-        columns=columns(report, [opened.name for opened in tokenizers], parity(scores, parallel), parallel),
+        names=names,
+        shown=shown,
+        colours=[COLOURS[at % len(COLOURS)] for at in range(len(names))],
+        columns=columns(report, names, parity(scores, parallel), parallel),
         sources=_sources(report, texts, bits),
         pictures=pictures(report, scores),
         by_text={
@@ -124,9 +144,10 @@ def columns(
         about = f"boundary F1 on {len(gold.words):,} words, with its 95 % interval; higher is better"
         found.append(Column(f"F1, {gold.name}", about, cells))
     for title, about, write in _TEXT if report.text else ():
-        found.append(Column(title, about, [(write(report.text[name]), "") for name in names]))
+        found.append(Column(title, about, [(write(report.text[n]) if n in report.text else "-", "") for n in names]))
     if report.bits:
-        cells = [(f"{report.bits[name].value:.4f}", report.more_bits(name)) for name in names]
+        bits = report.bits
+        cells = [(f"{bits[n].value:.4f}", report.more_bits(n)) if n in bits else ("-", "") for n in names]
         about = "under an n-gram model of the tokens; fewer is better; below it against the first, with 95 % interval"
         found.append(Column("n-gram bits per byte", about, cells))
     if uneven:
@@ -157,7 +178,9 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
         points = [
             Point(row.tokenizer, report.text[row.tokenizer].fertility, row.scores.f1, *row.interval)
             for row in report.rows
-            if row.gold == gold.name and not math.isnan(report.text[row.tokenizer].fertility)
+            if row.gold == gold.name
+            and row.tokenizer in report.text
+            and not math.isnan(report.text[row.tokenizer].fertility)
         ]
         if points:
             svg = scatter(points, "tokens per word of the text: fewer is shorter", f"boundary F1, {gold.name}")

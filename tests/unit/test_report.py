@@ -256,7 +256,6 @@ def test_bars_are_as_long_as_their_values():
 
 def test_misuse_is_told_in_a_line(folder, tmp_path):
     for arguments, says in (
-        ([], "--text"),
         (["--text", tmp_path / "absent.txt"], "absent.txt"),
         (["--bits", folder / "one.txt", "--gold", folder / "gold.tsv"], "--text"),
     ):

@@ -20,7 +20,7 @@ from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.running_text import lines_of, score_text
-from mws_hf.evaluate.segment import is_plain_function, segment_words
+from mws_hf.evaluate.segment import segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.settings import CriterionSettings
 from mws_hf.research import baselines
@@ -206,7 +206,7 @@ def _measure(
 ) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
     source = open_job(job, cache.directory(job))
     cuts = {gold.name: segment_words(source, [entry.word for entry in gold.words]) for gold in golds}
-    if texts is None or is_plain_function(source):
+    if texts is None or not isinstance(source, Encoder):
         return cuts, None
     lines, train = texts
     what = text_record(lines, train or ())

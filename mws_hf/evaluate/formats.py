@@ -1,0 +1,180 @@
+"""Open whatever cuts words: our tokenizers, those of other programs, and files of finished segmentations.
+
+The content decides: a folder or JSON is a tokenizer of `tokenizers`; else a file is a SentencePiece model, a Morfessor
+model saved as text, or a table of segmentations. Pickles are refused, for reading one runs code.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mws_hf.corpus.segmentations import read_segmented_lines
+from mws_hf.errors import MwSError, first_line
+from mws_hf.evaluate.encoder import Encoded, Encoder, Span, load_encoder
+from mws_hf.tokenizer.hub import tokenizer_place
+
+_GZIP, _PICKLE = b"\x1f\x8b", b"\x80"
+_ZIP = b"PK\x03\x04"
+_MORFESSOR = re.compile(rb"(#[^\n]*\n|\s)*\d+ [^\t\n]*(\n|$)")
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Segmentations:
+    """Words that another program has cut: word -> pieces, which spell it."""
+
+    file: Path
+    pieces: Mapping[str, tuple[str, ...]]
+
+    def __call__(self, word: str) -> tuple[str, ...]:
+        """Return the pieces of a word; raises MwSError for a word that the file lacks."""
+        self.check([word])
+        return self.pieces[word]
+
+    def check(self, words: Sequence[str]) -> None:
+        """Raise MwSError, with their number and the first ones, if the file lacks some of the words."""
+        if absent := [word for word in dict.fromkeys(words) if word not in self.pieces]:
+            shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
+            raise MwSError(
+                f"{self.file}: no segmentation of {len(absent):,} of {len(set(words)):,} words ({shown}); add them, or "
+                "leave them out of what is scored"
+            )
+
+
+def open_source(source: Any) -> Encoder | Callable[[str], Sequence[str]]:
+    """Open a tokenizer or a segmenter, of any format that is known.
+
+    Args:
+        source: what `mws_hf.evaluate.encoder.load_encoder` opens; a SentencePiece model (needs sentencepiece); a
+            Morfessor model saved as text, ``morfessor-train -S FILE`` (needs morfessor); a file of segmentations in a
+            format of `mws_hf.corpus.segmentations`, such as ``word<TAB>m1 m2``; or a function word -> pieces.
+
+    Returns:
+        An encoder for tokenizers; a function word -> pieces for segmenters, which have no tokens of running text.
+
+    Raises:
+        MwSError: the file holds none of these, is a pickle, or a library is not installed.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return load_encoder(source) if isinstance(source, Encoder) or not is_segmenter(source) else source
+    place = tokenizer_place(source)
+    if place.is_dir() or place.suffix == ".json":
+        return load_encoder(place)
+    try:
+        head = place.read_bytes()[:4096]
+        head = gzip.open(place).read(4096) if head.startswith(_GZIP) else head
+    except (OSError, EOFError) as error:
+        raise MwSError(f"{place}: cannot be read ({first_line(error)}); check the file") from error
+    if head.startswith((_PICKLE, _ZIP)):
+        raise MwSError(
+            f"{place}: a pickle, and reading one can run code; save a Morfessor model as text: morfessor -l {place} -S "
+            "FILE"
+        )
+    if head.lstrip().startswith(b"{"):
+        return load_encoder(place)
+    if _MORFESSOR.match(head):
+        return _morfessor(place)
+    if place.suffix in (".model", ".spm") or (head.startswith(b"\n") and b"\0" in head):
+        return _sentence_piece(place)
+    return _segmentations(place)
+
+
+def open_encoder(source: Any) -> Encoder:
+    """Open what `open_source` opens, if it is a tokenizer; raises MwSError for a segmenter, which has no tokens."""
+    opened = open_source(source)
+    if isinstance(opened, Encoder):
+        return opened
+    raise MwSError(
+        f"{source}: cuts words alone and has no tokens of running text; give a tokenizer, or score it on gold"
+    )
+
+
+def is_segmenter(source: Any) -> bool:
+    """Tell whether `source` is a function ``word -> pieces`` rather than a tokenizer object, which is callable too."""
+    return callable(source) and not isinstance(source, Encoder) and not hasattr(source, "convert_tokens_to_ids")
+
+
+def _segmentations(file: Path) -> Segmentations:
+    """Read finished segmentations; of a word with alternatives the first counts."""
+    found = read_segmented_lines(file)
+    pieces: dict[str, tuple[str, ...]] = {}
+    for number, word, ways in found.rows:
+        if pieces.setdefault(word, ways[0]) != ways[0]:
+            raise MwSError(f"{file}:{number}: {word!r} is cut in another way above; keep one of the two lines")
+    if found.problems:
+        raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); mend the file")
+    return Segmentations(file, pieces)
+
+
+def _morfessor(file: Path) -> Callable[[str], list[str]]:
+    library = _library("morfessor")
+    model = library.BaselineModel()
+    try:
+        model.load_segmentations(library.MorfessorIO(encoding="utf-8").read_segmentation_file(str(file)))
+        model.viterbi_segment("a")
+    except Exception as error:  # its reader raises whatever a damaged line leads to
+        raise MwSError(f"{file}: not a Morfessor model that can be read ({first_line(error)})") from error
+    return lambda word: [str(piece) for piece in model.viterbi_segment(word)[0]]
+
+
+def _sentence_piece(file: Path) -> Encoder:
+    try:
+        processor = _library("sentencepiece").SentencePieceProcessor(model_file=str(file))
+    except (RuntimeError, OSError) as error:
+        raise MwSError(f"{file}: not a SentencePiece model that can be read ({first_line(error)})") from error
+
+    def encode(texts: Sequence[str]) -> list[Encoded]:
+        return [_encoded(processor, text) for text in texts]
+
+    def decode(ids: Sequence[Sequence[int]]) -> list[str]:
+        return [processor.decode(list(each)) for each in ids]
+
+    adds_space = processor.normalize("a").startswith("▁")
+    pieces = [processor.id_to_piece(number) for number in range(len(processor))]
+    return Encoder(encode, len(pieces), processor.unk_id(), adds_space, decode, pieces)
+
+
+def _encoded(processor: Any, text: str) -> Encoded:
+    ids, tokens = processor.encode(text), processor.encode(text, out_type=str)
+    normalized, offsets = processor.normalize(text, with_offsets=True)
+    return Encoded(ids, tokens, spans_in(normalized, offsets, tokens, [processor.is_byte(number) for number in ids]))
+
+
+def spans_in(
+    normalized: str, offsets: Sequence[int], tokens: Sequence[str], are_bytes: Sequence[bool]
+) -> list[Span] | None:
+    """Lay tokens on a text, of which they spell the normal form; None where they do not.
+
+    Args:
+        normalized: the text as the tokenizer sees it.
+        offsets: for each of its characters, and for its end, the place in the text.
+        tokens: token strings.
+        are_bytes: for each token, whether it stands for one byte.
+
+    >>> spans_in("▁да", [0, 0, 1, 2], ["▁", "<0xD0>", "<0xB4>", "а"], [False, True, True, False])
+    [(0, 0), (0, 1), (0, 1), (1, 2)]
+    """
+    characters = [index for index, character in enumerate(normalized) for _ in character.encode()]
+    sizes = [1 if byte else len(token.encode()) for token, byte in zip(tokens, are_bytes, strict=True)]
+    if sum(sizes) != len(characters):
+        return None
+    spans, place = [], 0
+    for size in sizes:
+        first, last = characters[place], characters[place + size - 1]
+        spans.append((offsets[first], offsets[last + 1]))
+        place += size
+    return spans
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MwSError(f"{name} is not installed; pip install {name}") from error

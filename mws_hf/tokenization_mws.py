@@ -30,7 +30,6 @@ from mws_hf.tokenizer.backend import (
     without_leading_space,
     without_limits,
 )
-from mws_hf.tokenizer.explain import Held
 from mws_hf.tokenizer.file import read_tokenizer, refuse_empty
 from mws_hf.tokenizer.merging import (
     Dropout,
@@ -43,7 +42,7 @@ from mws_hf.tokenizer.merging import (
     text_key,
     word_key,
 )
-from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
+from mws_hf.tokenizer.portable import Held, PortableMixin, surrogate_error
 from mws_hf.tokenizer.special_places import special_places
 from mws_hf.tokenizer.training_record import kinds_at
 

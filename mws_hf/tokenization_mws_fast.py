@@ -30,7 +30,6 @@ from mws_hf.tokenizer.backend import (
     without_limits,
 )
 from mws_hf.tokenizer.file import load_json, refuse_empty
-from mws_hf.tokenizer.ids import renumbered_processor
 from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.trained import Recipe, Training
@@ -283,6 +282,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
         new.add_tokens([token for token in plain if token.content not in new.get_vocab()])
         if (processor := Spec.of(self.backend_tokenizer).raw["post_processor"]) is not None:
+            from mws_hf.tokenizer.ids import renumbered_processor  # retraining alone needs it
+
             placed = renumbered_processor(processor, lambda token, _: _known_id(new.backend_tokenizer, token), names)
             new.backend_tokenizer.post_processor = processor_of(placed)
         padding = new.backend_tokenizer.padding

@@ -15,8 +15,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import pattern_name
 from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
-from mws_hf.tokenizer.explain import Held
-from mws_hf.tokenizer.portable import save_backend
+from mws_hf.tokenizer.portable import Held, save_backend
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, record_bytes
 

@@ -44,8 +44,8 @@ from mws_hf.evaluate.segment import segment_words
 from mws_hf.research import baselines
 from mws_hf.text.alphabets import EVERYDAY
 from mws_hf.text.markdown import markdown_table
-from mws_hf.tokenizer.explain import Held
 from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.portable import Held
 from mws_hf.trained import Training
 
 MB = 1_000_000

@@ -11,7 +11,7 @@ import numpy as np
 
 from mws_hf.learn.evidence import affixes as affixes_view
 from mws_hf.learn.evidence import context_view as regression
-from mws_hf.learn.evidence import contexts, ensemble, lexicon, reference, short_lists, substrings
+from mws_hf.learn.evidence import contexts, ensemble, lexicon, reference, short_lists
 
 PREFIX, STEM, SUFFIX = range(3)
 Weights = dict[str, list[float]]
@@ -57,7 +57,7 @@ def handed_out(mixed: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
     """Log-odds of a second EM, without pruning, from the pieces of words that are cut."""
-    counted = reference.substring_counts(words, substrings.LONGEST_ENTRY, substrings.LEAST_PLACES)
+    counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.LEAST_PLACES)
     counts = {entry: [0.0] * 3 for entry in counted}
     stems, places = set(), iter(cut.tolist())
     for word in words:
@@ -91,10 +91,10 @@ def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
 
 def lexicon_posteriors(words: Sequence[str]) -> Iterator[list[float]]:
     """EM with rising prices; cut probabilities at all places inside words, once for each end price."""
-    counted = reference.substring_counts(words, substrings.LONGEST_ENTRY, substrings.LEAST_PLACES)
+    counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.LEAST_PLACES)
     text = "".join(words)
     letters = {c: (text.count(c) + 1) / (len(text) + len(set(text))) for c in sorted(set(text))}
-    poisson = [lexicon.UNKNOWN_STEM_LENGTH**n / math.factorial(n) for n in range(substrings.LONGEST_ENTRY + 1)]
+    poisson = [lexicon.UNKNOWN_STEM_LENGTH**n / math.factorial(n) for n in range(lexicon.LONGEST_ENTRY + 1)]
     poisson[0] = poisson[1] = 0.0
     unknown = [lexicon.UNKNOWN_STEMS * x / sum(poisson) for x in poisson]
     p = first_weights(words, counted)

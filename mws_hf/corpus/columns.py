@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.delimited import read_header, read_rows
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind
 from mws_hf.corpus.readers import decoding_error, no_place
 from mws_hf.errors import MwSError, first_line
@@ -126,6 +125,8 @@ def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> No
     kind = file_kind(name)
     try:
         if kind == "csv":
+            from mws_hf.corpus.delimited import read_header
+
             schema = pa.schema([(title, pa.string()) for title in read_header(name, how)])
         elif kind == "parquet":
             from pyarrow import parquet as pq  # here, because few need it
@@ -283,6 +284,8 @@ def _ipc_arrays(name: PathLike, columns: list[str], reach: Callable[[int], None]
 def _csv_arrays(
     name: PathLike, columns: list[str], how: Reading, advance: Callable[[int], None] | None
 ) -> Iterator[tuple[pa.Array, ...]]:
+    from mws_hf.corpus.delimited import read_header, read_rows
+
     places = list(map(read_header(name, how).index, columns))
     rows = read_rows(name, how, advance)
     while batch := list(islice(rows, _ROWS)):

@@ -30,8 +30,8 @@ from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.records import by_group
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, checksum, new_manifest, separator_token
-from mws_hf.encode.corpus import EncodedBlock, EncodedCorpus, Shard, shard_name, write_shard
-from mws_hf.encode.encoder import BlockEncoder
+from mws_hf.encode.corpus import EncodedCorpus, Shard, shard_name, write_shard
+from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
 from mws_hf.encode.output import finish
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled

@@ -19,8 +19,8 @@ from mws_hf.corpus.inputs import check_files, input_files
 from mws_hf.corpus.progress import progress_bar
 from mws_hf.corpus.records import iterate_documents
 from mws_hf.corpus.repeats import warn_of_repeated
-from mws_hf.encode.corpus import DATASET_FILES, EncodedBlock, EncodedCorpus, Shard, shard_name, write_shard
-from mws_hf.encode.encoder import BlockEncoder
+from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name, write_shard
+from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit

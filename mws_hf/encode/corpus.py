@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ import pyarrow as pa
 from mws_hf.atomic import atomic_path, write_text
 from mws_hf.corpus.columns import arrow_integers
 from mws_hf.errors import MwSError
+
+if TYPE_CHECKING:
+    from mws_hf.encode.encoder import EncodedBlock
 
 MANIFEST = "corpus.json"
 DATASET_FILES = ("dataset_info.json", "state.json")
@@ -29,20 +32,6 @@ _SETTINGS: dict[str, tuple[type, ...]] = {
     "document": (str,),
     "shard_size": (int,),
 }
-
-
-class EncodedBlock(NamedTuple):
-    """The ids of a block.
-
-    Attributes:
-        ids: uint16 or uint32, all documents one after another, separators included.
-        ends: int64, end of each document's ids.
-        n_bytes: int64, bytes of each document.
-    """
-
-    ids: np.ndarray
-    ends: np.ndarray
-    n_bytes: np.ndarray
 
 
 class Shard(NamedTuple):

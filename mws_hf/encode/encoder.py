@@ -13,12 +13,11 @@ import queue
 import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mws_hf.corpus.blocks import Block, block_of
-from mws_hf.encode.corpus import EncodedBlock
 from mws_hf.encode.kernel import CACHE_LIMIT, Worker
 from mws_hf.encode.merge import BpeTables, bpe_tables, is_served
 from mws_hf.errors import MwSError
@@ -113,6 +112,20 @@ def _find(
                 high = _at_least(texts, starts, low, high, depth, byte + 1)
                 depth += 1
             at += 1
+
+
+class EncodedBlock(NamedTuple):
+    """The ids of a block.
+
+    Attributes:
+        ids: uint16 or uint32, all documents one after another, separators included.
+        ends: int64, end of each document's ids.
+        n_bytes: int64, bytes of each document.
+    """
+
+    ids: np.ndarray
+    ends: np.ndarray
+    n_bytes: np.ndarray
 
 
 class BlockEncoder:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
@@ -44,16 +44,6 @@ class Traced:
     tokens: tuple[str, ...]
     steps: tuple[Step, ...]
     pieces: tuple[str, ...]
-
-
-class Held:
-    """A value that is left behind when its holder is copied or pickled, such as arrays that only saving needs."""
-
-    def __init__(self, value: Any = None) -> None:
-        self.value = value
-
-    def __reduce__(self) -> tuple[type[Held], tuple[()]]:
-        return Held, ()
 
 
 @dataclass(frozen=True)

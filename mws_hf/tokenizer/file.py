@@ -17,7 +17,6 @@ from typing import Any
 from mws_hf.errors import MissingTokenizerError, MwSError, brief, first_line, library_failure
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.hub import tokenizer_place
 from mws_hf.tokenizer.spec import parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -241,6 +240,8 @@ def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) ->
     Raises:
         MwSError: the source holds no tokenizer, or a damaged one.
     """
+    from mws_hf.tokenizer.hub import tokenizer_place
+
     path = tokenizer_place(source)
     file, config = (path, None) if path.is_file() else (path / TOKENIZER_FILE, path / CONFIG_FILE)
     if file.is_file():
@@ -272,6 +273,8 @@ def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
         MwSError: there is no such tokenizer, or it is a slow one without a Rust backend.
     """
     if isinstance(tokenizer, (str, os.PathLike)):
+        from mws_hf.tokenizer.hub import tokenizer_place
+
         path = tokenizer_place(tokenizer)
         tokenizer = open_tokenizer(path)
         if isinstance(tokenizer, Tokenizer):

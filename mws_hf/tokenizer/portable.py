@@ -12,18 +12,18 @@ import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from mws_hf.atomic import staged
-from mws_hf.cards.card import card_of, has_card_by_hand, keep_own_card, push_card
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.backend import find_surrogate, without_limits
-from mws_hf.tokenizer.explain import Explanation, Held, explain_word, tracing_tables
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
-from mws_hf.tokenizer.hub import absent_from_hub, refuse_unreachable, tokenizer_folder
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE
+
+if TYPE_CHECKING:
+    from mws_hf.tokenizer.explain import Explanation
 
 STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"
@@ -148,6 +148,16 @@ def surrogate_error(inputs: Any) -> MwSError | None:
     return None
 
 
+class Held:
+    """A value that is left behind when its holder is copied or pickled, such as arrays that only saving needs."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def __reduce__(self) -> tuple[type[Held], tuple[()]]:
+        return Held, ()
+
+
 _UNREAD = Held()
 _WORDS = re.compile(r"(\s*)(\S+)")
 
@@ -159,6 +169,8 @@ def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
         from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
 
         return AnyWord(training.evidence.value)
+    from mws_hf.tokenizer.hub import tokenizer_folder
+
     try:
         folder = tokenizer_folder(tokenizer.name_or_path or "")
     except MissingTokenizerError:
@@ -212,6 +224,8 @@ class PortableMixin:
         Raises:
             MwSError: the word holds an added token, or the evidence that is kept is damaged.
         """
+        from mws_hf.tokenizer.explain import explain_word, tracing_tables
+
         own: Any = self
         backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own._kept_backend()
         if self._evidence is _UNREAD:
@@ -262,6 +276,8 @@ class PortableMixin:
         Raises:
             MwSError: the directory cannot be written, or another run is writing it.
         """
+        from mws_hf.cards.card import has_card_by_hand, keep_own_card, push_card
+
         directory = Path(save_directory)
         options = {"legacy_format": legacy_format, "filename_prefix": filename_prefix}
         local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
@@ -290,6 +306,8 @@ class PortableMixin:
 
     def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
         """Upload as in transformers; a tokenizer just learnt gets its own card, unless a card was written by hand."""
+        from mws_hf.cards.card import has_card_by_hand, push_card
+
         parent: Any = super()
         repository, token = str(args[0] if args else kwargs["repo_id"]), kwargs.get("token")
         by_hand = has_card_by_hand(repository, token)
@@ -304,6 +322,8 @@ class PortableMixin:
             name: what the tokenizer is loaded by, such as ``user/repo``; by default where it was loaded from.
             **told: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.cards.card.card_of`.
         """
+        from mws_hf.cards.card import card_of
+
         return card_of(self, name or getattr(self, "name_or_path", "") or "tokenizer", **told)
 
     def _save_pretrained(
@@ -346,6 +366,8 @@ class PortableMixin:
                 (`MissingTokenizerError`, an MwSError too, where that is known without asking).
             MwSError: a local directory holds no tokenizer or a damaged one.
         """
+        from mws_hf.tokenizer.hub import absent_from_hub, refuse_unreachable
+
         parent: Any = super()
         alone = refuse_unreachable(pretrained_model_name_or_path, ask_hub=not kwargs.get("local_files_only"))
         if alone:

@@ -19,7 +19,6 @@ from typing import Any
 from mws_hf.atomic import write_text
 from mws_hf.tokenizer.backend import tables_of
 from mws_hf.tokenizer.file import load_json, read_tokenizer
-from mws_hf.tokenizer.hub import tokenizer_folder
 from mws_hf.tokenizer.stock import Tokenizer
 
 FILE = "mws_training.json"
@@ -106,6 +105,8 @@ def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
         backend: its `tokenizers` backend.
     """
     if isinstance(tokenizer, (str, os.PathLike)):
+        from mws_hf.tokenizer.hub import tokenizer_folder
+
         return kinds_of(tokenizer_folder(tokenizer), backend)
     training = getattr(tokenizer, "training", None)  # a `mws_hf.trained.Training`
     if training is not None and hasattr(training, "settings"):

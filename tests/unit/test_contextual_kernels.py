@@ -9,7 +9,17 @@ import pytest
 from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.interning import build_trie, intern_dense, intern_hashed, intern_pairs
 from mws_hf.learn.evidence import reference
-from mws_hf.learn.evidence.context_view import N_FLAGS, PER_VIEW, add_log_odds, sample_rows
+from mws_hf.learn.evidence.context_view import (
+    N_FLAGS,
+    PER_VIEW,
+    add_log_odds,
+    curvature_of,
+    factorise,
+    fit_logistic,
+    penalised_likelihood,
+    sample_rows,
+    substitute,
+)
 from mws_hf.learn.evidence.contexts import collect_contexts, normalised_variation, read_contexts, trie_view
 from mws_hf.learn.evidence.forms import inner_positions
 from mws_hf.learn.evidence.kernels import (
@@ -23,14 +33,7 @@ from mws_hf.learn.evidence.kernels import (
     forward_backward,
     variational_weights,
 )
-from mws_hf.learn.evidence.logistic import (
-    curvature_of,
-    factorise,
-    fit_logistic,
-    penalised_likelihood,
-    substitute,
-)
-from mws_hf.learn.evidence.substrings import build_lattice
+from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.words import SymbolCorpus
 
 ORDERS = (2, 3, 5)

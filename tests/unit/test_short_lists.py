@@ -11,6 +11,7 @@ from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affi
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.ensemble import boundary_probabilities, mix_views
 from mws_hf.learn.evidence.forms import inner_positions
+from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.evidence.short_lists import (
     LONGEST_ENDING,
     MOST_ENDINGS,
@@ -19,7 +20,6 @@ from mws_hf.learn.evidence.short_lists import (
     fit_paradigms,
     paradigm_support,
 )
-from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from tests.agglutinative import make_language

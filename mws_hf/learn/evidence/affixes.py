@@ -25,11 +25,11 @@ from mws_hf.learn.evidence.lexicon import (
     LONGEST_SUFFIX,
     SINGLE_STEM,
     UNKNOWN_STEMS,
+    Lattice,
     Moves,
     expect,
     maximise,
 )
-from mws_hf.learn.evidence.substrings import Lattice
 from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
 
 MOST_LETTERS = 80

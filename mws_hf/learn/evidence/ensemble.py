@@ -19,9 +19,8 @@ from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, normalised_variation, trie_view
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
 from mws_hf.learn.evidence.labels import Refit, refit
-from mws_hf.learn.evidence.lexicon import PRICE_ENDS, LexiconView
+from mws_hf.learn.evidence.lexicon import PRICE_ENDS, LexiconView, build_lattice
 from mws_hf.learn.evidence.short_lists import SHORT_LIST, rerank, short_list_weight, word_support
-from mws_hf.learn.evidence.substrings import build_lattice
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
 

@@ -25,13 +25,14 @@ from mws_hf.learn.evidence.context_view import (
     N_FLAGS,
     PER_VIEW,
     add_log_odds,
+    fit_logistic,
+    penalised_likelihood,
     raw_coefficients,
     sample_rows,
     standardise,
 )
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.forms import count_graphemes, find_words, inner_positions, word_ranges
-from mws_hf.learn.evidence.logistic import fit_logistic, penalised_likelihood
 from mws_hf.learn.settings import DEFAULT_GRANULARITY
 from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated, find_among
 

@@ -26,7 +26,7 @@ from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
 from mws_hf.learn.evidence.contexts import View
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
-from mws_hf.learn.evidence.substrings import build_lattice
+from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.words import SymbolCorpus
 
 SHORT_LIST = 8_000

@@ -18,10 +18,10 @@ def collide(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From its call on, all strings have the same hash in the engine."""
 
     def start() -> None:
-        monkeypatch.setattr("mws_hf.learn.engine.segmentation.hash_and_power", lambda string: (0, 1))
-        monkeypatch.setattr(
-            "mws_hf.learn.engine.tables.hashes_and_powers",
-            lambda strings: np.tile(np.array([0, 1]), (len(strings), 1)),
-        )
+        for name in ("segmentation", "tables"):
+            monkeypatch.setattr(
+                f"mws_hf.learn.engine.{name}.hashes_and_powers",
+                lambda strings: np.tile(np.array([0, 1]), (len(strings), 1)),
+            )
 
     return start

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,19 +33,6 @@ NO_WORD = -2
 
 UNKNOWN = 0.5
 """Boundary probability inside words without evidence."""
-
-
-class _Tables(NamedTuple):
-    """Arrays of an `Evidence` that kernels read: starts, probabilities, `in_code`, and the case of each code point.
-
-    The last two are empty where there is no group of code.
-    """
-
-    starts: Longs
-    probabilities: Doubles
-    in_code: Doubles
-    cases: Bytes
-
 
 CODE = "code"
 """Name of the group whose words are identifiers: their capitals are certain boundaries, ``get|User|Name``.
@@ -147,28 +133,17 @@ class Evidence:
         return out
 
     def _fill(self, places: WordPlaces, type_of: Ints) -> Doubles:
-        """Write the boundary probabilities of words.
-
-        Args:
-            places: the pre-tokens, and where the words among them lie.
-            type_of: int32, shape (n_pretokens,): index of the word's type, -1 if it has no evidence, NO_WORD if it is
-                no word.
-        """
+        """Write the boundary probabilities of the words among pre-tokens; `type_of` as `types_of` gives it."""
         text, out = places.text, np.zeros(len(places.text.points))
-        tables = self.tables(text.points)
+        code = (np.zeros(0), np.zeros(0, np.uint8)) if self.in_code is None else (self.in_code, cases_of(text.points))
         in_parts(
             lambda a, b: _fill_boundaries(
                 text.points, text.starts[a : b + 1], places.begins[a:b], places.spaced[a:b], type_of[a:b],
-                places.table.mark, tables, out,
+                places.table.mark, self.starts, self.probabilities, *code, out,
             ),
             len(text),
         )  # fmt: skip
         return out
-
-    def tables(self, points: Ints) -> _Tables:
-        """Gather the arrays that kernels read, for words with these code points."""
-        code = (np.zeros(0), np.zeros(0, np.uint8)) if self.in_code is None else (self.in_code, cases_of(points))
-        return _Tables(self.starts, self.probabilities, *code)
 
 
 def cases_of(points: Ints) -> Bytes:
@@ -205,10 +180,10 @@ def part_ends(points: Ints, i: int, end: int, cases: Bytes) -> bool:
 
 @njit(nogil=True)
 def _fill_boundaries(
-    points: Ints, starts: Longs, begins: Longs, spaced: Mask, type_of: Ints, mark: Mask, tables: _Tables, out: Doubles
-) -> None:
-    """Write the probability of a boundary after each character of words; see `Evidence._fill` for the arguments."""
-    type_starts, probabilities, in_code, cases = tables
+    points: Ints, starts: Longs, begins: Longs, spaced: Mask, type_of: Ints, mark: Mask, type_starts: Longs,
+    probabilities: Doubles, in_code: Doubles, cases: Bytes, out: Doubles
+) -> None:  # fmt: skip
+    """Write the probability of a boundary after each character of words; `cases` is empty without code."""
     for w in range(len(type_of)):
         if type_of[w] == NO_WORD:
             continue

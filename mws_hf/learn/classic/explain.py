@@ -80,16 +80,7 @@ def explain_pair(
     settings = settings or ClassicSettings()
     if merges is None:
         merges = _merges_up_to(corpus, {left, right}, settings, show_progress)
-    segmentation = Segmentation(corpus)
-    segmentation.apply(merges)
-    ids = [segmentation.tokens.index(part) if part in segmentation.tokens else -1 for part in (left, right)]
-    if -1 in ids:
-        raise MwSError(f"{left!r} + {right!r}: {(left, right)[ids.index(-1)]!r} is neither a character nor a product")
-    values = segmentation.cell_values(None)
-    table = open_table(segmentation.text, values, segmentation.tokens, _ANY_PAIR)
-    pair = int(find_pair(table.keys, table.ids, *ids))
-    b = int(table.pairs["value"][pair]) if pair >= 0 else 0
-    return _explanation(segmentation, _unigrams(segmentation, values), (ids[0], ids[1]), b, settings)
+    return _explained(corpus, merges, settings, (left, right))[-1]
 
 
 def explain_merges(
@@ -117,22 +108,45 @@ def explain_merges(
     settings = settings or ClassicSettings()
     if isinstance(merges, int):
         merges = learn_classic(corpus, merges, settings, MergeLimits(show_progress=show_progress)).merges
+    return _explained(corpus, merges, settings)
+
+
+def _explained(
+    corpus: SymbolCorpus,
+    merges: Sequence[tuple[str, str]],
+    settings: ClassicSettings,
+    last: tuple[str, str] | None = None,
+) -> list[MergeExplanation]:
+    """Carry merges out one by one and explain each; or only the pair `last`, after all of them."""
     segmentation = Segmentation(corpus)
     values = segmentation.cell_values(None)
-    unigrams = np.append(_unigrams(segmentation, values), np.zeros(len(merges), np.int64))
+    unigrams = np.zeros(len(segmentation.tokens) + len(merges), np.int64)
+    count_tokens(segmentation.text, values, np.ones(len(unigrams), np.int32), unigrams)
     table = open_table(segmentation.text, values, segmentation.tokens, _ANY_PAIR)
     found = []
     for left, right in merges:
         ids = segmentation.add_merge(left, right)
-        pair = int(find_pair(table.keys, table.ids, *ids))
-        present = pair >= 0 and table.pairs["listed"][pair] > 0
-        b = int(table.pairs["value"][pair]) if present else 0
-        found.append(_explanation(segmentation, unigrams, ids, b, settings))
+        pair, b = _occurrences(table, ids)
+        if last is None:
+            found.append(_explanation(segmentation, unigrams, ids, b, settings))
         table = make_room(table, max(pair, 0))
-        replaced = int(merge_pair(table, pair, _ANY_PAIR)) if present else _add_absent(table, *ids)
+        replaced = int(merge_pair(table, pair, _ANY_PAIR)) if b > 0 else _add_absent(table, *ids)
         np.subtract.at(unigrams, list(ids), replaced)
         unigrams[len(segmentation.tokens) - 1] = replaced
-    return found
+    if last is None:
+        return found
+    for part in last:
+        if part not in segmentation.tokens:
+            raise MwSError(f"{last[0]!r} + {last[1]!r}: {part!r} is neither a character nor a product")
+    ids = segmentation.tokens.index(last[0]), segmentation.tokens.index(last[1])
+    return [_explanation(segmentation, unigrams, ids, _occurrences(table, ids)[1], settings)]
+
+
+def _occurrences(table: PairTable, ids: tuple[int, int]) -> tuple[int, int]:
+    """Return the row of a pair in the table, and the weight of its occurrences; -1 and 0 where there are none."""
+    pair = int(find_pair(table.keys, table.ids, *ids))
+    present = pair >= 0 and table.pairs["listed"][pair] > 0
+    return (pair, int(table.pairs["value"][pair])) if present else (-1, 0)
 
 
 def _add_absent(table: PairTable, left: int, right: int) -> int:
@@ -154,13 +168,6 @@ def _merges_up_to(
     merges = learn_classic(corpus, NO_LIMIT, settings, MergeLimits(show_progress=show_progress)).merges
     made = [rank for rank, (left, right) in enumerate(merges) if left + right in missing]
     return merges[: made[-1] + 1] if made else merges
-
-
-def _unigrams(segmentation: Segmentation, values: Longs) -> Longs:
-    lengths = np.fromiter(map(len, segmentation.tokens), np.int32, len(segmentation.tokens))
-    unigrams = np.zeros(len(lengths), np.int64)
-    count_tokens(segmentation.text, values, lengths, unigrams)
-    return unigrams
 
 
 def _explanation(

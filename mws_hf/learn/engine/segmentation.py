@@ -34,7 +34,7 @@ from mws_hf.learn.engine.greedy import (
     most_pushes,
 )
 from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, write_cells, write_weights
-from mws_hf.learn.engine.tables import fill_cells, hash_and_power, hash_set, make_room, open_table, resized, strike_out
+from mws_hf.learn.engine.tables import fill_cells, hash_set, hashes_and_powers, make_room, open_table, resized, strike
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 
@@ -47,17 +47,11 @@ def enter_products(pairs: Array, first: int, keys: Array, products: Array) -> No
 
 @njit(nogil=True)
 def merge_words(tok: Array, length: Array, keys: Array, products: Array, scratch: Array) -> None:
-    """Carry out merges word by word, in each word the merge with the lowest product first.
+    """Carry out merges in place, word by word, in each word the merge with the lowest product first.
 
     The result equals that of merge by merge over all words, if products have higher ids than their parts and than the
-    products of earlier merges.
-
-    Args:
-        tok: int32, the text in cells (see pairs.py); changed in place.
-        length: int32, characters of each token, products included.
-        keys: with `products` a table (kernels/tables.py) from each pair to its product.
-        products: token ids; -1 for pairs that are not merged.
-        scratch: int32, shape (2, characters of the longest word).
+    products of earlier merges. `tok` is text in cells, `length` the characters of each token, products included; `keys`
+    and `products` are a table from each pair to its product; `scratch` (2, longest word) is written over.
     """
     ids, made = scratch
     begin = 0
@@ -255,7 +249,9 @@ class Segmentation:
         least = Least(bounds[0], max(1, limits.min_value), limits.min_frequency)
         weights = self.cell_values(None) if limits.min_frequency > 1 else np.zeros(0, np.int64)
         table = open_table(self.text, self.cell_values(values), self.tokens, bounds)
-        strike_out(table, limits.struck)
+        for ids in limits.struck:
+            if (pair := int(find_pair(table.keys, table.ids, *ids))) >= 0:
+                strike(table, pair)
         fill_queue(table, queue := _queue(table), least)
         strings = self.taken_strings(table, limits.never)
         first, status, accepted = len(self.tokens), REACHED, -1
@@ -276,12 +272,8 @@ class Segmentation:
     ) -> LearnedMerges:
         """Learn by several arrays of position values, one after another, until `n_merges` are found in all.
 
-        Args:
-            turns: for each array of values the most merges to learn by it, and a function that makes the array. It is
-                called when the turn comes, so that one array at a time is held.
-            n_merges: how many merges are wanted of all turns together.
-            limits: conditions that pairs must meet.
-            title: name of the progress bars.
+        A turn is the most merges to learn by an array of values, and a function that makes the array when its turn
+        comes, so that one array at a time is held.
 
         >>> segmentation = Segmentation(SymbolCorpus.from_words(["xay", "xby"]))
         >>> turns = [(1, lambda: np.array([5, 0, 0, 0, 0, 0])), (9, lambda: None)]
@@ -341,7 +333,7 @@ class Segmentation:
 
     def taken_strings(self, table: PairTable, forbidden: Iterable[str]) -> Array:
         """Hash all token strings and the strings that may never be tokens; the set has room for the table's tokens."""
-        hashes = [*table.token_hash[: len(self.tokens)].tolist(), *(hash_and_power(string)[0] for string in forbidden)]
+        hashes = np.append(table.token_hash[: len(self.tokens)], hashes_and_powers(sorted(forbidden))[:, 0])
         return hash_set(hashes, len(table.length) + len(hashes))
 
     def _add_token(self, token: str) -> None:
@@ -361,7 +353,7 @@ class Segmentation:
         product = self.tokens[table.pairs["left"][pair]] + self.tokens[table.pairs["right"][pair]]
         if product not in self._ids and product not in forbidden:
             return pair
-        table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
+        strike(table, pair)
         return -1
 
 

@@ -7,13 +7,13 @@ Equal strings have equal hashes: a hash not in the set proves a string new; one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Array
+from mws_hf.kernels.arrays import Array, Longs
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.tables import FREE, enlarged, find_pair, new_keys, new_table, slot_of
+from mws_hf.kernels.tables import FREE, enlarged, new_keys, new_table, slot_of
 from mws_hf.kernels.threads import in_parts, part_edges, side_by_side
 from mws_hf.learn.engine.pairs import (
     ARENA,
@@ -30,34 +30,16 @@ from mws_hf.learn.engine.pairs import (
     write_cells,
 )
 from mws_hf.learn.words import CodePoints
-from mws_hf.text.special import BYTE_TOKENS as BYTE_TOKENS
 
 _BASE = 0x5851F42D4C957F2D
 
 
-def _signed(value: int) -> int:
-    value &= (1 << 64) - 1
-    return value - (1 << 64) if value >> 63 else value
-
-
-def hash_and_power(string: str) -> tuple[int, int]:
-    """Compute hash and power (base ** length) of a string, signed 64-bit: hash(l + r) = hash(l) * power(r) + hash(r).
-
-    >>> (a, p), (b, q), (ab, _) = (hash_and_power(s) for s in ("при", "вет", "привет"))
-    >>> (a * q + b - ab) % 2**64
-    0
-    """
-    total = 0
-    for character in string:
-        total = (total * _BASE + ord(character) + 1) & ((1 << 64) - 1)
-    return _signed(total), _signed(pow(_BASE, len(string), 1 << 64))
-
-
 def hashes_and_powers(strings: Sequence[str]) -> Array:
-    """Compute hash and base ** length of many strings; int64, shape (n, 2).
+    """Compute hash and power (base ** length) of strings: int64, shape (n, 2).
 
-    >>> hashes_and_powers(["вет", ""]).tolist() == [list(hash_and_power("вет")), list(hash_and_power(""))]
-    True
+    >>> (a, p), (b, q), (ab, _) = hashes_and_powers(["при", "вет", "привет"]).tolist()
+    >>> (a * q + b - ab) % 2**64  # hash(l + r) = hash(l) * power(r) + hash(r)
+    0
     """
     words = CodePoints.of(strings)
     found = np.empty((len(words), 2), np.int64)
@@ -98,9 +80,8 @@ def _remember_all(table: Array, values: Array) -> None:
         remember(table, value)
 
 
-def hash_set(values: Iterable[int], room: int) -> Array:
+def hash_set(members: Longs, room: int) -> Array:
     """Make a set of hashes with room for `room` members in all, at most half full."""
-    members = np.fromiter(values, np.int64)
     table = new_keys(max(room, len(members)))
     _remember_all(table, members)
     return table
@@ -151,15 +132,12 @@ def open_table(
     return table
 
 
-def strike_out(table: PairTable, pairs: Iterable[tuple[int, int]]) -> None:
-    """Take pairs of token ids out of a table that was just opened: they are never merged.
+def strike(table: PairTable, pair: int) -> None:
+    """Take a pair out of a table: it is not merged as long as no occurrence of it comes about.
 
-    This holds for good if both tokens were there from the start: occurrences of such a pair only vanish.
+    That is for good if both tokens were there when the table was opened: occurrences of such a pair only vanish.
     """
-    for left, right in pairs:
-        pair = int(find_pair(table.keys, table.ids, left, right))
-        if pair >= 0:
-            table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
+    table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
 
 
 def _count(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int]) -> PairTable:

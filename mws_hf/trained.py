@@ -92,13 +92,7 @@ class Recipe:
     def record(
         self, learned: LearnedVocabulary, backend: Tokenizer | None = None, groups: GroupedCounts | None = None
     ) -> Training:
-        """Put together settings, figures and evidence of a training.
-
-        Args:
-            learned: what `learn` found.
-            backend: the tokenizer built, to measure on the words that it was learnt from; None: nothing is measured.
-            groups: those words.
-        """
+        """Put together settings and evidence, and what the tokenizer built does to the words where both are given."""
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
         facts: dict[str, Any] = {}
         if backend is not None and groups is not None:

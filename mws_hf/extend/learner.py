@@ -176,7 +176,7 @@ class Learner:
             struck=tuple(protection.struck(cut.segmentation.tokens)),
             show_progress=show_progress,
         )
-        self.apart = cut.last[settings.apart.behind(cut.words.points)]
+        self.apart = cut.last[settings.apart.after(cut.words.points)]
         self.merges: list[tuple[str, str]] = []
 
     def characters(self, n_merges: int) -> int:

@@ -24,9 +24,9 @@ from mws_hf.kernels.arrays import Doubles
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import fit_contexts, word_log_odds
-from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, trie_view
+from mws_hf.learn.evidence.contexts import ORDERS, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
-from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated
+from mws_hf.learn.words import CodePoints, concatenated
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
 
@@ -41,6 +41,7 @@ class AnyWord:
 
     >>> words = [a + b for a in ("ev", "kitap", "masa", "okul") for b in ("", "lar", "da", "lardan")]
     >>> from mws_hf.learn.evidence.ensemble import boundary_probabilities
+    >>> from mws_hf.learn.words import SymbolCorpus
     >>> types = CodePoints.of(words)
     >>> known = AnyWord(Evidence(types, boundary_probabilities(SymbolCorpus.from_words(words))))
     >>> known.knows(" masada"), known.knows(" masalarda"), known.word("...")
@@ -89,16 +90,11 @@ class AnyWord:
         contexts = collect_contexts(corpus, ORDERS, tries)
         if self._weights is None:
             self._weights = fit_contexts(corpus, contexts, targets, _FIT_SAMPLE)
-        found[last[n:]] = _of_last_word(corpus, contexts, self._weights)
+        log_odds = word_log_odds(contexts, len(corpus) - 1, corpus.starts[-2:], self._weights, len(corpus.symbols))
+        cuts = sigmoid(log_odds[corpus.starts[-2] :].astype(np.float64))
+        cuts[-1] = 0.0
+        found[last[n:]] = cuts
         return found
-
-
-def _of_last_word(corpus: SymbolCorpus, contexts: Contexts, weights: tuple[Doubles, Doubles]) -> Doubles:
-    """Return the probability of a cut after each symbol of the last word of a corpus; 0 after its last symbol."""
-    log_odds = word_log_odds(contexts, len(corpus) - 1, corpus.starts[-2:], weights, len(corpus.symbols))
-    found = sigmoid(log_odds[corpus.starts[-2] :].astype(np.float64))
-    found[-1] = 0.0
-    return found
 
 
 def _most_frequent(evidence: Evidence) -> Evidence:

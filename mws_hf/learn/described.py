@@ -324,7 +324,7 @@ class TrainerFields(VocabularyFields):
 
 
 @cache
-def settings_of(cls: Any) -> dict[str, Setting]:
+def descriptions_of(cls: Any) -> dict[str, Setting]:
     """Return the descriptions of a dataclass's fields, by name, in their order."""
     hints = get_type_hints(cls, include_extras=True)
     return {
@@ -335,7 +335,7 @@ def settings_of(cls: Any) -> dict[str, Setting]:
     }
 
 
-SETTINGS = settings_of(TrainerFields)
+SETTINGS = descriptions_of(TrainerFields)
 """The settings by the name of the argument."""
 
 
@@ -357,7 +357,7 @@ def check_settings(settings: Any) -> None:
         SettingError: one of them is out of range; the message names it.
     """
     defaults = {each.name: each.default for each in fields(settings)}
-    for name, setting in settings_of(settings.__class__).items():
+    for name, setting in descriptions_of(settings.__class__).items():
         value = getattr(settings, name)
         if setting.takes == FLAG:
             check_flag(name, value)
@@ -366,10 +366,7 @@ def check_settings(settings: Any) -> None:
 
 
 def check_range(name: str, value: Any, takes: Range) -> None:
-    """Check that an argument is a number of a range.
-
-    Raises:
-        SettingError: the argument is another thing.
+    """Check that an argument is a number of a range; SettingError says what it is otherwise.
 
     >>> check_range("crossing_penalty", 0, Range(above=True, advice="8 to 20 work"))
     Traceback (most recent call last):
@@ -392,9 +389,6 @@ def check_range(name: str, value: Any, takes: Range) -> None:
 def check_whole(name: str, value: Any, least: int) -> None:
     """Check that an argument is None or a whole number from `least` up.
 
-    Raises:
-        SettingError: the argument is another thing.
-
     >>> check_whole("vocab_size", 1000.5, 0)
     Traceback (most recent call last):
         ...
@@ -410,10 +404,7 @@ def check_whole(name: str, value: Any, least: int) -> None:
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Check that an argument is True or False. The string "False" is refused, which Python would count as true.
-
-    Raises:
-        SettingError: the argument is another thing.
+    """Check that an argument is True or False; the string "False" is refused, which Python would count as true.
 
     >>> check_flag("types", "False")
     Traceback (most recent call last):

@@ -59,11 +59,9 @@ more. The letters left out join the space where their words earn it."""
 
 @dataclass(frozen=True)
 class MarkedLetters:
-    """Letters with combining marks, counted.
+    """How often each letter with combining marks stands in words, and in how many words it follows the leading space.
 
-    Attributes:
-        counts: how often each stands in words; "ä" counts where "ä" with one more mark stands, too.
-        initial: in how many words each is the whole first letter behind the leading space.
+    "ä" counts where "ä" with one more mark stands, too.
     """
 
     counts: dict[str, int]
@@ -71,12 +69,7 @@ class MarkedLetters:
 
 
 def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
-    """Count the letters with marks in words; both cases of a letter count as one, and both are in the result.
-
-    Args:
-        words: distinct words.
-        counts: int64, shape (n_words,), how often each occurs.
-    """
+    """Count letters with marks in distinct words; both cases of a letter count as one, and both are in the result."""
     table = CharacterTable.of(words.points)
     places = np.nonzero(table.mark[words.points])[0]
     marked = np.unique(np.searchsorted(words.starts, places, side="right") - 1)
@@ -161,15 +154,10 @@ def space_merges(
 
 
 def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = None) -> Longs:
-    """Share each type's weight of `FORM_UNIT` out among its forms by their counts, at least 1 each.
+    """Share each type's weight of `FORM_UNIT` out among its forms by their counts, at least 1 each; int64 by form.
 
-    Args:
-        forms: forms and the types that they share.
-        type_of: int32, shape (n_forms,): number of the form's type in the evidence; negative where it has none.
-        type_weights: float64, factor of each type of the evidence; None: 1 for all.
-
-    Returns:
-        int64, shape (n_forms,); 0 for forms without evidence.
+    `type_of` is the number of each form's type in the evidence, negative (and the weight 0) where it has none;
+    `type_weights` are factors of the types of the evidence.
     """
     total = np.bincount(forms.type_of, forms.counts)[forms.type_of]
     shares = np.rint(FORM_UNIT * forms.counts / total)

@@ -115,14 +115,7 @@ def _script_table(points: Ints) -> npt.NDArray[np.int8]:
 
 
 class GroupEvidence(NamedTuple):
-    """Boundary evidence of one group, and how much the group counts.
-
-    Attributes:
-        evidence: of the types of the group.
-        frequency: float64, shape (n_types,), relative frequency of each type in the group; adds up to 1.
-        weight: of the group against others.
-        text: how many words the group has in its text.
-    """
+    """Boundary evidence of one group, the relative frequencies of its types, its weight and the words in its text."""
 
     evidence: Evidence
     frequency: Doubles

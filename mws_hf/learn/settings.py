@@ -124,7 +124,7 @@ class ContextualSettings:
 
     @staticmethod
     def usual_composition(n_groups: int) -> float:
-        """Return the share of compositions where none is asked for."""
+        """The share of compositions where none is asked for."""
         return DEFAULT_COMPOSITION if n_groups == 1 else MULTILINGUAL_COMPOSITION
 
 
@@ -133,12 +133,7 @@ _SHIFT = 21  # bits of a code point
 
 @dataclass(frozen=True)
 class Apart:
-    """Characters and pairs of characters that are kept apart; none by default.
-
-    Attributes:
-        alone: characters that are merged with no other.
-        pairs: strings of two characters that no merge joins in this order.
-    """
+    """Characters that are merged with no other, and strings of two characters that no merge joins in this order."""
 
     alone: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
@@ -159,16 +154,10 @@ class Apart:
                 raise MwSError(f"{entry!r} cannot be kept apart; give one character, or two that are not to be joined")
         return cls(frozenset(e for e in given if len(e) == 1), frozenset(e for e in given if len(e) == 2))
 
-    def behind(self, points: Array) -> Mask:
-        """Find the places that no merge may cross.
+    def after(self, points: Array) -> Mask:
+        """Find the places that no merge may cross: bool, True after each of the n code points where a merge must stop.
 
-        Args:
-            points: shape (n,), code points of a text.
-
-        Returns:
-            bool, shape (n,): True behind each character where a merge must stop.
-
-        >>> Apart.of(["'", "12"]).behind(np.array([ord(c) for c in "a'b121"])).tolist()
+        >>> Apart.of(["'", "12"]).after(np.array([ord(c) for c in "a'b121"])).tolist()
         [True, True, False, True, False, False]
         """
         points = points.astype(np.int64)
@@ -190,7 +179,7 @@ class Apart:
             return counts
         points, starts = counts.code_points()
         data, offsets = counts.utf8()
-        cuts = np.union1d(starts, np.nonzero(self.behind(points))[0] + 1)
+        cuts = np.union1d(starts, np.nonzero(self.after(points))[0] + 1)
         sizes = 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
         ends = offsets[0] + np.concatenate([[0], np.cumsum(sizes)])
         owner = np.searchsorted(starts, cuts[:-1], "right") - 1
@@ -238,7 +227,7 @@ class VocabularySettings(VocabularyFields):
         object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
         object.__setattr__(self, "initial_alphabet", characters_of(self.initial_alphabet))
         for name in ("tokens", "keep_apart"):
-            object.__setattr__(self, name, _strings(name, getattr(self, name)))
+            object.__setattr__(self, name, _list_of_strings(name, getattr(self, name)))
         self.apart  # noqa: B018  # refuses what cannot be kept apart
 
     @cached_property
@@ -247,7 +236,7 @@ class VocabularySettings(VocabularyFields):
         return Apart.of(self.keep_apart)
 
 
-def _strings(name: str, given: Sequence[str]) -> tuple[str, ...]:
+def _list_of_strings(name: str, given: Sequence[str]) -> tuple[str, ...]:
     if isinstance(given, str) or not all(isinstance(each, str) for each in given):
         raise MwSError(f"{name}={given!r}: give a list of strings")
     return tuple(given)

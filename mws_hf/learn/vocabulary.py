@@ -242,7 +242,7 @@ def _check_tokens(tokens: Sequence[str], counts: WordCounts, apart: Apart) -> No
         if len(pieces) != 1:
             parts = "|".join(pieces)
             raise MwSError(f"{token!r} cannot become an entry: the split pattern cuts it ({parts}); give its parts")
-        if apart.behind(CodePoints.of([token]).points)[:-1].any():
+        if apart.after(CodePoints.of([token]).points)[:-1].any():
             raise MwSError(f"{token!r} cannot become an entry: characters in it are to be kept apart; leave one out")
 
 

@@ -27,9 +27,7 @@ N_POINTS = 0x110000
 class CodePoints:
     """Words as one array of code points, one word after another.
 
-    Attributes:
-        points: int32, shape (n_characters,), the code points of all words.
-        starts: int64, shape (n_words + 1,); word w is ``points[starts[w]:starts[w + 1]]``.
+    `points`: int32, shape (n_characters,); `starts`: int64, shape (n_words + 1,), where each word begins.
 
     >>> words = CodePoints.of(["дом", "а"])
     >>> len(words), words.starts.tolist(), words.take(np.array([1, 0])).strings()
@@ -51,7 +49,7 @@ class CodePoints:
 
     @classmethod
     def of_counts(cls, counts: WordCounts) -> CodePoints:
-        """Return the words of counts; for a million words it takes a few hundredths of a second."""
+        """Return the words of counts."""
         points, starts = counts.code_points()
         return cls(points.view(np.int32), starts)
 
@@ -98,13 +96,7 @@ def _copy_slices(points: Ints, begins: Longs, starts: Longs, out: Ints) -> None:
 
 
 class Distinct(NamedTuple):
-    """Distinct words, numbered in the order of their first appearance.
-
-    Attributes:
-        ids: int32, shape (n_words,): the number of each word.
-        first: int32, shape (n_distinct,): the first word with each number.
-        hashes: int64, shape (n_distinct,): a well-mixed hash of each distinct word, equal on all machines.
-    """
+    """Numbers of words among the distinct ones; of these the first places, and int64 hashes equal on all machines."""
 
     ids: Ints
     first: Ints
@@ -123,10 +115,7 @@ def distinct(words: CodePoints) -> Distinct:
 
 
 def find_among(words: CodePoints, known: CodePoints) -> Ints:
-    """Find each word in another list of words.
-
-    Returns:
-        int32, shape (n_words,): the number of the word in `known`, the first of equal ones; -1 where it is not there.
+    """Find each word in another list: int32, shape (n_words,), the first place there of an equal word, else -1.
 
     >>> find_among(CodePoints.of(["b", "c", "a"]), CodePoints.of(["a", "b"])).tolist()
     [1, -1, 0]
@@ -153,12 +142,7 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
 
 
 def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
-    """Number the characters of an alphabet by code point.
-
-    Returns:
-        The distinct characters, ascending; and int32, shape (N_POINTS,): the number of each code point among them, -1
-        for all code points outside the alphabet.
-    """
+    """Return the distinct characters, ascending, and int32, shape (N_POINTS,): their numbers by code point, else -1."""
     kept = np.array(sorted({ord(c) for c in alphabet}), np.int64)
     number = np.full(N_POINTS, -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
@@ -166,13 +150,12 @@ def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
 
 
 def in_alphabet(words: CodePoints, alphabet: Iterable[str]) -> Mask:
-    """Tell of each character of the words whether it belongs to an alphabet; bool, shape (n_characters,).
+    """Say of each character of the words whether it belongs to an alphabet; bool, shape (n_characters,).
 
     >>> in_alphabet(CodePoints.of(["ab", "c"]), "ac").tolist()
     [True, False, True]
     """
-    found: Mask = numbering(alphabet)[1][words.points] >= 0
-    return found
+    return np.greater_equal(numbering(alphabet)[1][words.points], 0)
 
 
 @dataclass(frozen=True)
@@ -274,11 +257,7 @@ class LearnedMerges:
     exhausted: bool = False
 
     def then(self, later: LearnedMerges) -> LearnedMerges:
-        """Append merges that were learnt behind these; whether candidates remain is known from the later ones.
-
-        >>> LearnedMerges([("a", "b")], [2.0]).then(LearnedMerges([("ab", "c")], [1.0], exhausted=True))
-        LearnedMerges(merges=[('a', 'b'), ('ab', 'c')], scores=[2.0, 1.0], exhausted=True)
-        """
+        """Append merges learnt after these; whether candidates remain is known from the later ones."""
         return LearnedMerges(self.merges + later.merges, self.scores + later.scores, later.exhausted)
 
 
@@ -313,12 +292,12 @@ class MergeLimits:
 
     @property
     def longest(self) -> int:
-        """Return the greatest length of a product in characters, as a number in any case."""
+        """The greatest length of a product in characters."""
         return self.max_token_length or NO_LIMIT
 
     @property
     def never(self) -> frozenset[str]:
-        """List all strings that must not become tokens: the forbidden ones and the byte tokens."""
+        """All strings that must not become tokens."""
         return self.forbidden.union(BYTE_TOKENS)
 
     def allow(self, product: str) -> bool:

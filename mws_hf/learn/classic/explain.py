@@ -80,7 +80,7 @@ def explain_pair(
     settings = settings or ClassicSettings()
     if merges is None:
         merges = _merges_up_to(corpus, {left, right}, settings, show_progress)
-    return _explained(corpus, merges, settings, (left, right))[-1]
+    return _replayed(corpus, merges, settings, (left, right))[-1]
 
 
 def explain_merges(
@@ -108,10 +108,10 @@ def explain_merges(
     settings = settings or ClassicSettings()
     if isinstance(merges, int):
         merges = learn_classic(corpus, merges, settings, MergeLimits(show_progress=show_progress)).merges
-    return _explained(corpus, merges, settings)
+    return _replayed(corpus, merges, settings)
 
 
-def _explained(
+def _replayed(
     corpus: SymbolCorpus,
     merges: Sequence[tuple[str, str]],
     settings: ClassicSettings,

@@ -277,7 +277,7 @@ def learn_classic(
     opened = len(segmentation.tokens)
     end = opened + n_merges
     found = LearnedMerges([])
-    table, keys, rules = _open(segmentation, values, _rules(settings or ClassicSettings(), limits))
+    table, keys, rules = _open_keys(segmentation, values, _rules(settings or ClassicSettings(), limits))
     strings = segmentation.taken_strings(table, limits.never)
     status, accepted = REACHED, -1
     wanted = n_merges if n_merges < NO_LIMIT else None
@@ -291,7 +291,7 @@ def learn_classic(
             elif status == REBUILD:
                 found = found.then(learnt(table, segmentation.tokens, opened, False))
                 opened = len(segmentation.tokens)
-                table, keys, rules = _open(segmentation, values, rules)
+                table, keys, rules = _open_keys(segmentation, values, rules)
             elif status == ROOM:
                 table = make_room(table, int(keys.totals[BEST]))
                 keys = _resized(keys, table)
@@ -313,7 +313,7 @@ def _rules(settings: ClassicSettings, limits: MergeLimits) -> Rules:
     )
 
 
-def _open(segmentation: Segmentation, values: Array, rules: Rules) -> tuple[PairTable, Keys, Rules]:
+def _open_keys(segmentation: Segmentation, values: Array, rules: Rules) -> tuple[PairTable, Keys, Rules]:
     """Open the pair table and keys of the present segmentation, with pairs of the length that is now possible."""
     tokens = segmentation.tokens
     lengths = np.fromiter(map(len, tokens), np.int32, len(tokens))

@@ -46,7 +46,7 @@ class Least(NamedTuple):
 
 
 @njit(inner=True)
-def _add(t: PairTable, q: Queue, p: int) -> None:
+def _queue_pair(t: PairTable, q: Queue, p: int) -> None:
     """Queue pair `p` under its present value."""
     q.queued[p] = t.pairs[p].value
     q.used[SIZE] = push(q.heap, q.used[SIZE], -t.pairs[p].value, pair_key(t.pairs[p].left, t.pairs[p].right))
@@ -57,7 +57,7 @@ def fill_queue(t: PairTable, q: Queue, least: Least) -> None:
     """Queue every pair of the table that is a candidate."""
     for p in range(t.used[PAIRS]):
         if t.pairs[p].occurrences >= least.occurrences and t.pairs[p].value >= least.value:
-            _add(t, q, p)
+            _queue_pair(t, q, p)
 
 
 @njit(inner=True)
@@ -151,5 +151,5 @@ def advance(
                 and t.pairs[p].value >= least.value
                 and t.pairs[p].value > q.queued[p]
             ):
-                _add(t, q, p)
+                _queue_pair(t, q, p)
     return REACHED

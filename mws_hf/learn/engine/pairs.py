@@ -177,7 +177,7 @@ def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token
 
 
 @njit(inner=True)
-def _replace(t: PairTable, p: int, new: int) -> tuple[int, int]:
+def _replace_occurrences(t: PairTable, p: int, new: int) -> tuple[int, int]:
     """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours that lose the pair.
 
     The occurrences found valid are packed at the front of the pair's arena segment; returns their number and value.
@@ -272,7 +272,7 @@ def merge_pair(t: PairTable, p: int, bounds: tuple[int, int, int]) -> int:
         The value of the occurrences replaced; the product's id is `used[TOKENS] - 1`.
     """
     new = _add_token(t, p)
-    n, total = _replace(t, p, new)
+    n, total = _replace_occurrences(t, p, new)
     _withdraw(t, p)
     t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = 0
     first, size, tok, val, arena = t.pairs[p].begin, t.length[new], t.tok, t.val, t.arena

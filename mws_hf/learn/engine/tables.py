@@ -43,12 +43,12 @@ def hashes_and_powers(strings: Sequence[str]) -> Array:
     """
     words = CodePoints.of(strings)
     found = np.empty((len(words), 2), np.int64)
-    _fill_hashes(words.points, words.starts, found)
+    _hash_strings(words.points, words.starts, found)
     return found
 
 
 @njit
-def _fill_hashes(points: Array, starts: Array, found: Array) -> None:
+def _hash_strings(points: Array, starts: Array, found: Array) -> None:
     for w in range(len(found)):
         total, power = np.int64(0), np.int64(1)
         for i in range(starts[w], starts[w + 1]):
@@ -121,8 +121,8 @@ def open_table(
             edges[k] += 1
     empty = _empty_table(tok, val, tokens, strip)
     parts = [empty, *(_with_own_pairs(empty) for _ in edges[2:])]
-    parts = side_by_side(_count, parts, edges, edges[1:], [bounds] * len(parts))
-    table, places = _joined(parts)
+    parts = side_by_side(_count_range, parts, edges, edges[1:], [bounds] * len(parts))
+    table, places = _joined_tables(parts)
     del empty, parts
     table = _laid_out(table, bounds[0])
     at = [table.pairs["begin"][: table.used[PAIRS]].copy()]  # where the list of each part begins
@@ -140,7 +140,7 @@ def strike(table: PairTable, pair: int) -> None:
     table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
 
 
-def _count(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int]) -> PairTable:
+def _count_range(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int]) -> PairTable:
     """Count the pairs of the cells from `begin` to `end`; returns the table, enlarged where needed."""
     position = count_pairs(table, begin, end, bounds[1], bounds[2])
     while position < end:
@@ -149,7 +149,7 @@ def _count(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int])
     return table
 
 
-def _joined(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
+def _joined_tables(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
     """Join the pairs of all parts in one table; also returns how often each stands in each part, int64 by row."""
     table, rows = parts[0], [np.arange(parts[0].used[PAIRS], dtype=np.int32)]
     own = [part.pairs["occurrences"][: part.used[PAIRS]].copy() for part in parts]

@@ -182,7 +182,7 @@ def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms
     form = distinct(forms)
     return Forms(
         forms.take(form.first),
-        _sums(form.ids, counts, len(form.first)),
+        _sums_by_row(form.ids, counts, len(form.first)),
         type_of[form.first],
         types.words,
         types.counts,
@@ -216,7 +216,7 @@ def _collect_types(places: WordPlaces, words: Longs, counts: Longs) -> tuple[Typ
     """Collect the types of words by number, and the number of each word's type."""
     letters = places.types(words)
     found = distinct(letters)
-    type_counts = _sums(found.ids, counts, len(found.first))
+    type_counts = _sums_by_row(found.ids, counts, len(found.first))
     order = _by_count(type_counts, found.hashes)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -252,12 +252,12 @@ def with_lower_case(forms: Forms) -> Forms:
     return replace(
         forms,
         words=concatenated([words, added]),
-        counts=np.concatenate([forms.counts, _sums(twin.ids, forms.counts[absent], len(twin.first))]),
+        counts=np.concatenate([forms.counts, _sums_by_row(twin.ids, forms.counts[absent], len(twin.first))]),
         type_of=np.concatenate([forms.type_of, forms.type_of[absent][twin.first]]),
     )
 
 
-def _sums(ids: Ints, counts: Longs, n: int) -> Longs:
+def _sums_by_row(ids: Ints, counts: Longs, n: int) -> Longs:
     """Add up counts by id, exactly; int64, shape (n,)."""
     sums = np.zeros(n, np.int64)
     np.add.at(sums, ids, counts)

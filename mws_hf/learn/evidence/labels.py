@@ -135,7 +135,7 @@ def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) ->
     >>> add_labelled(CodePoints.of(["cats"]), [GoldWord("Dogs", (("Dog", "s"),))], 9).strings()
     ['cats', 'dogs']
     """
-    _, letters = _letters(labels)
+    _, letters = _labelled_letters(labels)
     sizes = count_graphemes(letters)
     good = letters.take(np.nonzero((sizes > 1) & (sizes <= longest))[0])
     absent = good.take(np.nonzero(find_among(good, types) < 0)[0])
@@ -152,7 +152,7 @@ def report_labels(
         unused = LabelFit(len(labels), 0, 0)
         _logger.warning("labels %s", unused.describe())
         return {UNNAMED: unused}
-    at = find_among(_letters(bounded(labels))[1], types)
+    at = find_among(_labelled_letters(bounded(labels))[1], types)
     fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
     return {
         UNNAMED: replace(
@@ -172,7 +172,7 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
     Returns:
         float64, one a grapheme; NaN where nothing is labelled. None where fewer than `MIN_LABELS` words are labelled.
     """
-    words, letters = _letters(labels)
+    words, letters = _labelled_letters(labels)
     found = find_among(letters, types)
     if len(set(found[found >= 0].tolist())) < MIN_LABELS:
         return None
@@ -189,7 +189,7 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
     return targets[last]
 
 
-def _letters(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
+def _labelled_letters(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
     """Return which labels are words, and their folded letters."""
     places = find_words([" " + label.word for label in labels])
     words = np.nonzero(places.is_word)[0]
@@ -235,7 +235,7 @@ def refit(
     places = np.nonzero(inner)[0]
     size = min(STANDARDISED_SAMPLE, len(places))
     sample = places[np.arange(size) * len(places) // size]
-    design = _measure(contexts, corpus, sample, views[rank[sample]])
+    design = _design_of(contexts, corpus, sample, views[rank[sample]])
     rows = _features(contexts, corpus, at, views[rank[at]], mixture[rank[at]], design)
     middles = (2 * np.arange(PRIOR_POSITIONS) + 1) * len(sample) // (2 * PRIOR_POSITIONS)
     prior = np.zeros((PRIOR_POSITIONS, rows.shape[1]))
@@ -267,7 +267,7 @@ def refit(
     return Refit(found, _granularity(found, n_words), ridges[best], _f1(tried[best], labelled), _f1(without, labelled))
 
 
-def _measure(contexts: Contexts, corpus: SymbolCorpus, sample: Longs, views: Doubles) -> _Design:
+def _design_of(contexts: Contexts, corpus: SymbolCorpus, sample: Longs, views: Doubles) -> _Design:
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((len(sample), n + N_FLAGS))
     sample_rows(contexts, corpus.starts, sample, rows)

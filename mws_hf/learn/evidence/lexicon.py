@@ -371,7 +371,7 @@ def _scatter(
             at += 1
 
 
-def _frequent(current: Ints, first: Ints, counts: Ints, least: int, offset: int) -> tuple[Ints, Ints, Ints]:
+def _frequent_entries(current: Ints, first: Ints, counts: Ints, least: int, offset: int) -> tuple[Ints, Ints, Ints]:
     """Renumber the ids that occur at least `least` times from `offset` on; the others become -1."""
     keep = counts >= least
     number = np.where(keep, np.cumsum(keep, dtype=np.int32) - 1 + np.int32(offset), np.int32(-1))
@@ -401,7 +401,7 @@ def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count:
     for length in range(2, longest + 1):
         _extensible(current, symbols, corpus.starts, length, left, right)
         longer = intern_pairs(left, right)
-        current, first, count = _frequent(longer.ids, longer.first, longer.counts, min_count, total)
+        current, first, count = _frequent_entries(longer.ids, longer.first, longer.counts, min_count, total)
         del longer
         here = current >= 0
         masks |= here.astype(np.uint16) << np.uint16(length - 1)

@@ -236,7 +236,7 @@ def texts() -> Iterator[Claim]:
     for language, (_, gold) in {each[0]: each for each in GOLDS.values()}.items():
         if language not in ("rus-lexicon", "lat"):
             for size in (8_000, 32_000):
-                ours, bpe = (quality(language, gold, each, size) for each in ("mws", "bpe:text"))
+                ours, bpe = (quality(language, gold, each, size) for each in ("mws", "bpe-character:text"))
                 longer.append(ours["text_fertility"] / bpe["text_fertility"])
     cards = {row["name"]: row["systems"] for row in results("pretrained")["rows"] if "morphs" not in row["name"]}
     longer += [each["MwS"]["tokens_per_word"] / each["BPE"]["tokens_per_word"] for each in cards.values()]

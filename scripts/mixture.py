@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from quality import lines_of, split_lines
-from systems import UNIGRAM
+from systems import RIVAL, UNIGRAM
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf import MwSTrainer, WordCounts
@@ -78,7 +78,7 @@ def train(system: str, size: int, counts: GroupedCounts, directory: Path, data: 
         trainer = MwSTrainer(vocab_size=size, composition=COMPOSITION[system], show_progress=False)
         source = load_encoder(trainer.backend(trainer.learn(counts))[0])
     else:
-        baselines.train(system, counts.union, size, directory)
+        baselines.train(RIVAL.get(system, system), counts.union, size, directory)
         source = baselines.load(directory).source
     return source, time.perf_counter() - started
 

@@ -50,7 +50,7 @@ PICTURES = {
     ("tur", "tur.morphochallenge2010"): "Turkish: Morpho Challenge 2010",
 }
 RIVALS = (
-    "bpe:types,bpe:text,bpe-byte:text,morph-bpe:types,wordpiece:types,unigram:types,unigram:text,"
+    "bpe-character:types,bpe-character:text,bpe-byte:text,morph-bpe:types,wordpiece:types,unigram:types,unigram:text,"
     "sentencepiece-bpe:text,sentencepiece-unigram:types,sentencepiece-unigram:text,morfessor:types,"
     "morfessor-frequent:text"
 )
@@ -173,7 +173,7 @@ def lengths(rows: list[dict[str, Any]], size: int) -> str:
     """Markdown: tokens per word on held-out text, and F1 on the language's first gold set, at one size."""
     table = []
     for language, names in GOLD.items():
-        for system in ("mws-morphs", "mws", "bpe:text", "unigram:types", "unigram:text"):
+        for system in ("mws-morphs", "mws", "bpe-character:text", "unigram:types", "unigram:text"):
             for row in rows:
                 at = (row["language"], row["gold"], row["vocab_size"], row["system"]) == (
                     language,

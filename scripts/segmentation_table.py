@@ -27,7 +27,7 @@ def mws_cuts(counts: WordCounts, granularity: float | None = None) -> list[str]:
 
 def bpe_cuts(counts: WordCounts) -> list[str]:
     """Each word as character-level BPE of the same size cuts it, every form counted once."""
-    rival = baselines.train("bpe", counts, SIZE)
+    rival = baselines.train("bpe-character", counts, SIZE)
     return ["·".join(rival.segment(word)) for word in WORDS]
 
 

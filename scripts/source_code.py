@@ -86,7 +86,7 @@ def language_lines(data: Path, name: str) -> tuple[list[str], list[str]]:
 def train(system: str, size: int, counts: dict[str, WordCounts], directory: Path) -> Tokenizer:
     """The tokenizer of a system as `tokenizers` runs it."""
     if system == "bpe":
-        baselines.train("bpe", GroupedCounts(counts).union, size, directory)
+        baselines.train("bpe-character", GroupedCounts(counts).union, size, directory)
         return Tokenizer.from_file(str(directory / "tokenizer.json"))
     groups = {("source" if name == "code" and system == "mws-plain" else name): part for name, part in counts.items()}
     trainer = MwSTrainer(vocab_size=size, show_progress=False)

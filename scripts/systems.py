@@ -45,6 +45,9 @@ MWS: dict[str, dict[str, Any]] = {
 UNIGRAM = "sentencepiece-unigram-identity"
 """The strongest rival that is lossless: SentencePiece's Unigram trainer, identity normalization, byte fallback."""
 
+RIVAL = {"bpe": "bpe-character"}
+"""Names of results files that `research.baselines` has otherwise: ``bpe`` is BPE over characters in them."""
+
 MORPH_BPE = "morph-bpe-byte"
 """BPE over bytes inside the cuts of Morfessor, at inference by its merges alone (`within_cuts`)."""
 
@@ -55,7 +58,7 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
     """Train a system on word counts and save it.
 
     Args:
-        name: a key of `MWS` or of `mws_hf.research.baselines.BASELINES`, or `MORPH_BPE`.
+        name: a key of `MWS`, `RIVAL` or `mws_hf.research.baselines.BASELINES`, or `MORPH_BPE`.
         counts: words and how often each occurs.
         size: entries of the vocabulary.
         directory: where to save.
@@ -66,7 +69,7 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
         baselines.train("bpe-byte", inside, size, directory)
         return
     if name not in MWS:
-        baselines.train(name, counts, size, directory)
+        baselines.train(RIVAL.get(name, name), counts, size, directory)
         return
     trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **(MWS[name] | options))
     evidence = evidence_of(counts, trainer.settings.evidence)

@@ -10,6 +10,8 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+from systems import RIVAL
+
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.evaluate import segment_words
 from mws_hf.evaluate.encoder import load_encoder
@@ -55,7 +57,7 @@ def measure(file: Path, sizes: list[int]) -> list[dict[str, Any]]:
 
 def _trained(system: str, counts: WordCounts, size: int) -> Any:
     if not system.startswith("mws"):
-        return baselines.train(system, counts, size).source
+        return baselines.train(RIVAL.get(system, system), counts, size).source
     trainer = MwSTrainer(vocab_size=size, composition=0 if system == "mws-morphs" else None, show_progress=False)
     return load_encoder(trainer.backend(trainer.learn(counts))[0])
 

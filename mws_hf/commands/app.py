@@ -8,10 +8,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import inspect
 import os
 import re
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -101,6 +103,17 @@ class PanelCommand(TyperCommand):
             if isinstance(getattr(error, "message", None), str):
                 error.message = in_plain_words(error.message)  # type: ignore[attr-defined]
             raise
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the text: examples, which are indented, each on one line that can be pasted, names in one piece."""
+        for paragraph in inspect.cleandoc(self.help or "").split("\n\n"):
+            formatter.write_paragraph()
+            if paragraph.startswith("    "):
+                formatter.write(f"  {paragraph}\n")
+                continue
+            text = " ".join(paragraph.split())
+            wrapped = textwrap.wrap(text, formatter.width - 2, break_long_words=False, break_on_hyphens=False)
+            formatter.write("".join(f"  {line}\n" for line in wrapped))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then each panel."""

@@ -29,7 +29,7 @@ Corpus = Annotated[
 ]
 Systems = Annotated[
     list[str] | None,
-    typer.Option("--systems", help="Systems, comma-separated: mws, bpe:text, unigram:types, ... [default: all]."),
+    typer.Option("--systems", help="Systems of the list above, comma-separated [default: most of them]."),
 ]
 Text = Annotated[
     Path | None,
@@ -59,8 +59,14 @@ def compare(
 
     With --gold where they cut, with --text how long text becomes, with --bits too its n-gram bits per byte. The table
     printed is of the largest size; results.md has all. Gold files are read for scoring alone. Trained tokenizers are
-    kept in OUTPUT/cache, so an interrupted run goes on where it stopped. All systems and the plots need
-    `pip install sentencepiece morfessor matplotlib`.
+    kept in OUTPUT/cache, so an interrupted run goes on where it stopped, and another run on the same words adds to the
+    tables. All systems and the plots need `pip install sentencepiece morfessor matplotlib`.
+
+    Systems: mws is what `mws train` makes, mws-morphs the same with --composition 0, mws-classic with --criterion
+    classic. Rivals: bpe (or bpe-byte: byte-level BPE), bpe-character, bpe-end-of-word, bpe-low-line, morph-bpe,
+    wordpiece, wordpiece-likelihood, wordpiece-top-down, unigram, sentencepiece-bpe, sentencepiece-unigram,
+    sentencepiece-unigram-identity, morfessor, morfessor-frequent, characters, words. NAME:text learns words by how
+    often they occur, NAME:types each word once; a bare name is NAME:types for mws and morfessor, else NAME:text.
 
     For example:
 
@@ -70,7 +76,7 @@ def compare(
 
         mws compare corpus.txt --text heldout.txt --bits corpus.txt --vocab-size 32k --output out/length
 
-        mws compare --lexicon ru --gold rus.tsv --vocab-size 8000 --systems mws,unigram:types --output out/lexicon
+        mws compare --lexicon ru --gold rus.tsv --vocab-size 8000 --systems mws,bpe,unigram:types --output out/lexicon
     """
     gold = gold or []
     if not gold and text is None:

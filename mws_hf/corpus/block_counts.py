@@ -27,7 +27,7 @@ from mws_hf.corpus.columns import arrow_strings, flat_utf8
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import compiled, split
@@ -216,9 +216,9 @@ def _gathered(group: str, threads: Sequence[GroupTables], shards: Shards | None,
 
 def _counting_threads(pattern: str, workers: int | None, memory_cap: int) -> int:
     if isinstance(memory_cap, bool) or not isinstance(memory_cap, Integral):
-        raise MwSError(f"memory_cap={memory_cap!r}: not a whole number of bytes")
+        raise SettingError("memory_cap", memory_cap, "is not a whole number of bytes")
     if memory_cap < 1:
-        raise MwSError(f"memory_cap={memory_cap}: must be at least 1")
+        raise SettingError("memory_cap", memory_cap, "must be at least 1")
     if scanner_kind(pattern) is None:
         workers = 1  # building str objects holds the GIL: threads would only wait for each other
     return thread_count(workers)

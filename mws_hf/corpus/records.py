@@ -90,7 +90,7 @@ def _gathered(source: Any, wanted: Sequence[str]) -> Iterator[dict[Any, list[Any
     for number, record in enumerate(source):
         if not isinstance(record, Mapping):
             what = type(record).__name__
-            raise MwSError(f"element {number} is {what}, not a record; column={wanted[-1]!r} is for records and tables")
+            raise MwSError(f"element {number} is {what}, not a record; the column {wanted[-1]!r} is for tables")
         if not all(name in record for name in wanted):
             yield {name: [value] for name, value in record.items()}  # whose columns the error names
         for name, values in batch.items():

@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import Dataset
 
 from mws_hf.encode.corpus import EncodedCorpus
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 
 
 class BlockDataset(Dataset):
@@ -25,7 +25,7 @@ class BlockDataset(Dataset):
             MwSError: the block size is not positive, or the corpus is shorter than one block.
         """
         if block_size < 1:
-            raise MwSError(f"block_size={block_size}: must be at least 1")
+            raise SettingError("block_size", block_size, "must be at least 1")
         if corpus.n_tokens < block_size:
             raise MwSError(f"{corpus.directory}: {corpus.n_tokens} ids are less than one block of {block_size}")
         self.corpus = corpus

@@ -22,7 +22,7 @@ from mws_hf.corpus.repeats import warn_of_repeated
 from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
 from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
 from mws_hf.tokenizer.file import load_backend
@@ -143,7 +143,7 @@ def separator_token(separator: str | None, eos: str | None) -> str | None:
 def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
     """Make the manifest of a corpus that is not finished and has no shards; `encode_corpus` describes the arguments."""
     if shard_size < 1:
-        raise MwSError(f"shard_size={shard_size}: must be at least one byte")
+        raise SettingError("shard_size", shard_size, "must be at least one byte")
     return {
         "format": 1,
         "complete": False,
@@ -269,7 +269,7 @@ def _read(
     advance: Advance | None = None,
 ) -> Iterator[Block]:
     if document not in ("line", "file"):
-        raise MwSError(f"document={document!r}: in a text file a document is a 'line' or a 'file'")
+        raise SettingError("document", document, "is unknown; in a text file a document is a 'line' or a 'file'")
     if names is None:
         return _advancing_blocks(document_blocks(iterate_documents(documents, how.column), size=block_bytes), advance)
     if document == "file":

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import torch
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import SettingError
 from mws_hf.extend.cuts import count_ids
 from mws_hf.extend.spelling import Spelling
 from mws_hf.extend.static_vectors import static_vectors
@@ -38,11 +38,11 @@ def check_init(init: str, has_text: bool) -> None:
         MwSError: see above.
     """
     if init not in INITS:
-        raise MwSError(f"init={init!r}; choose one of {', '.join(INITS)}")
+        raise SettingError("init", init, f"is unknown; choose one of {', '.join(INITS)}")
     if init in READERS and not has_text:
-        raise MwSError(f"init={init!r} needs text=..., documents of the language that the new tokens are for")
+        raise SettingError("init", init, "needs text: documents of the language that the new tokens are for")
     if init not in READERS and has_text:
-        raise MwSError(f"init={init!r} reads no text; leave text out, or choose one of {', '.join(READERS)}")
+        raise SettingError("init", init, f"reads no text; leave text out, or choose one of {', '.join(READERS)}")
 
 
 def weigh(
@@ -70,7 +70,7 @@ def weigh(
         vectors = static_vectors(without_limits(new), texts, len(mixtures))
         found, seen = by_company(mixtures, vectors), bool(vectors.any())
     if not seen:
-        raise MwSError(f"init={init!r}: the text given has too few tokens to learn from; give more")
+        raise SettingError("init", init, "has too few tokens to learn from in the text given; give more")
     return found
 
 
@@ -85,7 +85,7 @@ def hushed(mixtures: list[Mixture], old: Spelling) -> list[Mixture]:
     """
     never = [old.by_bytes[byte] for byte in _NEVER if byte in old.by_bytes]
     if not never:
-        raise MwSError("init='quiet' needs tokens of single bytes, which the old tokenizer lacks; choose init='mean'")
+        raise SettingError("init", "quiet", "needs tokens of single bytes, which the old one lacks; choose 'mean'")
     silence = [0.5 / len(never)] * len(never)
     return [
         (ids + never, [weight / 2 for weight in weights] + silence) if len(ids) > 1 else (ids, weights)

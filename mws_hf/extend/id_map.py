@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -89,7 +89,7 @@ def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | No
         )
     if pad_to_multiple is not None:
         if pad_to_multiple < 1:
-            raise MwSError(f"pad_to_multiple={pad_to_multiple}: give a whole number from 1, such as 64")
+            raise SettingError("pad_to_multiple", pad_to_multiple, "is no whole number from 1 up, such as 64")
         return -(-new_size // pad_to_multiple) * pad_to_multiple
     if rows == old_size:
         return new_size

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import Base, Rewritten, fetch, open_base, write_directory
 from mws_hf.extend.cuts import count_ids
 from mws_hf.kernels.arrays import Longs
@@ -302,9 +302,11 @@ def _prune(
             if not wholes[part] and part not in pinned:
                 heapq.heappush(leaves, entry(part))
     if keep_size is not None and len(remaining) > keep_size:
-        raise MwSError(
-            f"keep_size={keep_size}: {len(remaining)} entries must stay (added tokens, bytes, what is to be kept, and "
-            "their parts); give a larger number"
+        raise SettingError(
+            "keep_size",
+            keep_size,
+            f"is too small: {len(remaining)} entries must stay (added tokens, bytes, what is to be kept, and their "
+            "parts); give a larger number",
         )
     return remaining
 

@@ -368,7 +368,7 @@ def _learn_compositions(
 
 def _warn_if_short(job: LearningJob, n_found: int) -> None:
     if n_found < job.n_merges:
-        advice = "" if job.composition else "; composition='fill' would fill the rest with frequent neighbours"
+        advice = "" if job.composition else "; a composition of 'fill' would fill the rest with frequent neighbours"
         _logger.warning(
             "the %s criterion found %d of %d merges: the vocabulary has %d entries fewer than asked for%s",
             job.settings.criterion, n_found, job.n_merges, job.n_merges - n_found, advice,

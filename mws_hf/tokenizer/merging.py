@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeVar
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import SettingError
 from mws_hf.text.byte_alphabet import Alphabet, to_byte_level
 from mws_hf.text.pattern import split
 from mws_hf.text.special import BYTE_TOKENS
@@ -61,11 +61,11 @@ class Dropout:
     def __post_init__(self) -> None:
         """Check the values."""
         if isinstance(self.share, bool) or not isinstance(self.share, (int, float)) or not 0 <= self.share <= 1:
-            raise MwSError(f"dropout={self.share!r}: give the probability that a merge fails, from 0 to 1, such as 0.1")
+            raise SettingError("dropout", self.share, "is no probability; give one from 0 to 1, such as 0.1")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= _MASK:
-            raise MwSError(f"seed={self.seed!r}: give a whole number from 0 to 2^64 - 1")
+            raise SettingError("seed", self.seed, "is no whole number from 0 to 2^64 - 1")
         if self.kind not in ("all", *KINDS):
-            raise MwSError(f"drop={self.kind!r} is unknown; choose all, morph or composition")
+            raise SettingError("drop", self.kind, "is unknown; choose all, morph or composition")
 
     @property
     def threshold(self) -> int:
@@ -90,9 +90,11 @@ class Dropout:
             return [rank >= n_building for rank in range(n_merges)]
         chosen = [name in KINDS[self.kind] for name in kinds_by_rank(kinds, n_merges)]
         if not any(chosen):
-            raise MwSError(
-                f"drop={self.kind!r}: no record beside the tokenizer tells which of its merges are {self.kind}s; give "
-                "the directory that training wrote, or drop='all'"
+            raise SettingError(
+                "drop",
+                self.kind,
+                "is not possible: no record beside the tokenizer tells the kinds of its merges; give the directory "
+                "that training wrote, or choose 'all'",
             )
         return chosen
 

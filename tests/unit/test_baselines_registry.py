@@ -94,7 +94,7 @@ def test_no_words_but_spaces(name):
         pass
 
 
-@pytest.mark.parametrize("name", ["bpe", "bpe-byte", "unigram", "wordpiece-top-down"])
+@pytest.mark.parametrize("name", ["bpe-character", "bpe-byte", "unigram", "wordpiece-top-down"])
 def test_a_size_below_the_characters_keeps_them(name):
     trained = train(name, small_counts(), 10)
     assert trained.source.encode(["walk"])[0].tokens.count("[UNK]") == 0
@@ -110,7 +110,7 @@ def test_user_errors(tmp_path, monkeypatch):
     with pytest.raises(MwSError, match="choose one of bpe-byte"):
         train("bpee", small_counts(), 300)
     with pytest.raises(MwSError, match="no words"):
-        train("bpe", small_counts().at_least(10**9), 300)
+        train("bpe-character", small_counts().at_least(10**9), 300)
     with pytest.raises(MwSError, match="baseline.json"):
         load(tmp_path)
     for module, name in NEEDS.items():

@@ -79,7 +79,7 @@ def test_the_card_s_figures_are_those_of_evaluate_and_the_hub_reads_them(folder,
 
 def test_other_tokenizers_stand_beside_it_with_the_figures_of_evaluate(folder, trained, tmp_path):
     bpe = tmp_path / "bpe"
-    baselines.train("bpe", count_documents(TEXT.splitlines()), 450, bpe)
+    baselines.train("bpe-character", count_documents(TEXT.splitlines()), 450, bpe)
     done = measured(folder, trained, "--beside", f"BPE={bpe}", "--name", "me/russian")
     assert done.returncode == 0, done.stderr
     files = {"text": folder / "heldout.txt", "bits": folder / "train.txt"}

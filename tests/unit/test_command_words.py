@@ -139,3 +139,33 @@ def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):
     assert "already there" in second and "MB/s" not in second
     assert json.loads(mws(*command, "--json")[1])["already_there"] is True
     assert "already there" not in mws(*command, "--no-resume", "--force")[1]
+
+
+def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
+    shown = 0
+    for name in COMMANDS:
+        group = typer.main.get_command(app)
+        examples = re.findall(r"(?m)^      (?:\w+ \S+ \| )?mws (\w+)(.*)$", mws(name, "--help")[1])
+        for called, arguments in examples:
+            command = group.get_command(typer.Context(group), called)  # type: ignore[attr-defined]
+            known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+            assert set(re.findall(r"(?<= )--?[a-z][\w-]*", arguments)) <= known, (called, arguments)
+            shown += 1
+    assert shown > 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("encode", "DIR", "TEXT", "-o", "OUT", "--dropout", "2"), "--dropout 2.0 is no probability"),
+        (("transplant", "DIR", "DIR", "-o", "OUT", "--pad-to-multiple", "0"), "--pad-to-multiple"),
+        (("train", "TEXT", "-o", "OUT", "--granularity", "3"), "--granularity 3.0"),
+    ],
+)
+def test_a_value_that_the_library_refuses_is_named_as_it_was_typed(tmp_path, arguments, says):
+    small_fast().save_pretrained(tmp_path / "made")
+    (tmp_path / "text.txt").write_text("\n".join(running_text()), encoding="utf-8")
+    places = {"DIR": tmp_path / "made", "TEXT": tmp_path / "text.txt", "OUT": tmp_path / "out"}
+    done = CliRunner().invoke(app, [str(places.get(each, each)) for each in arguments])
+    said = str(done.exception) + done.output
+    assert done.exit_code != 0 and says in said and not re.search(r"\b[a-z_]+=", said)

@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,14 +21,18 @@ import mws_hf
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score, segment_words
+from mws_hf.research.baselines import BASELINES
 from mws_hf.research.compare import compare, parse_systems
 from mws_hf.research.compare.cache import ResultCache, counts_digest, text_record
 from mws_hf.research.compare.plan import MWS_SYSTEMS, Job
+from mws_hf.research.compare.results import summary
 from mws_hf.trainer import MwSTrainer
 from tests.examples import FULL
 from tests.small_corpus import morphs, running_text, small_counts
 
-SYSTEMS = "mws,mws-morphs,mws-classic,bpe:types,bpe:text,wordpiece:types,unigram:types,characters,words:text"
+SYSTEMS = (
+    "mws,mws-morphs,mws-classic,bpe-character:types,bpe-byte:text,wordpiece:types,unigram:types,characters,words:text"
+)
 SIZES = [360, 420]
 
 
@@ -120,9 +125,11 @@ def test_second_run_trains_nothing_and_agrees(compared, gold):
 
 KILLED = """
 import sys
+from mws_hf.research.baselines import BASELINES
 from mws_hf.research.compare import compare, parse_systems
 from tests.small_corpus import small_counts
-compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=parse_systems(["bpe"]), plots=False)
+systems = parse_systems(["bpe-character:types"])
+compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=systems, plots=False)
 """
 
 
@@ -138,7 +145,7 @@ def test_killed_run_resumes(gold, tmp_path):
         child.wait()
     before = {path: when for path, when in written(tmp_path).items() if path.name.endswith(".training.json")}
     assert 0 < len(before) < 60
-    options = {"systems": parse_systems(["bpe"]), "plots": False, "resamples": 10}
+    options = {"systems": parse_systems(["bpe-character:types"]), "plots": False, "resamples": 10}
     resumed = compare(small_counts(), [gold], range(300, 360), tmp_path / ".", **options)
     assert {path: written(tmp_path)[path] for path in before} == before
     whole = compare(small_counts(), [gold], range(300, 360), tmp_path / "whole", **options)
@@ -147,13 +154,13 @@ def test_killed_run_resumes(gold, tmp_path):
 
 def test_cache_depends_on_words_and_settings(tmp_path):
     counts = small_counts()
-    spec = parse_systems(["bpe"])[0]
+    spec = parse_systems(["bpe-character:types"])[0]
     one = ResultCache(tmp_path, counts_digest(counts), ("<s>",))
     others = [
         (ResultCache(tmp_path, counts_digest(counts.as_types()), ("<s>",)), Job(spec, 300)),
         (ResultCache(tmp_path, counts_digest(counts), ()), Job(spec, 300)),
         (one, Job(spec, 301)),
-        (one, Job(parse_systems(["bpe:text"])[0], 300)),
+        (one, Job(parse_systems(["bpe-character:text"])[0], 300)),
     ]
     paths = [cache.directory(job) for cache, job in others] + [one.directory(Job(spec, 300))]
     assert len(set(paths)) == len(paths)
@@ -162,10 +169,10 @@ def test_cache_depends_on_words_and_settings(tmp_path):
 
 def test_a_rival_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
     pytest.importorskip("sentencepiece")
-    systems = parse_systems(["bpe,sentencepiece-bpe"])
+    systems = parse_systems(["bpe-character:types,sentencepiece-bpe:types"])
     comparison = compare(small_counts(), [gold], [270, 420], tmp_path, systems=systems, plots=False, resamples=10)
     assert [(t.system, t.vocab_size) for t in comparison.tokenizers] == [
-        ("bpe:types", 270), ("bpe:types", 420), ("sentencepiece-bpe:types", 420)
+        ("bpe-character:types", 270), ("bpe-character:types", 420), ("sentencepiece-bpe:types", 420)
     ]  # fmt: skip
     assert "sentencepiece-bpe.types-270 is left out" in caplog.text
 
@@ -192,7 +199,18 @@ def test_command(gold, tmp_path):
     app = typer.Typer()
     app.command()(command)
     out = str(tmp_path / "out")
-    arguments = [str(text), "--gold", str(gold), "--vocab-size", "330", "350", "--systems", "bpe,characters", "-o", out]
+    arguments = [
+        str(text),
+        "--gold",
+        str(gold),
+        "--vocab-size",
+        "330",
+        "350",
+        "--systems",
+        "bpe-character:types,characters",
+        "-o",
+        out,
+    ]
     result = CliRunner().invoke(app, [*arguments, "--text", str(text), "--no-plots", "--quiet", "--json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}
@@ -206,7 +224,7 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
     text, held_out = tmp_path / "text.txt", tmp_path / "held_out.txt"
     text.write_text("\n".join(running_text() * 3), encoding="utf-8")
     held_out.write_text("\n".join(" ".join(reversed(line.split())) for line in running_text()), encoding="utf-8")
-    options = ["--systems", "bpe:text,mws", "-o", str(tmp_path / "out"), "--quiet"]
+    options = ["--systems", "bpe-character:text,mws", "-o", str(tmp_path / "out"), "--quiet"]
     options += ["--text", str(held_out), "--bits", str(text)]
     result = CliRunner().invoke(app, ["compare", str(text), "--vocab-size", "0.35k,370", *options])
     assert result.exit_code == 0, result.exception
@@ -214,7 +232,7 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
     assert header == ["370", "entries", "tokens/word", "bytes/token", "n-gram", "bits/byte"]
     saved = json.loads((tmp_path / "out/results.json").read_text(encoding="utf-8"))
     found = {each["system"]: each["text"] for each in saved["tokenizers"] if each["vocab_size"] == 370}
-    assert {row[0] for row in rows} == set(found) == {"bpe:text", "mws"}
+    assert {row[0] for row in rows} == set(found) == {"bpe-character:text", "mws"}
     for system, *figures in rows:
         measured = [found[system][name] for name in ("fertility", "bytes_per_token", "bits_per_byte")]
         assert figures == [f"{measured[0]:.3f}", f"{measured[1]:.3f}", f"{measured[2]:.4f}"]
@@ -234,7 +252,7 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
 
 
 def one_run(gold, folder):
-    options = {"systems": parse_systems(["bpe,morfessor,mws"]), "text": running_text(), "plots": False}
+    options = {"systems": parse_systems(["bpe-character:types,morfessor,mws"]), "text": running_text(), "plots": False}
     return compare(small_counts(), [gold], [360], folder, **options, resamples=10)
 
 
@@ -337,3 +355,49 @@ def test_the_key_holds_library_versions(library, tmp_path, monkeypatch):
     after = keys()
     program_digest.cache_clear()
     assert len(before) == len(after) == 3 and not before & after
+
+
+def test_another_run_into_the_folder_adds_to_the_table_if_the_words_are_the_same(gold, tmp_path):
+    def systems(names, size, counts):
+        options = {"systems": parse_systems([names]), "plots": False, "resamples": 10}
+        found = compare(counts, [gold], [size], tmp_path, **options)
+        assert found.rows == [replace(row, tokenizer=found.tokenizers[at]) for at, row in enumerate(found.rows)]
+        return [(each.system, each.vocab_size) for each in found.tokenizers]
+
+    first = systems("mws", 360, small_counts())
+    assert first == [("mws", 360)]
+    assert systems("bpe,characters", 360, small_counts()) == [*first, ("bpe-byte:text", 360), ("characters", None)]
+    assert systems("mws", 380, small_counts())[-1] == ("mws", 380)
+    table = (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert "| vocabulary | 360 | 380 |" in table and "bpe-byte:text" in table
+    (tmp_path / "results.json").write_text('{"tokenizers": [{"system": "none", "vocab_size": 3}]}')
+    assert systems("mws", 360, small_counts()) == [("mws", 360)]
+    assert systems("characters", 360, small_counts().as_types()) == [("characters", None)]
+
+
+def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):
+    pytest.importorskip("sentencepiece")
+    lines = running_text()
+    text, train = [*lines[::2], "Ａ ﬁ  x"], [" ".join(reversed(line.split())) for line in lines]
+    options = {"systems": parse_systems(["sentencepiece-unigram,bpe"]), "text": text, "bits": train, "plots": False}
+    found = compare(small_counts(), [], [420], tmp_path, **options)
+    lossy, kept = "sentencepiece-unigram:text", "bpe-byte:text"
+    cells = {row[0]: row[-1] for row in summary(found)}
+    assert cells[lossy].endswith("(loses text)") and cells[kept].replace(".", "").isdigit()
+    assert summary(found)[-1][0] == lossy
+    table = (tmp_path / "results.md").read_text(encoding="utf-8").partition("n-gram bits")[2]
+    assert f"| {lossy} | {cells[lossy]} |" in table and f"| {kept} | **{cells[kept]}** |" in table
+    saved = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["tokenizers"]
+    assert {each["system"]: each["bits_comparable"] for each in saved} == {lossy: False, kept: True}
+    rows = list(csv.DictReader((tmp_path / "results.csv").read_text(encoding="utf-8").splitlines()))
+    assert {row["system"]: row["text_bits_comparable"] for row in rows} == {lossy: "False", kept: "True"}
+
+
+def test_the_help_names_every_system():
+    from tests.in_process import mws
+
+    said = set(re.findall(r"[\w-]+", mws("compare", "--help").stdout))
+    assert {*BASELINES, *MWS_SYSTEMS, "bpe"} <= said
+    assert [spec.label for spec in parse_systems(["bpe", "unigram", "morfessor", "mws"])] == [
+        "bpe-byte:text", "unigram:text", "morfessor:types", "mws"
+    ]  # fmt: skip

@@ -88,7 +88,7 @@ def test_quiet_is_half_the_pieces_and_half_the_bytes_that_no_text_has(parts):
     expected = given[pieces].mean(0) / 2 + given[never].mean(0) / 2
     assert torch.allclose(found[row_of(new, NEW)], expected, atol=1e-6)
     assert torch.equal(found[: len(old)], given)
-    with pytest.raises(MwSError, match="single bytes, which the old tokenizer lacks"):
+    with pytest.raises(MwSError, match="single bytes, which the old one lacks"):
         hushed([([0, 1], [0.5, 0.5])], Spelling(Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))))
 
 

@@ -38,7 +38,7 @@ def test_a_mapping_is_read_alike_by_training_extending_and_rivals():
     words = {word: 20 for line in russian() for word in line.split()}
     one, two = (extend(gpt2_like(), each, 12).learned.merges for each in (words, count_mapping(words)))
     assert one == two and one
-    for name in ("bpe", "wordpiece-likelihood"):
+    for name in ("bpe-character", "wordpiece-likelihood"):
         assert baselines.train(name, WORDS, 290).segment("читать") == baselines.train(name, counts, 290).segment(
             "читать"
         )
@@ -53,7 +53,7 @@ def test_the_items_of_counts_train_as_they_do_or_are_refused():
     with pytest.raises(MwSError, match="begins with a space.*WordCounts.from_mapping"):
         extend(gpt2_like(), dict(text.items()), 5)
     with pytest.raises(MwSError, match="begins with a space"):
-        baselines.train("bpe", dict(text.items()), 290)
+        baselines.train("bpe-character", dict(text.items()), 290)
     assert trained(WordCounts.from_mapping(dict(text.items()), pattern=text.pattern)) == trained(text)
     spaced = count_documents([" читать писать читала писала"] * 9)
     assert all(word.startswith(" ") for word in spaced.words) and trained(dict(spaced.items())) == trained(spaced)

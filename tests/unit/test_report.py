@@ -46,7 +46,7 @@ def folder(tmp_path_factory):
     (folder / "train.txt").write_text("\n".join(lines[::2]) + "\n", encoding="utf-8")
     (folder / "gold.tsv").write_text(GOLD, encoding="utf-8")
     MwSTrainer(vocab_size=450, show_progress=False).train(lines).save_pretrained(folder / "mws")
-    baselines.train("bpe", count_documents(lines), 450, folder / "bpe")
+    baselines.train("bpe-character", count_documents(lines), 450, folder / "bpe")
     done = report(folder, "--bits", folder / "train.txt", "--title", f"A & B {HOSTILE}")
     assert done.exit_code == 0, done.output
     return folder

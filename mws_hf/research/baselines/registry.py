@@ -67,7 +67,9 @@ class System:
 
 BASELINES: dict[str, System] = {
     "bpe-byte": System("byte-level BPE by frequency, GPT-2 style", build_byte_bpe),
-    "bpe": System("character-level BPE by frequency; pre-tokenizer and byte fallback as MwS", build_character_bpe),
+    "bpe-character": System(
+        "character-level BPE by frequency; pre-tokenizer and byte fallback as MwS", build_character_bpe
+    ),
     "morph-bpe": System("character-level BPE inside the segments of Morfessor (MorphBPE, no labels)", build_morph_bpe),
     "bpe-end-of-word": System("BPE with </w> after each word, merges by frequency", build_end_of_word),
     "bpe-low-line": System("the same with a final ▁, lower-cased, trailing punctuation stripped", build_final_low_line),
@@ -140,7 +142,7 @@ def train(
             written.
 
     >>> counts = WordCounts.from_mapping({" walks": 4, " walked": 3, " talks": 2}, pattern=" ?[a-z]+")
-    >>> train("bpe", counts, 275).segment("walks")
+    >>> train("bpe-character", counts, 275).segment("walks")
     ['walks']
     """
     system = _system(name)

@@ -24,11 +24,12 @@ MWS_SYSTEMS: dict[str, dict[str, Any]] = {
 
 DEFAULT_SYSTEMS = (
     *MWS_SYSTEMS,
-    "bpe:types",
-    "bpe:text",
+    "bpe-character:types",
+    "bpe-character:text",
     "bpe-byte:text",
     "bpe-end-of-word:types",
     "wordpiece:types",
+    "wordpiece:text",
     "wordpiece-likelihood:types",
     "wordpiece-top-down:types",
     "unigram:types",
@@ -60,8 +61,8 @@ class SystemSpec:
     def label(self) -> str:
         """The name in tables: without the weighting where a system has only one.
 
-        >>> SystemSpec("bpe", "text").label, SystemSpec("mws").label, SystemSpec("characters").label
-        ('bpe:text', 'mws', 'characters')
+        >>> SystemSpec("bpe-character", "text").label, SystemSpec("mws").label, SystemSpec("characters").label
+        ('bpe-character:text', 'mws', 'characters')
         """
         if self.name == "characters" or (self.is_mws and self.words == "types"):
             return self.name
@@ -95,29 +96,34 @@ class Job:
     def title(self) -> str:
         """The name for progress and files.
 
-        >>> Job(SystemSpec("bpe", "text"), 8000).title
-        'bpe.text-8000'
+        >>> Job(SystemSpec("bpe-character", "text"), 8000).title
+        'bpe-character.text-8000'
         """
         return self.spec.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
 
 
 def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
-    """Read system names; each may end in ``:types`` (the default) or ``:text``, and hold several separated by commas.
+    """Read system names, each alone or several separated by commas.
+
+    A name may end in ``:text``, to learn words weighted by how often they occur, or ``:types``, each word once. A bare
+    name means what people use: types for MwS and Morfessor, text for other rivals; ``bpe`` is byte-level BPE.
 
     Raises:
         MwSError: an unknown system or weighting.
 
-    >>> [spec.label for spec in parse_systems(["mws,bpe", "bpe:text"])]
-    ['mws', 'bpe:types', 'bpe:text']
+    >>> [spec.label for spec in parse_systems(["mws,bpe", "bpe-character:types", "morfessor"])]
+    ['mws', 'bpe-byte:text', 'bpe-character:types', 'morfessor:types']
     """
     specs: list[SystemSpec] = []
     for given in (part.strip() for name in names for part in name.split(",") if part.strip()):
         name, _, words = given.partition(":")
+        name = "bpe-byte" if name == "bpe" else name
         if name not in MWS_SYSTEMS and name not in BASELINES:
             raise MwSError(f"unknown system {name!r}; choose from {', '.join((*MWS_SYSTEMS, *BASELINES))}")
         if words not in ("", "types", "text"):
             raise MwSError(f"system {given!r}: after the colon comes 'types' (each form once) or 'text' (by frequency)")
-        spec = SystemSpec(name, "text" if words == "text" else "types")
+        usual: Weighting = "types" if name in MWS_SYSTEMS or name.startswith("morfessor") else "text"
+        spec = SystemSpec(name, {"text": "text", "types": "types"}.get(words, usual))  # type: ignore[arg-type]
         if spec not in specs:
             specs.append(spec)
     return specs
@@ -136,6 +142,6 @@ def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[Job]:
     """List all jobs, system by system; a system without a size is trained once.
 
     >>> [job.title for job in plan(parse_systems(["bpe", "characters"]), [300, 400])]
-    ['bpe.types-300', 'bpe.types-400', 'characters']
+    ['bpe-byte.text-300', 'bpe-byte.text-400', 'characters']
     """
     return [Job(spec, size) for spec in specs for size in (sizes if spec.sized else (None,))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,16 @@ from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import Difference
 from mws_hf.text.markdown import markdown_table
 
+RESULTS_FILE = "results.json"
+_MARK = " (loses text)"
+
 
 @dataclass(frozen=True)
 class TokenizerRow:
     """A trained system.
 
     Attributes:
-        system: label of the system, such as ``bpe:text``.
+        system: label of the system, such as ``bpe-character:text``.
         vocab_size: the size asked for; None where it has no effect.
         n_tokens: entries of the vocabulary.
         seconds: training time, as measured when it was trained.
@@ -38,6 +41,11 @@ class TokenizerRow:
     text: dict[str, float | None] | None = None
 
     @property
+    def loses_text(self) -> bool:
+        """Whether some held-out line does not come back when decoded, so that its bits are not comparable."""
+        return (self.text or {}).get("restored_lines") not in (None, 1)
+
+    @property
     def fertility(self) -> float | None:
         """Tokens per running word."""
         return None if self.text is None else self.text["fertility"]
@@ -46,7 +54,8 @@ class TokenizerRow:
         """Return flat name -> value, for CSV and JSON."""
         flat = asdict(self)
         text = flat.pop("text") or {}
-        return {**flat, **{f"text_{name}": value for name, value in text.items()}}
+        flat |= {f"text_{name}": value for name, value in text.items()}
+        return flat | ({"text_bits_comparable": not self.loses_text} if "bits_per_byte" in text else {})
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,7 @@ class Comparison:
             "corpus": self.corpus,
             "sizes": self.sizes,
             "golds": self.golds,
-            "tokenizers": [asdict(tokenizer) for tokenizer in self.tokenizers],
+            "tokenizers": [asdict(each) | {"bits_comparable": not each.loses_text} for each in self.tokenizers],
             "rows": [row.to_dict() for row in self.rows],
             "examples": [asdict(example) for example in self.examples],
         }
@@ -153,7 +162,7 @@ def is_trivial(system: str) -> bool:
 
 def write_tables(comparison: Comparison, folder: Path) -> None:
     """Write results.json, results.csv and results.md, each atomically."""
-    write_text(folder / "results.json", json_text(comparison.to_dict()))
+    write_text(folder / RESULTS_FILE, json_text(comparison.to_dict()))
     rows = [row.to_dict() for row in comparison.rows] or [each.to_dict() for each in comparison.tokenizers]
     write_text(folder / "results.csv", csv_text(rows))
     write_text(folder / "results.md", markdown(comparison))
@@ -195,22 +204,18 @@ def markdown(comparison: Comparison) -> str:
         parts += ["## Held-out running text", "Tokens per word:", _text_by_size(comparison, "fertility", min)]
         parts += ["Bytes per token:", _text_by_size(comparison, "bytes_per_token", max)]
         if comparison.has_bits:
-            about = "n-gram bits per byte, for screening (they do not rank Unigram as neural models do):"
-            parts += [about + _not_restored(comparison), _text_by_size(comparison, "bits_per_byte", min, ".4f")]
+            about = (
+                f"n-gram bits per byte, for screening (they do not rank Unigram as neural models do). Where{_MARK} is "
+                "added, bits are not comparable, for text that is lost costs none:"
+            )
+            parts += [about, _text_by_size(comparison, "bits_per_byte", min, ".4f")]
     return "\n\n".join(parts) + "\n"
-
-
-def _not_restored(comparison: Comparison) -> str:
-    """List the systems whose bits per byte are not comparable, for text that they lose costs them no bits."""
-    lost = dict.fromkeys(
-        t.system for t in comparison.tokenizers if t.text and t.text.get("restored_lines") not in (None, 1)
-    )
-    return f" **{', '.join(lost)} does not give every line back, so its bits are not comparable.**" if lost else ""
 
 
 def _text_by_size(comparison: Comparison, measure: str, best: Callable[..., float], form: str = ".2f") -> str:
     values = {(t.system, t.vocab_size): t.text.get(measure) for t in comparison.tokenizers if t.text}
-    return _by_size(comparison, {key: value for key, value in values.items() if value is not None}, best, form)
+    lost = {(t.system, t.vocab_size) for t in comparison.tokenizers if measure == "bits_per_byte" and t.loses_text}
+    return _by_size(comparison, {key: value for key, value in values.items() if value is not None}, best, form, lost)
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
@@ -227,8 +232,15 @@ def summary(comparison: Comparison) -> list[list[str]]:
         text = tokenizer.text or {}
         measures = [("fertility", ".3f"), ("bytes_per_token", ".3f"), ("bits_per_byte", ".4f")]
         lengths = [format(value, form) if (value := text.get(name)) is not None else "" for name, form in measures]
+        lengths[-1] += _MARK if tokenizer.loses_text else ""
         worth = -scores[0] if scores else text.get("bits_per_byte") or text.get("fertility") or float("inf")
-        ranked.append((worth, [_name(tokenizer, tokenizer.system), *(f"{score:.3f}" for score in scores), *lengths]))
+        ranked_last = tokenizer.loses_text and not scores
+        ranked.append(
+            (
+                (ranked_last, worth),
+                [_name(tokenizer, tokenizer.system), *(f"{score:.3f}" for score in scores), *lengths],
+            )
+        )
     rows = [row for _, row in sorted(ranked, key=lambda item: item[0])]
     header = [f"{size:,} entries", *(f"F1 {gold}" for gold in golds), "tokens/word", "bytes/token", "n-gram bits/byte"]
     kept = [at for at in range(len(header)) if at == 0 or any(row[at] for row in rows)]
@@ -236,21 +248,28 @@ def summary(comparison: Comparison) -> list[list[str]]:
 
 
 def _by_size(
-    comparison: Comparison, values: Mapping[tuple[str, int | None], float], best: Callable[..., float], form: str
+    comparison: Comparison,
+    values: Mapping[tuple[str, int | None], float],
+    best: Callable[..., float],
+    form: str,
+    lost: Collection[tuple[str, int | None]] = (),
 ) -> str:
     """Make a table with systems down and sizes across.
 
-    A system without a size stands in every column, with its number of tokens.
+    A system without a size stands in every column, with its number of tokens. Values of `lost` are marked, never best.
     """
     lines = []
-    rivals = [(at, value) for (system, at), value in values.items() if not is_trivial(system)]
+    rivals = [
+        (at, value) for (system, at), value in values.items() if not is_trivial(system) and (system, at) not in lost
+    ]
     tops = {size: best((v for at, v in rivals if at in (size, None)), default=None) for size in comparison.sizes}
     for system in comparison.systems:
         cells = []
         for size in comparison.sizes:
-            value = values.get((system, size), values.get((system, None)))
-            text = "" if value is None else format(value, form)
-            cells.append(f"**{text}**" if value is not None and value == tops[size] else text)
+            key = (system, size) if (system, size) in values else (system, None)
+            value = values.get(key)
+            text = "" if value is None else format(value, form) + (_MARK if key in lost else "")
+            cells.append(f"**{text}**" if value is not None and key not in lost and value == tops[size] else text)
         if any(cells):
             lines.append([_name(comparison.at(system, comparison.sizes[0]), system), *cells])
     return markdown_table(["vocabulary", *(f"{size:,}" for size in comparison.sizes)], lines)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +28,8 @@ from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.settings import CriterionSettings
 from mws_hf.research import baselines
 from mws_hf.research.compare.cache import TRAINING, ResultCache, counts_digest, text_record
-from mws_hf.research.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, plan
-from mws_hf.research.compare.results import Comparison, CutExample, Row, TokenizerRow, write_tables
+from mws_hf.research.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, parse_systems, plan
+from mws_hf.research.compare.results import RESULTS_FILE, Comparison, CutExample, Row, TokenizerRow, write_tables
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.trainer import MwSTrainer
 
@@ -58,7 +61,8 @@ def compare(
 ) -> Comparison:
     """Train MwS and its rivals on the same words and score them on the same gold and text.
 
-    Trained tokenizers are kept under `output`/cache, by content: a broken run resumes, a repeated one scores only.
+    Trained tokenizers are kept under `output`/cache, by content: a broken run resumes, a repeated one scores only. What
+    earlier runs into `output` learnt from the same words stays in the tables, scored on what this run gives.
 
     Args:
         counts: running-text counts, in any form that `corpus.word_list.as_word_counts` takes; systems marked "types"
@@ -85,18 +89,20 @@ def compare(
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
     golds, counts = read_golds(gold_files), as_word_counts(counts)
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
-    jobs = plan(_installed(systems), sorted(set(sizes)))
     folder = Path(output)
     cache = ResultCache(folder / "cache", counts_digest(counts), tuple(special_tokens))
+    jobs = _with_earlier(plan(_installed(systems), sorted(set(sizes))), cache, folder)
+    sizes = sorted({job.vocab_size for job in jobs if job.vocab_size} | set(sizes))
     training = TrainedSystem(counts, cache, fallback_size=max(sizes))
-    measured = [(job, *_measure(job, cache, golds, texts)) for job in _trained(jobs, training, show_progress)]
+    with _ticking(jobs, show_progress) as bar:
+        measured = [(job, *_measure(job, cache, golds, texts)) for job in _trained(bar, training)]
     tokenizers = [_record(job, cache, folder, scores) for job, _, scores in measured]
     cuts = [pieces for _, pieces, _ in measured]
     if not tokenizers:
         raise MwSError("no system could be trained; the warnings say why")
     comparison = Comparison(
         corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
-        sizes=sorted(set(sizes)),
+        sizes=list(sizes),
         golds=[_about(gold) for gold in golds],
         tokenizers=tokenizers,
         rows=[row for gold in golds for row in _rows(gold, tokenizers, [each[gold.name] for each in cuts], resamples)],
@@ -179,17 +185,49 @@ def open_job(job: Job, directory: Path) -> Encoder | Callable[[str], list[str]]:
     return load_encoder(directory) if job.spec.is_mws else baselines.load(directory).source
 
 
-def _trained(jobs: Sequence[Job], training: TrainedSystem, show_progress: bool) -> Iterator[Job]:
-    """Yield each job once it is trained; a job that cannot be is left out, with a warning."""
+def _with_earlier(jobs: list[Job], cache: ResultCache, folder: Path) -> list[Job]:
+    """Put the jobs of the last table in the folder first, if this program learnt them from the same words."""
+    try:
+        table = json.loads((folder / RESULTS_FILE).read_text(encoding="utf-8"))
+        rows = [(row["system"], row["vocab_size"]) for row in table["tokenizers"]]
+        earlier = [Job(parse_systems([system])[0], size) for system, size in rows]
+    except (OSError, ValueError, KeyError, TypeError, MwSError):  # none, or of another version
+        return jobs
+    return [*(job for job in earlier if job not in jobs and cache.read(job, TRAINING) is not None), *jobs]
+
+
+@contextmanager
+def _ticking(jobs: Sequence[Job], show_progress: bool) -> Iterator[tqdm[Job]]:
+    """Make a bar over jobs that counts the seconds of a long job too."""
+    done = threading.Event()
     with tqdm(jobs, desc="compare", unit="tokenizer", disable=None if show_progress else True) as bar:
-        for job in bar:
-            bar.set_postfix_str(job.title)
-            try:
-                training.train(job)
-            except MwSError as error:  # one rival may refuse a size that suits the others
-                logger.warning("%s is left out: %s", job.title, error)
-                continue
-            yield job
+
+        def tick() -> None:
+            while not done.wait(1):
+                bar.refresh()
+
+        ticker = threading.Thread(target=tick, daemon=True)
+        if not bar.disable:
+            ticker.start()
+        try:
+            yield bar
+        finally:
+            done.set()
+            if ticker.is_alive():
+                ticker.join()
+
+
+def _trained(bar: tqdm[Job], training: TrainedSystem) -> Iterator[Job]:
+    """Yield each job once it is trained; a job that cannot be is left out, with a warning."""
+    for job in bar:
+        bar.set_postfix_str(f"{job.title}, training")
+        try:
+            training.train(job)
+        except MwSError as error:  # one rival may refuse a size that suits the others
+            logger.warning("%s is left out: %s", job.title, error)
+            continue
+        bar.set_postfix_str(f"{job.title}, scoring")
+        yield job
 
 
 def _installed(systems: Sequence[SystemSpec] | None) -> list[SystemSpec]:

@@ -10,7 +10,7 @@ word; cards of later versions are never read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -124,17 +124,6 @@ class CardFacts:
 
 def _readable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:
-    """Choose some longer words to show, evenly spread over a list of pre-tokens; no language is known here.
-
-    >>> sample_words([" читательница", " и", " переписывать", "42"])
-    ('читательница', 'переписывать')
-    """
-    long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
-    step = max(1, len(long) // wanted)
-    return tuple(list(dict.fromkeys(long[::step]))[:wanted])
 
 
 def read_facts(directory: Path, backend: Tokenizer) -> CardFacts | None:

@@ -5,13 +5,12 @@ Nothing is learnt here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.cards.facts import sample_words
 from mws_hf.corpus.blocks import LITTLE, arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
@@ -97,3 +96,14 @@ def _cut(encoder: BlockEncoder, counts: WordCounts, size: int) -> tuple[npt.NDAr
         "tokens_per_word": round(int(tokens[is_word].sum()) / max(1, words), 4),
         "bytes_per_token": round(n_bytes / max(1, int(tokens.sum())), 4),
     }
+
+
+def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:
+    """Choose some longer words to show, evenly spread over a list of pre-tokens; no language is known here.
+
+    >>> sample_words([" читательница", " и", " переписывать", "42"])
+    ('читательница', 'переписывать')
+    """
+    long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
+    step = max(1, len(long) // wanted)
+    return tuple(list(dict.fromkeys(long[::step]))[:wanted])

@@ -205,7 +205,7 @@ def _sample(report: EvaluationReport | None, text: Path | None) -> tuple[str, ..
     """Choose some words to show, from the gold or else from the text."""
     from itertools import islice
 
-    from mws_hf.cards.facts import sample_words
+    from mws_hf.cards.group_facts import sample_words
     from mws_hf.evaluate.running_text import WORD, read_lines
     from mws_hf.text.pattern import compiled
 

@@ -25,7 +25,6 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts, check_group_name
 from mws_hf.corpus.inputs import check_files, check_group_files, file_group_batches, input_files
 from mws_hf.corpus.progress import progress_bar
 from mws_hf.corpus.records import GroupBatch, group_batches, iterate_documents
-from mws_hf.corpus.repeats import warn_of_repeated
 from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -232,7 +231,10 @@ def count_source(
             raise MwSError(f"group {name!r}: groups within a group; give files or texts of it")
     parts = source if grouped else {UNNAMED: source}
     files = {name: input_files(part, _TEXTS) for name, part in parts.items()}
-    warn_of_repeated(name for found in files.values() for name in found or ())
+    if any(files.values()):
+        from mws_hf.corpus.repeats import warn_of_repeated
+
+        warn_of_repeated(name for found in files.values() for name in found or ())
     return GroupedCounts({name: _count_one(part, files[name], column, options) for name, part in parts.items()})
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +25,12 @@ from mws_hf.learn.evidence.forms import (
     fold,
     split_graphemes,
 )
-from mws_hf.learn.evidence.labels import LabelFit, add_labelled, bounded, label_targets, report_labels
 from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import N_POINTS, CodePoints, find_among
 from mws_hf.text.pattern import compiled
+
+if TYPE_CHECKING:
+    from mws_hf.learn.evidence.labels import LabelFit
 
 NO_WORD = -2
 
@@ -217,15 +220,18 @@ def collect_evidence(
     sizes = count_graphemes(listed.words)
     chosen = np.nonzero((sizes > 1) & (sizes <= LONGEST_WORD))[0][: settings.max_types]
     types, times, n_text = listed.words.take(chosen), listed.counts[chosen], len(chosen)
-    labels = bounded(settings.labels)
-    if labels:
+    if settings.labels:
+        from mws_hf.learn.evidence.labels import add_labelled, bounded, label_targets, report_labels
+
+        labels = bounded(settings.labels)
         types = add_labelled(types, labels, LONGEST_WORD)
         rare = find_among(types.take(np.arange(n_text, len(types))), listed.words)
         times = np.concatenate([times, np.where(rare >= 0, listed.counts[rare], 1)])
     del listed, sizes, chosen
     graphemes = split_graphemes(types)
     give_back()
-    labelled = label_targets(types, labels, graphemes.last) if labels else None
+    labelled = label_targets(types, labels, graphemes.last) if settings.labels else None
     found = np.zeros(len(graphemes.last))
     found[graphemes.last], fitted = boundary_posteriors(graphemes.corpus, settings, n_threads, labelled)
-    return Evidence(types, found, settings, labels=report_labels(settings.labels, types, n_text, fitted), times=times)
+    fits = report_labels(settings.labels, types, n_text, fitted) if settings.labels else {}
+    return Evidence(types, found, settings, labels=fits, times=times)

@@ -22,15 +22,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
-from mws_hf.corpus.labels import labels_of_groups
-from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import CODE, Evidence, collect_evidence
@@ -38,6 +36,9 @@ from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct
 from mws_hf.text.pattern import compiled
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.segmentations import GoldWord
 
 MAX_LISTS_AT_ONCE = 2
 """Word lists (groups, or scripts of a group) that are worked on side by side. Much of the work is done by one thread;
@@ -147,7 +148,11 @@ def find_evidence(
     settings = settings or EvidenceSettings()
     groups = GroupedCounts.of(counts)
     shares = group_shares(groups, weights or {})
-    labels = labels_of_groups(groups, settings.labels, settings.group_labels)
+    labels: Mapping[str, tuple[GoldWord, ...]] = {}
+    if settings.labels or settings.group_labels:
+        from mws_hf.corpus.labels import labels_of_groups
+
+        labels = labels_of_groups(groups, settings.labels, settings.group_labels)
     if len(groups) == 1:
         name, words = next(iter(groups.items()))
         return _group_evidence(name, words, settings, labels.get(name, ()))

@@ -11,8 +11,6 @@ import numpy as np
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import check_weights
-from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels, to_mapping
-from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.arrays import Array, Mask
@@ -30,7 +28,10 @@ from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.text.special import check_special_tokens
 
 if TYPE_CHECKING:
+    from mws_hf.corpus.segmentations import GoldWord
     from mws_hf.learn.classic.coefficient import ClassicSettings
+else:  # its name is enough to read the descriptions
+    GoldWord = Any
 
 DEFAULT_VOCAB_SIZE = 32_000
 
@@ -291,6 +292,8 @@ def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSetti
 
 def _contextual(given: dict[str, Any]) -> ContextualSettings:
     if "labels" in given:
+        from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels
+
         by_group = is_by_group(given["labels"])
         labels = given.pop("labels")
         given |= {"group_labels": read_group_labels(labels)} if by_group else {"labels": read_labels(labels)}
@@ -310,9 +313,12 @@ def to_record(
     if isinstance(settings, ContextualSettings):
         evidence = settings.evidence
         del record["evidence"]
-        by_group = {name: to_mapping(labels) for name, labels in evidence.group_labels.items()}
-        record |= {"max_types": evidence.max_types, "granularity": evidence.granularity}
-        record["labels"] = by_group or to_mapping(evidence.labels) or None
+        record |= {"max_types": evidence.max_types, "granularity": evidence.granularity, "labels": None}
+        if evidence.labels or evidence.group_labels:
+            from mws_hf.corpus.labels import to_mapping
+
+            by_group = {name: to_mapping(labels) for name, labels in evidence.group_labels.items()}
+            record["labels"] = by_group or to_mapping(evidence.labels) or None
     return record
 
 

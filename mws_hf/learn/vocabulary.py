@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from mws_hf.kernels.threads import give_back
 from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, priced_boundaries, with_capitals
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.forms import collect_forms
-from mws_hf.learn.evidence.labels import LabelFit
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import (
@@ -46,6 +45,9 @@ from mws_hf.text.pattern import split
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import tokenizer_tables
 from mws_hf.tokenizer.merging import merge, ranked
+
+if TYPE_CHECKING:
+    from mws_hf.learn.evidence.labels import LabelFit
 
 _logger = logging.getLogger(__name__)
 
@@ -378,10 +380,12 @@ def _warn_if_short(job: LearningJob, n_found: int) -> None:
 def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
     """Add the merges of the strings that must be entries, in place of the last ones; returns how many these are."""
     room = min(len(merges), job.n_merges)
+    if not job.vocabulary.tokens:
+        return merges[:room], 0
     while room >= 0:
         required = merges_for(job.vocabulary.tokens, merges[:room], job.alphabet)
         over = room + len(required) - job.n_merges
-        if over <= 0 or not required:
+        if over <= 0:
             return merges[:room] + required, len(required)
         room -= over
     raise MwSError(

@@ -9,6 +9,7 @@ alone. One round suffices: with classes in the lexicon further rounds move nothi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from mws_hf.kernels.threads import ThreadPool, give_back
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, normalised_variation, trie_view
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
-from mws_hf.learn.evidence.labels import Refit, refit
 from mws_hf.learn.evidence.lexicon import PRICE_ENDS, LexiconView, build_lattice
 from mws_hf.learn.evidence.short_lists import SHORT_LIST, rerank, short_list_weight, word_support
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
+
+if TYPE_CHECKING:
+    from mws_hf.learn.evidence.labels import Refit
 
 EM_TYPES = 150_000
 """The lexicon is learnt from this many most frequent types. More take time and spoil it with names, typing errors and
@@ -124,6 +127,8 @@ def calibrated_posteriors(
     if len(mixed) == 0:
         return j, None
     if labelled is not None and mixture.views is not None and mixture.contexts is not None:
+        from mws_hf.learn.evidence.labels import refit
+
         _calibrate(mixed, DEFAULT_GRANULARITY)
         with ThreadPool(n_threads) as pool:
             found = refit(corpus, mixture.contexts, mixture.views, mixed, labelled, pool)

@@ -145,9 +145,7 @@ def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) ->
 def report_labels(
     labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None
 ) -> dict[str, LabelFit]:
-    """Report on labels of no named group; {} without labels. The first `n_text` types are those of the corpus."""
-    if not labels:
-        return {}
+    """Report on labels of no named group. The first `n_text` types are those of the corpus."""
     if fitted is None:
         unused = LabelFit(len(labels), 0, 0)
         _logger.warning("labels %s", unused.describe())

@@ -117,12 +117,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Training:
-    """The facts of a training that are saved beside its tokenizer.
+    """Settings and figures of a training, and what holds its boundary evidence (`learn.contextual.Evidence`) or None.
 
-    Attributes:
-        settings: settings and figures of the training, as a record keeps them.
-        evidence: holds the boundary evidence (`learn.contextual.Evidence`), or None where there is none; a copied or
-            pickled tokenizer leaves it behind.
+    A copied or pickled tokenizer leaves the evidence behind.
     """
 
     settings: dict[str, Any]
@@ -140,13 +137,7 @@ class Training:
 
 @dataclass(frozen=True)
 class TrainedTokenizer:
-    """A tokenizer that was just learnt.
-
-    Attributes:
-        backend: of the `tokenizers` library.
-        roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
-        training: settings, figures and evidence.
-    """
+    """A tokenizer that was just learnt: its backend, its special tokens by role (``eos_token``), and its facts."""
 
     backend: Tokenizer
     roles: Mapping[str, Any]

@@ -21,7 +21,7 @@ from mws_hf.extend.id_map import IdMap, composed
 from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
 from mws_hf.extend.trim import Trimming
 from mws_hf.extend.words import pre_tokens, protect
-from mws_hf.learn.described import check_whole
+from mws_hf.learn.described import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.stock import Tokenizer
@@ -184,7 +184,7 @@ def extend(
     >>> base.encode(" walks").tokens, larger.get_vocab_size() - base.get_vocab_size()
     ([' w', 'al', 'k', 's'], 4)
     """
-    check_whole("n_tokens", n_tokens, 1)
+    check_range("n_tokens", n_tokens, Range(1, whole=True), optional=True)
     counts = as_word_counts(counts)
     base = open_base(tokenizer)
     chosen, strings, guard = ExtensionSettings(**settings), check_strings(base, tokens), protect(base, protected)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Annotated
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from mws_hf.extend.words import UNPROTECTED, CutWords, Protection, collect_base_
 from mws_hf.kernels.arrays import Doubles, Longs
 from mws_hf.learn.compositions import compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
-from mws_hf.learn.described import Range, check_range, check_whole
+from mws_hf.learn.described import COUNT, Range, Setting
 from mws_hf.learn.engine.segmentation import Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, form_weights, learn_morphs
@@ -50,16 +51,13 @@ class ExtensionSettings(ContextualSettings):
         MwSError: a value is out of range.
     """
 
-    composition: float = DEFAULT_COMPOSITION
-    min_saving: int = 2
-    max_token_length: int | None = None
+    composition: Annotated[float, Setting("Share of compositions.", takes=Range(most=1))] = DEFAULT_COMPOSITION
+    min_saving: Annotated[int, Setting("Least saving.", takes=COUNT)] = 2
+    max_token_length: Annotated[int | None, Setting("Longest token.", takes=Range(1, whole=True))] = None
     keep_apart: Iterable[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range("composition", self.composition, Range(most=1))
-        check_whole("min_saving", self.min_saving, 0)
-        check_whole("max_token_length", self.max_token_length, 1)
         object.__setattr__(self, "keep_apart", tuple(self.keep_apart))
         self.apart  # noqa: B018  # refuses what cannot be kept apart
 

@@ -26,7 +26,7 @@ from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import Base, Rewritten, fetch, open_base, write_directory
 from mws_hf.extend.cuts import count_ids
 from mws_hf.kernels.arrays import Longs
-from mws_hf.learn.described import check_whole
+from mws_hf.learn.described import Range, check_range
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.ids import renumbered_tokenizer
@@ -204,8 +204,8 @@ def trim(
     """
     if (keep_size is None) == (min_count is None):
         raise MwSError("give one of keep_size (how many entries stay) and min_count (the least uses of each)")
-    check_whole("keep_size", keep_size, 1)
-    check_whole("min_count", min_count, 1)
+    for name, value in (("keep_size", keep_size), ("min_count", min_count)):
+        check_range(name, value, Range(1, whole=True), optional=True)
     base = open_base(tokenizer)
     uses = texts if isinstance(texts, np.ndarray) else count_uses(base, texts)
     pinned = _pinned(base, keep)

@@ -59,10 +59,6 @@ def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
     2026-11-23). Words with one capital at the head get no variant: they would make text 1.9 % longer. A word whose
     upper-case variant is longer, such as one with "ß", gets none either.
 
-    Args:
-        words: distinct words.
-        counts: int64, shape (n_words,), how often each occurs.
-
     Returns:
         The words, with new ones at the end, and the count of each.
 
@@ -96,9 +92,6 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
         pretokens: any pre-tokens.
         type_of: int32, from ``evidence.types_of(pretokens)``, if it is known; saves time.
 
-    Returns:
-        float64, shape (n_characters,): priced probability of a boundary after each character.
-
     >>> known = Evidence(CodePoints.of(["ab"]), np.array([.5, 0]), in_code=np.array([1.0]))
     >>> priced_boundaries(known, CodePoints.of(["ab", "aB", "_ab", ".ab"])).tolist()
     [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -120,10 +113,7 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
 def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs:
     """Work out what positions are worth to compositions: count - price * P(boundary), in 1 / SCALE of an occurrence.
 
-    Args:
-        boundaries: float64, probability of a boundary at each position.
-        counts: int64, how often the word of each position occurs in running text.
-        price: of a certain boundary, in 1 / SCALE of an occurrence.
+    The price of a certain boundary is in 1 / SCALE of an occurrence, too.
 
     >>> (composition_worth(np.array([0.0, 0.5]), np.array([3, 3]), 8.0 * SCALE) / SCALE).tolist()
     [3.0, -1.0]
@@ -134,14 +124,7 @@ def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs
 def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> None:
     """Check that 64 bits hold the worth of all positions of the running text, each at the price of a certain boundary.
 
-    Args:
-        starts: int64, shape (n_words + 1,), where words begin.
-        counts: int64, shape (n_words,), how often each word occurs.
-        scale: units of an occurrence.
-        price: of a boundary, in units of the mean count of a word.
-
-    Raises:
-        MwSError: the sum is too large.
+    `scale` are the units of an occurrence; `price` is in units of the mean count of a word. MwSError: they do not.
 
     >>> check_fits(np.array([0, 4]), np.array([2**52 - 1]), 256)
     >>> check_fits(np.array([0, 4]), np.array([2**52]), 256)
@@ -213,16 +196,11 @@ def learn_compositions(
 def compose(
     segmentation: Segmentation, values: Callable[[Worth], Longs], price: float, n_merges: int, limits: MergeLimits
 ) -> LearnedMerges:
-    """Merge pairs by their worth to compositions, at one price after another.
+    """Merge pairs by their worth to compositions, at one price after another, until `n_merges` are found.
 
-    When no pair has a positive value, the price falls to the next of `DISCOUNTS`, until `n_merges` are found.
-
-    Args:
-        segmentation: words, changed in place.
-        values: lays the worth of all positions out by cell, as `Segmentation.lay_out` does.
-        price: of a certain boundary, in occurrences.
-        n_merges: how many merges are wanted.
-        limits: conditions that pairs must meet. A pair that saves less than one occurrence is never merged.
+    `values` lays the worth of all positions out by cell, as `Segmentation.lay_out` does; `price` is the first price of
+    a certain boundary, in occurrences. When no pair has a positive value, the price falls to the next of `DISCOUNTS`. A
+    pair that saves less than one occurrence is never merged.
     """
 
     def at_price(discount: float) -> Longs:

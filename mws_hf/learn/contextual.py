@@ -211,10 +211,7 @@ def collect_evidence(
 
     Labelled words that are no types of the list are added to them.
 
-    Args:
-        listed: from `collect_types`.
-        settings: how many types, the granularity and the labels.
-        n_threads: threads; all cores when absent. The result does not depend on their number.
+    The result does not depend on the number of threads; by default there are as many as cores.
     """
     settings = settings or EvidenceSettings()
     sizes = count_graphemes(listed.words)

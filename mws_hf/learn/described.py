@@ -361,46 +361,36 @@ def check_settings(settings: Any) -> None:
         value = getattr(settings, name)
         if setting.takes == FLAG:
             check_flag(name, value)
-        elif isinstance(setting.takes, Range) and not (value is None and defaults[name] is None):
-            check_range(name, value, setting.takes)
+        elif isinstance(setting.takes, Range):
+            check_range(name, value, setting.takes, optional=defaults[name] is None)
 
 
-def check_range(name: str, value: Any, takes: Range) -> None:
-    """Check that an argument is a number of a range; SettingError says what it is otherwise.
+def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) -> None:
+    """Check that an argument is a number of a range, or None where it is optional; SettingError says what is wrong.
 
     >>> check_range("crossing_penalty", 0, Range(above=True, advice="8 to 20 work"))
     Traceback (most recent call last):
         ...
     mws_hf.errors.SettingError: crossing_penalty=0 must be a number greater than 0; 8 to 20 work
-    """
-    if takes.word and isinstance(value, str) and value == takes.word:
-        return
-    if takes.whole:
-        check_whole(name, value, int(takes.least))
-    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-    if takes.least <= number <= takes.most and not (takes.above and number == takes.least):
-        return
-    bounds = f"from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
-    bounds = f"greater than {takes.least}" if takes.above else bounds
-    word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""
-    raise SettingError(name, value, f"must be a number {bounds}{word}{advice}")
-
-
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Check that an argument is None or a whole number from `least` up.
-
-    >>> check_whole("vocab_size", 1000.5, 0)
+    >>> check_range("vocab_size", 1000.5, COUNT)
     Traceback (most recent call last):
         ...
     mws_hf.errors.SettingError: vocab_size=1000.5 is not a whole number; give one from 0 up
     """
-    if value is None:
+    if (optional and value is None) or (takes.word and isinstance(value, str) and value == takes.word):
         return
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise SettingError(name, value, f"is not a whole number; give one from {least} up")
-    if value < least:
-        said = "negative" if value < 0 else "too small"
-        raise SettingError(name, value, f"is {said}; give a number from {least} up")
+    if takes.whole and (isinstance(value, bool) or not isinstance(value, Integral)):
+        raise SettingError(name, value, f"is not a whole number; give one from {takes.least} up")
+    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if takes.least <= number <= takes.most and not (takes.above and number == takes.least):
+        return
+    if takes.whole and number < takes.least:
+        said = "negative" if number < 0 else "too small"
+        raise SettingError(name, value, f"is {said}; give a number from {takes.least} up")
+    bounds = f"from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
+    bounds = f"greater than {takes.least}" if takes.above else bounds
+    word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""
+    raise SettingError(name, value, f"must be a number {bounds}{word}{advice}")
 
 
 def check_flag(name: str, value: Any) -> None:

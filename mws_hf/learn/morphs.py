@@ -100,14 +100,8 @@ def grapheme_merges(
 ) -> list[tuple[str, str]]:
     """List merges that put letters with marks together, mark by mark, the most frequent letter first.
 
-    Ties: the shorter, then the one with lower code points.
-
-    Args:
-        found: from `find_marked_letters`.
-        alphabet: the characters that are tokens; letters that hold another character are left out.
-        room: at most so many merges.
-        limits: greatest length of a token, and strings that must not become tokens. A letter that begins with such a
-            string and goes on with more marks is left out as well.
+    Ties: the shorter, then the one with lower code points. At most `room` merges, of letters in the alphabet and within
+    the limits. A letter that begins with a forbidden string and goes on with more marks is left out as well.
     """
     known = set(alphabet)
     made: list[tuple[str, str]] = []
@@ -127,12 +121,7 @@ def space_merges(
 ) -> list[tuple[str, str]]:
     """List merges of the space with letters, by code point; of too many, the most frequent word-initial letters.
 
-    Args:
-        corpus: the words.
-        n_merges: how many merges are wanted in all.
-        marked: from `find_marked_letters`.
-        graphemes: the merges of letters with marks that come before.
-        limits: greatest length of a token, and strings that must not become tokens.
+    `n_merges` are wanted in all; `graphemes` are the merges of letters with marks that come before.
 
     >>> corpus = SymbolCorpus.from_words([" ab", " b"], np.array([3, 1]), [" ", "a", "b"])
     >>> space_merges(corpus, 16, MarkedLetters({}, {}), [])
@@ -251,14 +240,10 @@ def learn_morphs(
     segmentation: Segmentation, values: Callable[[Worth], Longs], schedule: Iterable[tuple[int, float]], n_merges: int,
     limits: MergeLimits,
 ) -> LearnedMerges:  # fmt: skip
-    """Merge pairs by their worth to morphs, under one crossing penalty after another.
+    """Merge pairs by their worth to morphs, under one crossing penalty after another, until `n_merges` are found.
 
-    Args:
-        segmentation: words, changed in place.
-        values: lays the worth of all positions out by cell, as `Segmentation.lay_out` does.
-        schedule: for each turn the most merges to learn in it, and the crossing penalty.
-        n_merges: how many merges are wanted of all turns together.
-        limits: conditions that pairs must meet.
+    `values` lays the worth of all positions out by cell, as `Segmentation.lay_out` does; the schedule has for each turn
+    the most merges to learn in it, and the penalty.
     """
     turns = [(most, partial(values, partial(morph_worth, crossing_penalty=penalty))) for most, penalty in schedule]
     return segmentation.learn_in_turns(turns, n_merges, limits, title="morph merges")

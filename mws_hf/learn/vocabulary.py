@@ -251,11 +251,8 @@ def _check_tokens(tokens: Sequence[str], counts: WordCounts, apart: Apart) -> No
 def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], limit: int | None) -> list[str]:
     """Choose the characters that become tokens; returns them ascending by code point.
 
-    Args:
-        words: the training words.
-        counts: int64, how often each occurs.
-        initial: characters to include in any case.
-        limit: how many of the other characters to keep, the most frequent first (ties: lower code point); None: all.
+    The characters of `initial` are included in any case, of the others the `limit` most frequent ones (ties: the lower
+    code point), or all.
 
     >>> choose_alphabet(CodePoints.of(["ab", "bc"]), np.array([1, 2]), "z", 1)
     ['b', 'z']
@@ -402,10 +399,7 @@ def merges_for(
     A string falls into pieces under the merges so far. New merges join these pieces, the left ones first, unless the
     product is an entry already. A later string changes no earlier one, since its merges rank behind.
 
-    Args:
-        strings: the symbols of each string.
-        merges: the merges that exist, in rank order.
-        known: entries that no merge need make.
+    Strings are given by their symbols, merges in rank order; entries that are `known` need no merge.
 
     Raises:
         MwSError: other merges already make every product that could lead to a string.

@@ -23,15 +23,10 @@ _ANY_PAIR = (1, NO_LIMIT, NO_LIMIT)
 
 @dataclass(frozen=True)
 class MergeExplanation:
-    """Terms of one pair at one moment.
+    """Terms of one pair at one moment; no terms where it occurs nowhere.
 
-    Attributes:
-        left: left part.
-        right: right part.
-        counts: counts that the coefficient depends on.
-        terms: every term of the coefficient; None when the pair occurs nowhere.
-        candidate: whether the lengths allow the merge at that moment.
-        coefficient: the total rounded to 1e-9, by which pairs are compared; 0 when negative or no candidate.
+    `candidate` says whether the lengths allow the merge at that moment; `coefficient` is the total rounded to 1e-9, by
+    which pairs are compared, 0 when negative or no candidate.
     """
 
     left: str
@@ -92,11 +87,7 @@ def explain_merges(
 ) -> list[MergeExplanation]:
     """Compute every term of each merge's coefficient at the time the merge was taken.
 
-    Args:
-        corpus: the training words.
-        merges: a merge list to replay, whoever learnt it; or the number of merges to learn by the classic criterion.
-        settings: hyper-parameters; the published ones when absent.
-        show_progress: a bar on stderr when it is a terminal.
+    `merges` is a merge list to replay, whoever learnt it, or the number of merges to learn by the classic criterion.
 
     Raises:
         MwSError: a merge names a part that is no token yet.

@@ -25,12 +25,6 @@ def learn_classic_reference(
     It stops when the best coefficient is 0 (or not above `stop_threshold`). Pairs whose product is a token
     already are passed over. Ties: see `mws_hf.learn.classic.coefficient`.
 
-    Args:
-        corpus: distinct words and their weights.
-        n_merges: how many merges are wanted.
-        settings: hyper-parameters; the published ones when absent.
-        limits: conditions that pairs must meet; ``min_occurrences``, ``min_value`` and ``struck`` do not count.
-
     >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
     >>> learn_classic_reference(words, 3).merges
     [('ч', 'и'), ('и', 'с'), ('п', 'ис')]

@@ -18,11 +18,7 @@ def learn_by_position_value(
 
     A word is a list of (token id, value of the position after it); every merge counts all pairs anew.
 
-    Args:
-        corpus: distinct words and their weights.
-        values: one a symbol of the corpus, or None: the weight of the word everywhere.
-        n_merges: how many merges are wanted.
-        limits: conditions that pairs must meet; ``struck`` is not looked at.
+    `values` are one a symbol of the corpus, or None: the weight of the word everywhere; ``struck`` is not looked at.
 
     >>> learn_by_position_value(SymbolCorpus.from_words(["aab", "ab"], [2, 1]), None, 2).merges
     [('a', 'b'), ('a', 'ab')]

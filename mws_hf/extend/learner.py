@@ -22,7 +22,7 @@ import numpy as np
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
-from mws_hf.extend.words import UNPROTECTED, CutWords, Protection, collect_base_forms, cut_words, symbol_sizes
+from mws_hf.extend.words import UNPROTECTED, CutWords, Protection, collect_base_forms, cut_words
 from mws_hf.kernels.arrays import Doubles, Longs
 from mws_hf.learn.compositions import compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
@@ -31,7 +31,7 @@ from mws_hf.learn.engine.segmentation import Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
 from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, form_weights, learn_morphs
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Apart, ContextualSettings
-from mws_hf.learn.words import LearnedMerges, MergeLimits, count_points
+from mws_hf.learn.words import LearnedMerges, MergeLimits, count_points, utf8_sizes
 
 CHARACTER_SHARE = 2
 """At most 1 / CHARACTER_SHARE of the new tokens are characters."""
@@ -148,7 +148,7 @@ def missing_characters(
     """List characters of the words that the base spells in bytes, the most saving first, without those of `but`."""
     counts = count_points(forms.words, forms.counts)
     points = np.nonzero(counts)[0]
-    saved = counts[points] * (symbol_sizes(points.astype(np.int32)) - 1)
+    saved = counts[points] * (utf8_sizes(points.astype(np.int32)) - 1)
     ordered = points[np.lexsort((points, -saved))]
     worth = ordered[np.sort(-saved) <= -max(1, settings.min_saving)]
     missing = (character for character in map(chr, worth.tolist()) if base.spell(character) not in base.vocab)

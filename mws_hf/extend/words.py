@@ -23,7 +23,7 @@ from mws_hf.kernels.jit import njit
 from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import Forms, collect_forms
-from mws_hf.learn.words import CodePoints, SymbolCorpus
+from mws_hf.learn.words import CodePoints, SymbolCorpus, utf8_sizes
 from mws_hf.tokenizer.stock import Tokenizer
 
 _LINES_AT_ONCE = 1000
@@ -182,7 +182,7 @@ def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) ->
     local[[numbers[token] for token in tokens]] = np.arange(len(tokens))
     lengths = np.append(np.fromiter(map(len, tokens), np.int64, len(tokens)), 0)  # -1 is no token, of no length
     pieces = np.where(ids < len(local), local[np.minimum(ids, len(local) - 1)], -1)
-    sizes = symbol_sizes(words.points) if base.byte_level else np.ones(len(words.points), np.int64)
+    sizes = utf8_sizes(words.points) if base.byte_level else np.ones(len(words.points), np.int64)
     spelled = _sums(sizes, words.starts)
     good = (_sums(pieces < 0, ends) == 0) & (_sums(lengths[pieces], ends) == spelled) & (spelled > 0)
     chosen = np.nonzero(good)[0]
@@ -194,15 +194,6 @@ def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) ->
     corpus = SymbolCorpus((), np.zeros(0, np.int32), starts, weights[chosen])
     owner = np.repeat(np.arange(len(chosen)), np.diff(kept.starts))
     return CutWords(Segmentation(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
-
-
-def symbol_sizes(points: Ints) -> Longs:
-    """Count the bytes of each character in UTF-8; int64, shape (n_characters,).
-
-    >>> symbol_sizes(np.array([97, 1078, 8364, 128512], np.int32)).tolist()
-    [1, 2, 3, 4]
-    """
-    return 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
 
 
 def _encode(pipeline: Tokenizer, words: list[str]) -> tuple[Longs, Longs]:

@@ -22,6 +22,7 @@ from mws_hf.learn.described import (
     VocabularyFields,
     check_settings,
 )
+from mws_hf.learn.words import utf8_sizes
 from mws_hf.text.alphabets import characters_of
 from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -181,8 +182,7 @@ class Apart:
         points, starts = counts.code_points()
         data, offsets = counts.utf8()
         cuts = np.union1d(starts, np.nonzero(self.after(points))[0] + 1)
-        sizes = 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
-        ends = offsets[0] + np.concatenate([[0], np.cumsum(sizes)])
+        ends = offsets[0] + np.concatenate([[0], np.cumsum(utf8_sizes(points))])
         owner = np.searchsorted(starts, cuts[:-1], "right") - 1
         table = TokenTable()
         table.count_words(data, ends[cuts], counts.counts[owner])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Ints, Longs, Mask
+from mws_hf.kernels.arrays import Array, Ints, Longs, Mask
 from mws_hf.kernels.interning import find_slices, hash_slices, intern_slices
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
@@ -139,6 +139,15 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
     for w in range(len(weights)):
         for i in range(starts[w], starts[w + 1]):
             found[points[i]] += weights[w]
+
+
+def utf8_sizes(points: Array) -> Longs:
+    """Count the bytes of each character in UTF-8; int64, shape (n_characters,).
+
+    >>> utf8_sizes(np.array([97, 1078, 8364, 128512], np.int32)).tolist()
+    [1, 2, 3, 4]
+    """
+    return 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
 
 
 def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:

@@ -85,13 +85,6 @@ def write_cells(symbols: Array, starts: Array, out: Array) -> None:
     out[at] = SEPARATOR
 
 
-@njit(nogil=True)
-def write_weights(weights: Array, starts: Array, out: Array) -> None:
-    """Write each word's weight into all its cells, in the layout of `write_cells`."""
-    for w in range(len(weights)):
-        out[starts[w] + w + 1 : starts[w + 1] + w + 1] = weights[w]
-
-
 @njit(inner=True)
 def _new_pair(t: PairTable, left: int, right: int) -> int:
     p = t.used[PAIRS]

@@ -33,7 +33,7 @@ from mws_hf.learn.engine.greedy import (
     fill_queue,
     most_pushes,
 )
-from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, write_cells, write_weights
+from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, write_cells
 from mws_hf.learn.engine.tables import fill_cells, hash_set, hashes_and_powers, make_room, open_table, resized, strike
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
@@ -321,13 +321,12 @@ class Segmentation:
         """
         if values is not None and len(values) == len(self.text):
             return values
-        cells = np.zeros(len(self.text), np.int64)
         if values is None:
-            weights, starts = self.corpus.weights, self.corpus.starts
-            in_parts(lambda a, b: write_weights(weights[a:b], starts[a : b + 1], cells[a:]), len(weights))
-            return cells
+            nowhere = np.broadcast_to(0.0, int(self.corpus.starts[-1]))
+            return self.lay_out(nowhere, self.corpus.weights, lambda _, weights: weights)
         if len(values) != len(self.corpus.symbols):
             raise MwSError(f"{len(values)} position values for {len(self.corpus.symbols)} characters; give one each")
+        cells = np.zeros(len(self.text), np.int64)
         fill_cells(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
         return cells
 

@@ -17,7 +17,6 @@ from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.portable import Held, save_backend
 from mws_hf.tokenizer.stock import Tokenizer
-from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, record_bytes
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
@@ -127,6 +126,8 @@ class Training:
 
     def files(self, backend: Tokenizer) -> dict[str, bytes]:
         """Return the files to save beside the tokenizer, by name: the record and, where there is any, the evidence."""
+        from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, record_bytes
+
         files = {FILE: record_bytes(self.settings, backend)}
         if self.evidence.value is not None:
             from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner

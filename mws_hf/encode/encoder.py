@@ -13,7 +13,7 @@ import queue
 import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,11 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import find_short
 from mws_hf.text.byte_alphabet import built_first
 from mws_hf.tokenizer.backend import check_added, without_limits
-from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer
+
+if TYPE_CHECKING:
+    from mws_hf.tokenizer.merging import Dropout
 
 _PREFIX = 3
 _FEW = 16

@@ -225,19 +225,14 @@ def _group_evidence(
     listed = side_by_side(collect_types, parts, [counts.counts[rows] for rows in lists], most=MAX_LISTS_AT_ONCE)
     del words, lists, parts
     found = side_by_side(collect_evidence, listed, own, most=MAX_LISTS_AT_ONCE)
-    whole = found[0] if len(found) == 1 else _concatenated(found)
+    whole = found[0]
+    if len(found) > 1:  # lists that share no type
+        types = concatenated([part.code_points for part in found])
+        times = np.concatenate([part.times for part in found if part.times is not None])
+        whole = Evidence(types, np.concatenate([part.probabilities for part in found]), times=times)
     fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most
     in_code = np.ones(len(whole.code_points)) if name == CODE else None
     return replace(whole, settings=settings, labels=fits, in_code=in_code)
-
-
-def _concatenated(lists: Sequence[Evidence]) -> Evidence:
-    """Join types, probabilities and times of lists that share no type, one list after another."""
-    return Evidence(
-        concatenated([part.code_points for part in lists]),
-        np.concatenate([part.probabilities for part in lists]),
-        times=np.concatenate([part.times for part in lists if part.times is not None]),
-    )
 
 
 def _relative_frequencies(evidence: Evidence) -> Doubles:

@@ -44,7 +44,6 @@ from mws_hf.text.byte_alphabet import character_merges
 from mws_hf.text.pattern import split
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import tokenizer_tables
-from mws_hf.tokenizer.merging import merge, ranked
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit
@@ -407,6 +406,8 @@ def merges_for(
     >>> merges_for(["abcd", "abc"], [("b", "c")])
     [('a', 'bc'), ('abc', 'd')]
     """
+    from mws_hf.tokenizer.merging import merge, ranked  # seldom asked for
+
     table = ranked(merges)
     entries = {*known, *(left + right for left, right in merges)}
     found: list[tuple[str, str]] = []

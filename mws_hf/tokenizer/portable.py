@@ -20,7 +20,6 @@ from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.backend import find_surrogate, without_limits
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, check_directory, load_json, read_spec
 from mws_hf.tokenizer.stock import Tokenizer
-from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import Explanation
@@ -170,6 +169,7 @@ def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
 
         return AnyWord(training.evidence.value)
     from mws_hf.tokenizer.hub import tokenizer_folder
+    from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 
     try:
         folder = tokenizer_folder(tokenizer.name_or_path or "")

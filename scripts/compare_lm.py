@@ -23,8 +23,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import superwords
 from compare_lm_picture import write_picture
-from compare_lm_plan import PRESETS, Preset, Run, plan
+from compare_lm_plan import DEFAULT, PRESETS, Preset, Run, plan
 from compare_lm_records import Records
 from compare_lm_report import write_report
 from compare_lm_works import WORKS, Texts, texts_of
@@ -36,6 +37,8 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 
 ROOT = Path(__file__).resolve().parent.parent
+ROOM = 1.25
+"""Text laid out for superwords at equal operations, as a part of that of the default; training stops at the budget."""
 
 
 def train_tokenizer(run: Run, text: Texts, work: Path) -> Path:
@@ -43,11 +46,17 @@ def train_tokenizer(run: Run, text: Texts, work: Path) -> Path:
     directory = work / "tokenizers" / f"{run.system}-{run.vocabulary}"
     if (directory / "about.json").is_file():
         return directory
-    counts = _counts(text, work)
+    way = superwords.SYSTEMS.get(run.system)
     started = time.process_time()
-    train_system(run.system, counts, run.vocabulary, directory)
+    if way is None:
+        train_system(run.system, _counts(text, work), run.vocabulary, directory)
+    else:
+        most = round(run.vocabulary * way.share)
+        fewer = dataclasses.replace(run, system=DEFAULT, vocabulary=run.vocabulary - most)
+        superwords.build(train_tokenizer(fewer, text, work), _pool(text), most, way, directory)
     seconds = round(time.process_time() - started, 1)
-    about = {"options": MWS.get(run.system), "revision": revision(), "cpu_seconds": seconds}
+    options = MWS.get(run.system) if way is None else dataclasses.asdict(way)
+    about = {"options": options, "revision": revision(), "cpu_seconds": seconds}
     write_text(directory / "about.json", json.dumps(about) + "\n")
     return directory
 
@@ -59,8 +68,13 @@ def _counts(text: Texts, work: Path) -> Any:
 
     file = work / "counts.parquet"
     if not file.is_file():
-        count_documents(read_split(RunConfig(tokenizer="", **text.of_run())).pool).save(file)
+        count_documents(_pool(text)).save(file)
     return WordCounts.load(file)
+
+
+def _pool(text: Texts) -> list[str]:
+    """The documents that are not held out."""
+    return read_split(RunConfig(tokenizer="", **text.of_run())).pool
 
 
 def revision() -> str:
@@ -75,15 +89,17 @@ def run_config(run: Run, preset: Preset, text: Texts, tokenizer: Path, records: 
     Raises:
         MwSError: one that is matched by operations comes before the reference run of its seed.
     """
-    budget = None
+    budget, train_bytes = None, run.train_bytes
     if run.flop_matched:
-        base = records.reference(preset.references[0], run)
+        with_phrases = run.system in superwords.SYSTEMS
+        name = DEFAULT if with_phrases else preset.references[0]
+        base = records.reference(name, run)
         if base is None:
-            raise MwSError(
-                f"{run.name}: its budget is that of {preset.references[0]} with seed {run.seed}; train that first"
-            )
+            raise MwSError(f"{run.name}: its budget is that of {name} with seed {run.seed}; train that first")
         budget = base.training["flops"]
-    given = {"learning_rate": run.learning_rate, "train_bytes": run.train_bytes}
+        if with_phrases:  # shorter text costs less, so more of it is read
+            train_bytes = round(ROOM * (train_bytes or preset.settings["train_bytes"]))
+    given = {"learning_rate": run.learning_rate, "train_bytes": train_bytes}
     values = preset.settings | {key: value for key, value in given.items() if value is not None}
     return RunConfig(
         tokenizer=str(tokenizer.resolve()),

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lm.config import MultiToken
+from superwords import SYSTEMS as SUPERWORDS
 from systems import MORPH_BPE, UNIGRAM
 
 REFERENCES = ("bpe", "bpe-byte", "unigram")
 """What all others are compared with where whole lines are held out."""
+DEFAULT = "mws"
 RIVALS = ("bpe-byte", UNIGRAM, "mws-shuffled")
 """What all others are compared with where whole works are held out; chosen before the first run (`works_preset`)."""
 TUNED = ("bpe", "bpe-byte", "mws", "mws-morphs", "unigram")
@@ -161,8 +163,9 @@ def answers_in_print(size: int, other_rate: float) -> list[Run]:
     """List what MeLLM 2026 and LREC 2026 ask for in Hungarian; what answers soonest comes first.
 
     The default, byte-level BPE, MorphBPE and SentencePiece Unigram at `size`, 16,000 and 32,000 entries: at equal
-    bytes, at equal operations (those of byte-level BPE), and once at the neighbouring rate. What counts as success was
-    said in the diary (LOG.md, 25 November 2026) before the first run.
+    bytes, at equal operations (those of byte-level BPE), and once at the neighbouring rate. Superwords stand beside
+    the default of 16,000 entries, at equal bytes and at its operations. What counts as success was said in the diary
+    (LOG.md, 25 November 2026) before the first run.
     """
     systems = ("mws", RIVALS[0], MORPH_BPE, UNIGRAM)
     equal_bytes = [
@@ -182,7 +185,13 @@ def answers_in_print(size: int, other_rate: float) -> list[Run]:
         for vocabulary in (32000, 16000)
         for system in systems
     ]
-    return equal_bytes + equal_operations + rates
+    phrases = [
+        Run(system=system, seed=seed, vocabulary=16000, flop_matched=matched)
+        for seed in (0, 1, 2)
+        for system in SUPERWORDS
+        for matched in (False, True)
+    ]
+    return equal_bytes + phrases + equal_operations + rates
 
 
 def works_preset(
@@ -226,7 +235,7 @@ def works_preset(
             *(Run(system="mws", seed=seed, vocabulary=size, flop_matched=True) for seed in (0, 1, 2)),
             *larger,
         ],
-        references=RIVALS,
+        references=(*RIVALS, DEFAULT) if in_print else RIVALS,
         works=True,
     )
 

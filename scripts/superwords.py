@@ -109,6 +109,8 @@ class Way:
 
 DEFAULT = Way(share=0.0)
 FIRST = (Way(score="frequency"), Way(), Way(score="t x PMI^2"), Way(least_pmi=3.0))
+SYSTEMS = {"mws-superwords": Way(score="t x PMI^2"), "mws-superwords-t": Way()}
+"""What goes on to small models (`compare_lm.py`), by name; chosen by the exchange rates of 16,000 entries."""
 
 
 class Kinds(NamedTuple):
@@ -245,6 +247,14 @@ def with_superwords(base: Path, merges: Sequence[tuple[int, int]], directory: Pa
     write_text(file, json.dumps(content, ensure_ascii=False))
 
 
+def build(base: Path, lines: Sequence[str], most: int, way: Way, directory: Path) -> None:
+    """Learn superwords from lines of text, at most so many, and write the tokenizer of `base` with them."""
+    tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
+    entries = range(tokenizer.get_vocab_size())
+    kinds = Kinds.of([tokenizer.decode([number], skip_special_tokens=False) for number in entries])
+    with_superwords(base, learn(ids_of(tokenizer, lines), kinds, most, way), directory)
+
+
 def ids_of(tokenizer: Tokenizer, lines: Sequence[str]) -> Longs:
     """Encode lines, each with its line end, into one stream."""
     parts = [
@@ -298,13 +308,11 @@ class Language:
         """The directory of a way's tokenizer, and its first superword."""
         most = round(size * way.share)
         base = self.base("mws", size - most, granularity=way.granularity)
-        vocabulary = Tokenizer.from_file(str(base / "tokenizer.json"))
-        entries = vocabulary.get_vocab_size()
+        entries = Tokenizer.from_file(str(base / "tokenizer.json")).get_vocab_size()
         if not most:
             return base, entries
         directory = self.work / f"{size}-{way.name.replace(' ', '_')}"
-        kinds = Kinds.of([vocabulary.decode([number], skip_special_tokens=False) for number in range(entries)])
-        with_superwords(base, learn(ids_of(vocabulary, self.training), kinds, most, way), directory)
+        build(base, self.training, most, way, directory)
         return directory, entries
 
 

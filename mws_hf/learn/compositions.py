@@ -96,12 +96,17 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
     >>> priced_boundaries(known, CodePoints.of(["ab", "aB", "_ab", ".ab"])).tolist()
     [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
-    if evidence.in_code is None:
-        return evidence.boundaries(pretokens, type_of, priced=True)
     type_of = evidence.types_of(pretokens) if type_of is None else type_of
-    within = np.repeat(1 - evidence.in_code, np.diff(evidence.starts))
-    weaker = replace(evidence, probabilities=evidence.probabilities * within)
-    found = weaker.boundaries(pretokens, type_of, priced=True)
+    paid = evidence
+    if evidence.in_code is not None:
+        within = np.repeat(1 - evidence.in_code, np.diff(evidence.starts))
+        paid = replace(evidence, probabilities=evidence.probabilities * within)
+    found = paid.boundaries(pretokens, type_of)
+    if evidence.prices is not None:
+        price = np.where(type_of >= 0, evidence.prices[np.maximum(type_of, 0)], 1.0)
+        found *= np.repeat(price, np.diff(pretokens.starts))
+    if evidence.in_code is None:
+        return found
     places = find_words(pretokens)
     starts = places.text.starts[:-1]
     led = np.nonzero(places.is_word & (places.begins > starts) & ~places.spaced)[0]

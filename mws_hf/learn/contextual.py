@@ -111,9 +111,7 @@ class Evidence:
         type_of[words] = self.find(places.types(words))
         return type_of
 
-    def boundaries(
-        self, pretokens: Sequence[str] | CodePoints, type_of: Ints | None = None, *, priced: bool = False
-    ) -> Doubles:
+    def boundaries(self, pretokens: Sequence[str] | CodePoints, type_of: Ints | None = None) -> Doubles:
         """Return the probability of a boundary after each character of pre-tokens, one pre-token after another.
 
         In a word without evidence it is 0.5 at every position but those before combining marks. If there is a group of
@@ -122,18 +120,12 @@ class Evidence:
         Args:
             pretokens: any pre-tokens.
             type_of: int32, from `types_of` of the same pre-tokens, if it is known; saves time.
-            priced: multiply by the price of each type, 1 for types without one.
 
         Returns:
             float64, shape (n_characters,).
         """
         type_of = self.types_of(pretokens) if type_of is None else type_of
-        places = find_words(pretokens)
-        out = self._fill(places, type_of)
-        if priced and self.prices is not None:
-            price = np.where(type_of >= 0, self.prices[np.maximum(type_of, 0)], 1.0)
-            out *= np.repeat(price, np.diff(places.text.starts))
-        return out
+        return self._fill(find_words(pretokens), type_of)
 
     def _fill(self, places: WordPlaces, type_of: Ints) -> Doubles:
         """Write the boundary probabilities of the words among pre-tokens; `type_of` as `types_of` gives it."""

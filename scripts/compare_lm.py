@@ -187,7 +187,7 @@ def main() -> None:
     if options.plan:
         show_plan(preset, records)
         return
-    work = options.work / (f"{preset.language}-works" if preset.works else preset.language)
+    work = options.work / (options.preset if preset.works else preset.language)
     while time.monotonic() - started < 60 * options.minutes and (run := due(preset, records, options.only)):
         text = texts_of(options.data, preset, work, options.results / f"lm_{options.preset}.works.json", options.works)
         execute(run, preset, text, work, records, options.threads, options.pairs)

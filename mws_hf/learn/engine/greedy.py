@@ -16,7 +16,7 @@ from mws_hf.kernels.heap import pop, push, sift_down
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.tables import pair_key, slot_of
 from mws_hf.learn.engine.pairs import PAIRS, TOKENS, TOUCHED, PairTable, has_room, merge_pair
-from mws_hf.learn.engine.tables import known, remember
+from mws_hf.learn.engine.tables import known, make_room, remember, resized
 
 REACHED, EXHAUSTED, ROOM, ASK = 0, 1, 2, 3
 NOT_QUEUED = np.iinfo(np.int64).min
@@ -53,11 +53,30 @@ def _queue_pair(t: PairTable, q: Queue, p: int) -> None:
 
 
 @njit(nogil=True)
-def fill_queue(t: PairTable, q: Queue, least: Least) -> None:
+def _fill_queue(t: PairTable, q: Queue, least: Least) -> None:
     """Queue every pair of the table that is a candidate."""
     for p in range(t.used[PAIRS]):
         if t.pairs[p].occurrences >= least.occurrences and t.pairs[p].value >= least.value:
             _queue_pair(t, q, p)
+
+
+def open_queue(table: PairTable, least: Least) -> Queue:
+    """Queue the candidates of a table that was just opened."""
+    queued = np.full(len(table.pairs), NOT_QUEUED, np.int64)
+    queue = Queue(np.empty((int(table.used[PAIRS]) + 1024, 2), np.int64), queued, np.zeros(2, np.int64))
+    _fill_queue(table, queue, least)
+    return queue
+
+
+def with_room(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
+    """Enlarge table and queue until the pair in question can be merged."""
+    pair, size = (int(queue.used[i]) for i in (ASKED, SIZE))
+    table = make_room(table, pair)
+    heap, needed = queue.heap, size + _most_pushes(int(table.pairs["listed"][pair]), int(table.used[TOKENS]))
+    if needed > len(heap):
+        heap = np.empty((2 * needed, 2), np.int64)
+        heap[:size] = queue.heap[:size]
+    return table, Queue(heap, resized(queue.queued, len(table.pairs), NOT_QUEUED), queue.used)
 
 
 @njit(inner=True)
@@ -81,7 +100,7 @@ def _best(t: PairTable, q: Queue, least: Least) -> int:
 
 
 @njit
-def most_pushes(listed: int, n_tokens: int) -> int:
+def _most_pushes(listed: int, n_tokens: int) -> int:
     """Bound the pairs that one merge can add to the heap: two lost and two new ones for each neighbour."""
     return 4 * min(listed, n_tokens + 1)
 
@@ -136,7 +155,7 @@ def advance(
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
         if p != accepted and known(strings, product):
             return ASK
-        if not has_room(t, p) or len(q.heap) - q.used[SIZE] < most_pushes(np.int64(t.pairs[p].listed), t.used[TOKENS]):
+        if not has_room(t, p) or len(q.heap) - q.used[SIZE] < _most_pushes(np.int64(t.pairs[p].listed), t.used[TOKENS]):
             return ROOM
         first = t.used[PAIRS]
         t.token_score[t.used[TOKENS]] = t.pairs[p].value

@@ -20,21 +20,9 @@ from mws_hf.kernels.arrays import Array, Doubles, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.threads import give_back, in_parts
-from mws_hf.learn.engine.greedy import (
-    ASK,
-    ASKED,
-    EXHAUSTED,
-    NOT_QUEUED,
-    REACHED,
-    SIZE,
-    Least,
-    Queue,
-    advance,
-    fill_queue,
-    most_pushes,
-)
-from mws_hf.learn.engine.pairs import INSIDE, PAIRS, PairTable, write_cells
-from mws_hf.learn.engine.tables import fill_cells, hash_set, hashes_and_powers, make_room, open_table, resized, strike
+from mws_hf.learn.engine.greedy import ASK, ASKED, EXHAUSTED, REACHED, Least, advance, open_queue, with_room
+from mws_hf.learn.engine.pairs import INSIDE, PairTable, write_cells
+from mws_hf.learn.engine.tables import fill_cells, hash_set, hashes_and_powers, open_table, strike
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 
@@ -252,7 +240,7 @@ class Segmentation:
         for ids in limits.struck:
             if (pair := int(find_pair(table.keys, table.ids, *ids))) >= 0:
                 strike(table, pair)
-        fill_queue(table, queue := _queue(table), least)
+        queue = open_queue(table, least)
         strings = self.taken_strings(table, limits.never)
         first, status, accepted = len(self.tokens), REACHED, -1
         with progress_bar(limits.show_progress, total=n_merges, desc=title, unit="") as bar:
@@ -263,7 +251,7 @@ class Segmentation:
                 if status == ASK:
                     accepted = self.accepted_pair(table, int(queue.used[ASKED]), limits.never)
                 elif status not in (REACHED, EXHAUSTED):
-                    table, queue = _enlarged(table, queue)
+                    table, queue = with_room(table, queue)
                     strings = self.taken_strings(table, limits.never)
         return learnt(table, self.tokens, first, status == EXHAUSTED)
 
@@ -363,18 +351,3 @@ def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> 
     )
     merges = [(tokens[left], tokens[right]) for left, right in parts]
     return LearnedMerges(merges, table.token_score[first : len(tokens)].tolist(), exhausted)
-
-
-def _queue(table: PairTable) -> Queue:
-    queued = np.full(len(table.pairs), NOT_QUEUED, np.int64)
-    return Queue(np.empty((int(table.used[PAIRS]) + 1024, 2), np.int64), queued, np.zeros(2, np.int64))
-
-
-def _enlarged(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
-    pair, size = (int(queue.used[i]) for i in (ASKED, SIZE))
-    table = make_room(table, pair)
-    heap, needed = queue.heap, size + most_pushes(int(table.pairs["listed"][pair]), int(table.used[0]))
-    if needed > len(heap):
-        heap = np.empty((2 * needed, 2), np.int64)
-        heap[:size] = queue.heap[:size]
-    return table, Queue(heap, resized(queue.queued, len(table.pairs), NOT_QUEUED), queue.used)

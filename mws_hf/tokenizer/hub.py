@@ -98,9 +98,10 @@ def refuse_unreachable(name: str | os.PathLike[str], *, ask_hub: bool = True) ->
     if Path(name).exists():
         return False
     if not is_repository(str(name)):
+        ours = f"; tokenizers of this project: {', '.join(ready_made())}" if str(name).startswith("mws-") else ""
         raise MissingTokenizerError(
             f"{name}: no such directory; give one written by save_pretrained or `mws train`, or a Hub name of the form "
-            "user/repo"
+            f"user/repo{ours}"
         )
     return not ask_hub or not answers()
 

@@ -33,7 +33,7 @@ from mws_hf.evaluate.significance import paired_bootstrap
 try:
     from mws_hf.text.markdown import markdown_table
 except ImportError:  # before it moved
-    from mws_hf.cards.markdown import markdown_table
+    from mws_hf.text.markdown import markdown_table
 
 SYSTEMS = ("mws", "bpe-byte", UNIGRAM)
 NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}

@@ -40,7 +40,7 @@ from mws_hf.evaluate.significance import paired_bootstrap
 try:
     from mws_hf.text.markdown import markdown_table
 except ImportError:  # before it moved
-    from mws_hf.cards.markdown import markdown_table
+    from mws_hf.text.markdown import markdown_table
 
 Longs = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]

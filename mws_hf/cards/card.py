@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.cards.facts import CardFacts, write_facts
-from mws_hf.cards.heads import PACKAGE, head
+from mws_hf.cards.heads import head
 from mws_hf.cards.readme import FILE, generated_text, marked, write_card
 from mws_hf.cards.sections import sections
 from mws_hf.tokenizer.stock import Tokenizer
@@ -96,7 +96,6 @@ class Card:
         bits: name of the text that n-gram models were trained on; "" for none.
         beside: measured of this tokenizer, first, and of others to compare it with.
         groups: running-text measures by group (a language, code) and tokenizer, of a mixture.
-        old_head: of a card of an older version, kept word for word; see `mws_hf.cards.facts`.
     """
 
     name: str
@@ -110,11 +109,10 @@ class Card:
     bits: str = ""
     beside: EvaluationReport | None = None
     groups: Mapping[str, Mapping[str, TextScores]] = field(default_factory=dict)
-    old_head: str = ""
 
     def to_markdown(self) -> str:
         """Write the card's text."""
-        top = self.old_head or head(self.facts.with_(name=self.name), self.settings, self.vocabulary)
+        top = head(self.facts.with_(name=self.name), self.settings, self.vocabulary)
         return f"---\n{metadata(self)}\n---\n" + "\n\n".join([top, *sections(self)]) + "\n"
 
 
@@ -135,11 +133,9 @@ def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Ma
 def keep_card(directory: Path, backend: Tokenizer, card: Card) -> bool:
     """Write a card beside its tokenizer, and its facts into the record; returns whether README.md was written.
 
-    A card that a person has edited stays as it is; the record is written all the same. The facts of a card with an
-    `old_head` stay where they are, in the card.
+    A card that a person has edited stays as it is; the record is written all the same.
     """
-    if not card.old_head:
-        write_facts(directory, backend, card.facts)
+    write_facts(directory, backend, card.facts)
     return write_card(directory, card.to_markdown())
 
 
@@ -148,7 +144,7 @@ def metadata(card: Card) -> str:
     from huggingface_hub import ModelCardData
 
     facts = card.facts
-    ours = card.settings or facts.extended or facts.trimmed or PACKAGE in card.old_head
+    ours = card.settings or facts.extended or facts.trimmed
     tags = ["tokenizer", *([] if facts.trimmed else ["morphology"]), *(["mws-hf"] if ours else [])]
     data = ModelCardData(
         language=list(facts.languages) or None,

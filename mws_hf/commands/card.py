@@ -6,7 +6,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -153,15 +153,18 @@ def _check(asked: _Asked) -> None:
 
 
 def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
-    """Measure the tokenizer; other facts are those said now, or else in the record, or in an older version's card."""
+    """Measure the tokenizer; other facts are those said now, or else in the record."""
     from mws_hf.cards.card import Card
+    from mws_hf.cards.facts import CardFacts, read_facts
     from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.report import evaluate
     from mws_hf.evaluate.segment import segment_words
     from mws_hf.tokenizer.hub import named_sources, tokenizer_place
+    from mws_hf.tokenizer.training_record import read_record
 
     beside = {title: tokenizer_place(source) for title, source in named_sources(asked.beside).items()}
-    settings, facts, old_head = _known(directory, backend, asked.said)
+    settings = read_record(directory, backend) or {}
+    facts = (read_facts(directory, backend) or CardFacts()).with_(**asked.said.told())
     name = facts.name or directory.resolve().name
     encoder = load_encoder(str(directory))
     whole = None
@@ -183,22 +186,7 @@ def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
         text="" if asked.text is None else asked.text.name,
         bits="" if asked.bits is None else asked.bits.name,
         beside=whole if beside else None,
-        old_head=old_head,
     )
-
-
-def _known(directory: Path, backend: Backend, said: CardFacts) -> tuple[dict[str, Any], CardFacts, str]:
-    """Read the settings, the facts, and the head of a card of an older version ("" for none)."""
-    from mws_hf.cards.facts import CardFacts, old_facts, old_head, read_facts
-    from mws_hf.cards.readme import FILE, generated_text
-    from mws_hf.tokenizer.training_record import read_record
-
-    settings = read_record(directory, backend) or {}
-    kept, earlier = read_facts(directory, backend), generated_text(directory / FILE)
-    if kept is None and earlier is not None and "word_types" not in settings:
-        facts = old_facts(earlier).with_(**said.told())
-        return settings, facts, old_head(earlier, facts)
-    return settings, (kept or CardFacts()).with_(**said.told()), ""
 
 
 def _sample(report: EvaluationReport | None, text: Path | None) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 
@@ -10,7 +9,7 @@ import pytest
 from huggingface_hub import ModelCard
 from transformers import AutoTokenizer
 
-from mws_hf.cards.readme import is_untouched, marked, unmarked, write_card
+from mws_hf.cards.readme import is_untouched, marked, unmarked
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate
 from mws_hf.research import baselines
@@ -132,59 +131,6 @@ def test_without_a_card_the_record_of_training_tells(trained):
     card = (trained / "README.md").read_text(encoding="utf-8")
     assert "command" in before and rows_of(card, "fact") == {**before, "trained on": "novels"}
     assert "follow morphemes" in card and len(rows_of(card, "word")) > 4
-
-
-OLD_CARD = """\
----
-language:
-- ru
-library_name: transformers
-license: mit
-tags:
-- tokenizer
-- morphology
-- mws-hf
----
-# out/old
-
-A byte-level BPE tokenizer whose merges follow morphemes, learnt without labels by
-[mws-hf](https://pypi.org/project/mws-hf/). It is a stock `tokenizer.json`: no plug-in is needed to use it.
-
-```python
-tokenizer = AutoTokenizer.from_pretrained("out/old")
-```
-
-| fact | value |
-|---|---|
-| trained on | novels |
-| command | `mws train novels.txt -o out/old` |
-
-| word | tokens |
-|---|---|
-| перечитать | перечитать |
-
-`decode(encode(x)) == x` holds for every Unicode string.
-"""
-"""As versions before 0.3 wrote it; their record has only the settings."""
-
-
-def test_facts_that_stand_in_an_old_card_alone_are_not_lost(trained):
-    record = json.loads((trained / "mws_training.json").read_text(encoding="utf-8"))
-    settings = {name: record["settings"][name] for name in ("criterion", "pattern", "vocab_size", "alphabet")}
-    text = json.dumps({"merges": record["merges"], "settings": settings})
-    (trained / "mws_training.json").write_text(text, encoding="utf-8")
-    readme = trained / "README.md"
-    write_card(trained, OLD_CARD)
-    for options in ((), ("--data", "plays", "--name", "me/old"), ()):
-        done = mws("card", trained, *options)
-        assert done.returncode == 0 and done.stderr == "", done.stderr
-        card, data = readme.read_text(encoding="utf-8"), ModelCard.load(readme).data
-        assert data.license == "mit" and data.language in ("ru", ["ru"]) and "mws-hf" in data.tags
-        assert rows_of(card, "word") == {"перечитать": mws("segment", trained, "перечитать").stdout.strip()}
-        name, source = ("me/old", "plays") if "plays" in card else ("out/old", "novels")
-        assert rows_of(card, "fact") == {"trained on": source, "command": "`mws train novels.txt -o out/old`"}
-        assert f"\n# {name}\n" in card and f'from_pretrained("{name}")' in card and card.count("| word |") == 1
-    assert "plays" in card
 
 
 def test_a_card_of_an_extended_and_of_a_trimmed_tokenizer_keeps_what_was_done_to_it(folder, trained, tmp_path):

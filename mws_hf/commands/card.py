@@ -223,7 +223,6 @@ def push(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")],
     repository: Annotated[str, typer.Argument(metavar="USER/REPO", help="Its name on the Hub; made if absent.")],
     private: Annotated[bool, typer.Option("--private", help="Make the repository private.")] = False,
-    message: Annotated[str, typer.Option("--message", "-m", help="Message of the commit.")] = "Upload tokenizer",
 ) -> None:
     """Upload a tokenizer and its card; nothing else that lies in the directory.
 
@@ -235,14 +234,14 @@ def push(
 
         mws push out/russian me/russian-mws
 
-        mws push out/russian me/russian-mws --private --message "32,000 entries"
+        mws push out/russian me/russian-mws --private
     """
     if not directory.is_dir():
         raise MwSError(f"{directory}: no such directory; give one written by `mws train` or save_pretrained")
     from mws_hf.tokenizer.pushing import model_files
     from mws_hf.tokenizer.pushing import push as upload
 
-    address = upload(directory, repository, private=private, message=message)
+    address = upload(directory, repository, private=private)
     if not (directory / "README.md").is_file():
         typer.echo(f"{directory}: has no card; `mws card {directory}` writes one, then push again", err=True)
     if model := model_files(directory):

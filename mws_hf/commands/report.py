@@ -11,7 +11,7 @@ from mws_hf.atomic import check_output, write_text
 from mws_hf.commands.demo import evidence_of
 from mws_hf.commands.evaluate import BitsText, Directories, GoldFiles
 from mws_hf.commands.outputs import counted, refuse_overwriting
-from mws_hf.commands.sources import Sources, check_present
+from mws_hf.commands.sources import check_present
 from mws_hf.errors import MwSError
 
 
@@ -31,7 +31,6 @@ def report(
     parallel: Annotated[
         bool, typer.Option("--parallel", help="The texts are translations of each other, line by line.")
     ] = False,
-    title: Annotated[str, typer.Option(help="Title of the page.")] = "Tokenizers side by side",
 ) -> None:
     """Write a page that shows tokenizers side by side: one HTML file under 1 MB, which asks no network.
 
@@ -66,7 +65,7 @@ def report(
     lines: dict[str, list[str]] = {name: lines_of(file) for name, file in files.items()}
     if not gold and not lines:
         lines = {"samples of the package": list(NATURAL)}
-    evidence = evidence_of([places[each.name] for each in opened], opened, Sources())
-    page = report_page(opened, places, gold or [], lines, bits, title, parallel, evidence)
+    evidence = evidence_of([places[each.name] for each in opened], opened)
+    page = report_page(opened, places, gold or [], lines, bits, parallel, evidence)
     write_text(output, page)
     typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(places), 'tokenizer')}")

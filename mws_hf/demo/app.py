@@ -156,14 +156,13 @@ def _compare(gradio: Any, named: Mapping[str, Opened], first_text: str) -> Any:
     return box
 
 
-def serve(blocks: Any, port: int | None = None, host: str | None = None, *, open_browser: bool = False) -> str:
+def serve(blocks: Any, port: int | None = None, host: str | None = None) -> str:
     """Begin to serve a page; return its address.
 
     Args:
         blocks: the page, from `page`.
         port: number of the port; by default the first free one from 7860 on.
         host: an address of this machine to serve on; None for this machine alone, "0.0.0.0" for everybody.
-        open_browser: also open the page in the browser.
 
     Raises:
         MwSError: the port is taken, or the address is not this machine's.
@@ -179,7 +178,6 @@ def serve(blocks: Any, port: int | None = None, host: str | None = None, *, open
         _, address, _ = blocks.launch(
             server_name=host,
             server_port=port,
-            inbrowser=open_browser,
             share=False,
             quiet=True,
             prevent_thread_lock=True,
@@ -192,9 +190,7 @@ def serve(blocks: Any, port: int | None = None, host: str | None = None, *, open
         )
     except OSError as error:
         which = "every port from 7860 on" if port is None else f"port {port}"
-        raise MwSError(
-            f"the page cannot be served: {which} is taken or forbidden; choose another --port or --host"
-        ) from error
+        raise MwSError(f"the page cannot be served: {which} is taken or forbidden; choose another --port") from error
     return str(address)
 
 

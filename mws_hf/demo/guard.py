@@ -67,13 +67,13 @@ def refusal(scope: Any, hosts: Collection[str] | None) -> tuple[int, str] | None
 
     >>> scope = {"method": "GET", "path": "/", "headers": [(b"host", b"evil.example:7860")]}
     >>> refusal(scope, LOCAL)
-    (403, 'this page is served to its own machine alone; `mws demo --host` serves it to others')
+    (403, 'this page is served to its own machine alone')
     """
     headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
     host, origin = headers.get(b"host", "").lower(), headers.get(b"origin")
     own = {host} if hosts is not None else {host, headers.get(b"x-forwarded-host", host).lower()}  # behind a proxy
     if hosts is not None and _name(host) not in hosts:
-        return 403, "this page is served to its own machine alone; `mws demo --host` serves it to others"
+        return 403, "this page is served to its own machine alone"
     if origin is not None and _place(origin) not in own:
         return 403, "another web page may not use this one"
     if scope["method"] not in ("GET", "HEAD"):

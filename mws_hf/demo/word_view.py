@@ -76,7 +76,7 @@ def word_html(tokenizers: Sequence[Opened], word: str, known: TrainingEvidence |
 
 def _about(values: Sequence[float | None], known: TrainingEvidence | None, word: str) -> str:
     if known is None:
-        return note("No evidence to show: start the page with --from counts.parquet or --lexicon ru to see it.")
+        return note("No evidence to show: none of the tokenizers keeps any, as those of `mws train` do.")
     if all(value is None for value in values):
         return note("This is no word, so there is no evidence of morphs.")
     if not known.has_all(" " + word):

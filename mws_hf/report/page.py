@@ -64,7 +64,6 @@ def report_page(
     golds: Sequence[Path],
     texts: Mapping[str, Sequence[str]],
     bits: Path | None = None,
-    title: str = "Tokenizers side by side",
     parallel: bool = False,
     evidence: TrainingEvidence | None = None,
 ) -> str:
@@ -76,7 +75,6 @@ def report_page(
         golds: gold segmentations.
         texts: name -> lines; one text a language, for example.
         bits: text to train n-gram models on; None measures no bits.
-        title: of the page.
         parallel: whether the texts are translations of each other, line by line.
         evidence: boundary evidence to judge tokens by, in the words of the texts, or without texts of the gold.
 
@@ -107,7 +105,6 @@ def report_page(
     cut = most_different_words(tokenizers, lines, _WORDS) if several and lines else {}
     different = most_different_lines(tokenizers, lines, _LINES, _LONGEST) if several and lines else []
     return _filled(
-        title=title,
         version=mws_hf.__version__,
         names=names,
         shown=shown,

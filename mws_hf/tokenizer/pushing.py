@@ -34,7 +34,7 @@ _TOKENS = "https://huggingface.co/settings/tokens"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
-def push(directory: Path, repository: str, *, private: bool = False, message: str = "Upload tokenizer") -> str:
+def push(directory: Path, repository: str, *, private: bool = False) -> str:
     """Upload the files of a tokenizer to a repository, ``user/repo``, made if absent; return its address.
 
     Raises:
@@ -68,7 +68,7 @@ def push(directory: Path, repository: str, *, private: bool = False, message: st
             CommitOperationAdd(path, _content(directory / path, directory, repository))
             for path in matching_files(directory, FILES)
         ]
-        api.create_commit(repository, files, commit_message=message)
+        api.create_commit(repository, files, commit_message="Upload tokenizer")
     except HfHubHTTPError as error:
         raise MwSError(_explained(error, repository)) from error
     except MwSError:

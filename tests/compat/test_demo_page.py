@@ -100,7 +100,7 @@ def outside():
 
 @pytest.fixture(scope="module")
 def address(directories, outside):
-    arguments = command("demo", directories / "trained", directories / "letters", "--from", directories / "corpus.txt")
+    arguments = command("demo", directories / "trained", directories / "letters")
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), outside.address)
     with served(
         [*arguments, "--quiet"], **proxies, NO_PROXY="127.0.0.1,localhost", no_proxy="127.0.0.1,localhost"

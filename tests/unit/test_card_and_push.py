@@ -227,9 +227,9 @@ def test_push_uploads_tokenizer_and_card_and_nothing_else(trained, tmp_path):
     (trained / "corpus.txt").write_text("text", encoding="utf-8")
     with running_hub() as hub:
         around = surroundings(hub.address, tmp_path / "home")
-        done = mws("push", trained, "user/russian", "--private", "-m", "second thoughts", env=around)
+        done = mws("push", trained, "user/russian", "--private", env=around)
         assert done.returncode == 0 and done.stderr == "" and done.stdout.strip() == f"{hub.address}/user/russian"
-        assert hub.private == {"user/russian"} and hub.messages == ["second thoughts"]
+        assert hub.private == {"user/russian"} and hub.messages == ["Upload tokenizer"]
         again = mws("push", trained, "user/russian", "--private", env=around)
         assert again.returncode == 0, again.stderr
         hub.repositories["user/open"] = {}

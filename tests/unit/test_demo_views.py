@@ -226,7 +226,7 @@ def test_a_word_shows_its_evidence_and_merges(opened):
     assert "after: к 25 %, о 97 %" in html.unescape(page)
     listed = word_html([opened["mws"]], "читать", None)
     assert re.findall(r"merge (\d+)", listed) == ["0", "1", "2", "3", "14"]
-    assert "--from counts.parquet" in listed and "not among a list" in word_html([LETTERS], "дом", KNOWN)
+    assert "none of the tokenizers keeps any" in listed and "not among a list" in word_html([LETTERS], "дом", KNOWN)
 
 
 def test_merges_are_marked_as_morphs_and_compositions(tmp_path):

@@ -1,4 +1,4 @@
-"""A model card put together: metadata for the Hub, the head, sections of measured figures. It measures nothing.
+"""A model card put together: metadata for the Hub, and the template `card.md` filled. It measures nothing.
 
 A tokenizer learnt in Python gets its card from its own record, kept beside it and pushed (`keep_own_card`).
 """
@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mws_hf import __version__
 from mws_hf.cards.facts import CardFacts, write_facts
-from mws_hf.cards.heads import head
 from mws_hf.cards.readme import FILE, generated_text, marked, write_card
-from mws_hf.cards.sections import sections
+from mws_hf.text.markdown import cell
 from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.training_record import told_rare
 
 if TYPE_CHECKING:
+    from huggingface_hub import ModelCardData
+
     from mws_hf.evaluate.report import EvaluationReport
     from mws_hf.evaluate.running_text import TextScores
 
@@ -112,8 +115,47 @@ class Card:
 
     def to_markdown(self) -> str:
         """Write the card's text."""
-        top = head(self.facts.with_(name=self.name), self.settings, self.vocabulary)
-        return f"---\n{metadata(self)}\n---\n" + "\n\n".join([top, *sections(self)]) + "\n"
+        from huggingface_hub import ModelCard
+
+        template = str(Path(__file__).with_name("card.md"))
+        given = {name: value for name, value in vars(self).items() if name != "name"}
+        card = ModelCard.from_template(metadata(self), template, name=self.name, **given, **_for_template(self))
+        return f"{str(card).strip()}\n"
+
+
+def _for_template(card: Card) -> dict[str, Any]:
+    """Compute what the template shows besides the card's own fields."""
+    settings, facts, beside = card.settings, card.facts, card.beside
+    fits = settings.get("label_fit") or {}
+    fits = {"": fits} if "given" in fits else fits  # "" is the group of words that belong to none
+    names = list(dict.fromkeys([*(row.tokenizer for row in beside.rows), *beside.text])) if beside else []
+    golds = [gold.name for gold in beside.golds] if beside else []
+    f1 = {(row.tokenizer, row.gold): f"{row.scores.f1:.3f}" for row in beside.rows} if beside else {}
+    titles = ["tokenizer", *(f"F1, {gold}" for gold in golds)]
+    titles += ["tokens per word", "bytes per token"] if beside and beside.text else []
+    titles += ["n-gram bits per byte", f"more than {names[0]} (95 %)"] if beside and beside.bits else []
+    return {
+        "extended": facts.extended,
+        "trimmed": facts.trimmed,
+        "by_bytes": settings.get("alphabet") == "bytes",
+        "merges": settings.get("merges") or {},
+        "labels": {group: _described(fit) for group, fit in fits.items()},
+        "labelled": sum(fit["used"] for fit in fits.values()),
+        "rare": told_rare(settings.get("rare_entries")),
+        "partial": [gold.name for gold in card.report.golds if gold.partial] if card.report else [],
+        "beside_names": names,
+        "beside_titles": titles,
+        "beside_f1": {name: [f1[name, gold] for gold in golds] for name in names},
+        "reasons": lambda counts: ", ".join(f"{number:,} {reason}" for reason, number in counts.items()),
+        "cell": cell,
+        "version": __version__,
+    }
+
+
+def _described(fit: Mapping[str, Any]) -> str:
+    from mws_hf.learn.evidence.labels import LabelFit  # a card with labels alone needs it
+
+    return LabelFit(**fit).describe()
 
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
@@ -139,14 +181,14 @@ def keep_card(directory: Path, backend: Tokenizer, card: Card) -> bool:
     return write_card(directory, card.to_markdown())
 
 
-def metadata(card: Card) -> str:
-    """Write the YAML at the head, which the Hub reads: language, license, library, tags, model-index with results."""
+def metadata(card: Card) -> ModelCardData:
+    """Make the head, which the Hub reads: language, license, library, tags, model-index with results."""
     from huggingface_hub import ModelCardData
 
     facts = card.facts
     ours = card.settings or facts.extended or facts.trimmed
     tags = ["tokenizer", *([] if facts.trimmed else ["morphology"]), *(["mws-hf"] if ours else [])]
-    data = ModelCardData(
+    return ModelCardData(
         language=list(facts.languages) or None,
         license=facts.license or None,
         library_name="transformers",
@@ -154,7 +196,6 @@ def metadata(card: Card) -> str:
         model_name=card.name,
         eval_results=_results(card) or None,
     )
-    return str(data.to_yaml()).strip()
 
 
 def _results(card: Card) -> list[Any]:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeAlias
 import regex
 
 from mws_hf.atomic import staged
-from mws_hf.cards.heads import told_rare
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
 from mws_hf.extend.weights import embedding_rows
 from mws_hf.text.byte_alphabet import Alphabet
@@ -37,7 +36,7 @@ from mws_hf.tokenizer.portable import (
 from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
-from mws_hf.tokenizer.training_record import belongs, read_record
+from mws_hf.tokenizer.training_record import belongs, read_record, told_rare
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
 

@@ -145,6 +145,17 @@ def _numbers(found: Any, kinds: Sequence[str]) -> list[tuple[str, int]]:
     return [(kind, found[kind]) for kind in kinds if kind in found]
 
 
+def told_rare(rare_entries: Mapping[str, float] | None) -> str:
+    """Say in words the shares of `mws_hf.cards.group_facts.training_facts`; nothing where there are none.
+
+    >>> told_rare({"unused": 0.012, "under_5": 0.04})
+    '4.0 % fewer than 5 times, 1.2 % never'
+    """
+    if not rare_entries:
+        return ""
+    return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")
+
+
 def labelled_words(directory: Path) -> frozenset[str]:
     """Return the casefolded words whose labels a directory's tokenizer was learnt from; none where no record says."""
     if not (directory / FILE).is_file() or not (directory / "tokenizer.json").is_file():

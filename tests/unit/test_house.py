@@ -22,7 +22,6 @@ STILL_TO_MOVE = {
     ("mws_hf.tokenizer.portable", "cards"),  # tok: portable.py goes up beside the classes, with a row in the table
     ("mws_hf.tokenizer.portable", "evaluate"),  # tok
     ("mws_hf.tokenizer.portable", "learn"),  # tok
-    ("mws_hf.tokenizer.check", "cards"),  # ids
     ("mws_hf.tokenizer.check", "extend"),  # ids
     ("mws_hf.tokenizer.pushing", "cards"),  # door
 }

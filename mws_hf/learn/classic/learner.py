@@ -27,10 +27,9 @@ from mws_hf.corpus.progress import progress_bar
 from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.classic.coefficient import UNITS, ClassicSettings, Counts, is_candidate, terms_of, to_units
-from mws_hf.learn.engine.greedy import ASK, EXHAUSTED, REACHED, ROOM
 from mws_hf.learn.engine.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
 from mws_hf.learn.engine.segmentation import MERGES_A_CALL, Segmentation, learnt
-from mws_hf.learn.engine.tables import known, make_room, open_table, remember, resized
+from mws_hf.learn.engine.tables import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 REBUILD = 4

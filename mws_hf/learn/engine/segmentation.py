@@ -20,9 +20,22 @@ from mws_hf.kernels.arrays import Array, Doubles, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.threads import give_back, in_parts
-from mws_hf.learn.engine.greedy import ASK, ASKED, EXHAUSTED, REACHED, Least, advance, open_queue, with_room
 from mws_hf.learn.engine.pairs import INSIDE, PairTable, write_cells
-from mws_hf.learn.engine.tables import fill_cells, hash_set, hashes_and_powers, open_table, strike
+from mws_hf.learn.engine.tables import (
+    ASK,
+    ASKED,
+    EXHAUSTED,
+    REACHED,
+    Least,
+    advance,
+    fill_cells,
+    hash_set,
+    hashes_and_powers,
+    open_queue,
+    open_table,
+    strike,
+    with_room,
+)
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 

@@ -16,6 +16,7 @@ from tokenizers import AddedToken, Tokenizer
 from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
+from mws_hf.portable import Held, PortableMixin
 from mws_hf.text.byte_alphabet import BYTE_OF, Alphabet, built_first, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast, read_merges, read_vocab
@@ -42,7 +43,7 @@ from mws_hf.tokenizer.merging import (
     text_key,
     word_key,
 )
-from mws_hf.tokenizer.portable import Held, PortableMixin, surrogate_error
+from mws_hf.tokenizer.portable import surrogate_error
 from mws_hf.tokenizer.special_places import special_places
 from mws_hf.tokenizer.training_record import kinds_at
 

@@ -15,6 +15,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
 from mws_hf.errors import MwSError
+from mws_hf.portable import PortableMixin
 from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.tokenizer.backend import (
     PARTS,
@@ -30,7 +31,7 @@ from mws_hf.tokenizer.backend import (
     without_limits,
 )
 from mws_hf.tokenizer.file import load_json, refuse_empty
-from mws_hf.tokenizer.portable import PortableMixin, surrogate_error
+from mws_hf.tokenizer.portable import surrogate_error
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.trained import Recipe, Training
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import MwSError
+from mws_hf.portable import Held
 from mws_hf.text.pattern import pattern_name
 from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
-from mws_hf.tokenizer.portable import Held, save_backend
+from mws_hf.tokenizer.portable import save_backend
 from mws_hf.tokenizer.stock import Tokenizer
 
 if TYPE_CHECKING:

@@ -41,11 +41,11 @@ from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
+from mws_hf.portable import Held
 from mws_hf.research import baselines
 from mws_hf.text.alphabets import EVERYDAY
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.file import load_backend
-from mws_hf.tokenizer.portable import Held
 from mws_hf.trained import Training
 
 MB = 1_000_000

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import transformers
 
+from mws_hf.notebook import import_notebook  # noqa: F401  (a full import of inference must not disturb the mixins)
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
-from mws_hf.tokenizer.notebook import import_notebook  # noqa: F401  (a full import of inference must not disturb the mixins)
 from tests.small_tokenizers import ALPHABET, MERGES
 
 # the mixins' own package is called "tests" like ours, so it is mounted under another name

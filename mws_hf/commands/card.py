@@ -238,8 +238,8 @@ def push(
     """
     if not directory.is_dir():
         raise MwSError(f"{directory}: no such directory; give one written by `mws train` or save_pretrained")
-    from mws_hf.tokenizer.pushing import model_files
-    from mws_hf.tokenizer.pushing import push as upload
+    from mws_hf.cards.pushing import model_files
+    from mws_hf.cards.pushing import push as upload
 
     address = upload(directory, repository, private=private)
     if not (directory / "README.md").is_file():

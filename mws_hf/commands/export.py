@@ -32,7 +32,7 @@ def import_(
 
         mws import notebook/ --output out/imported
     """
-    from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE, import_notebook
+    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, import_notebook
 
     files = [source / VOCABULARY_FILE, source / MERGES_FILE]
     refuse_overwriting(tokenizer_files(output), source, files)
@@ -100,10 +100,10 @@ def export(
 
 
 def _to_notebook(directory: Path, output: Path) -> None:
+    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
     from mws_hf.text.pattern import GPT4_PATTERN
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.tokenizer.backend import pattern_of
-    from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
 
     refuse_overwriting(files_in(output, (VOCABULARY_FILE, MERGES_FILE)), directory, list(directory.glob("*.json")))
     tokenizer = MwSTokenizerFast.from_pretrained(str(directory))

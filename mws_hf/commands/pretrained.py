@@ -44,7 +44,7 @@ def pretrained(
 
         mws pretrained mws-fi-16k --from mws-pretrained.zip
     """
-    from mws_hf.tokenizer.by_name import pretrained_folder, write_pretrained
+    from mws_hf.by_name import pretrained_folder, write_pretrained
     from mws_hf.tokenizer.ready_made import place_of, ready_made
 
     if name is not None:

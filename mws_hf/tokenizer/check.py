@@ -16,7 +16,6 @@ import regex
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
-from mws_hf.extend.weights import embedding_rows
 from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
@@ -37,6 +36,7 @@ from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
 from mws_hf.tokenizer.training_record import belongs, read_record, told_rare
+from mws_hf.tokenizer.weights import embedding_rows
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
 

@@ -320,5 +320,5 @@ def refuse_empty(name: str | None) -> None:
     if name:
         raise MissingTokenizerError(
             f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
-            "vocabulary.json and merges.json: mws_hf.tokenizer.notebook.import_notebook)"
+            "vocabulary.json and merges.json: mws_hf.notebook.import_notebook)"
         )

@@ -2,7 +2,7 @@
 
 `ready_made.json` beside this module names every tokenizer with its figures and the SHA-256 of its files. The folders
 themselves travel in the wheel, and lie in `model_cards/` of a checkout. No network is asked unless a URL is named as
-the source; `mws_hf.tokenizer.by_name` asks the Hub.
+the source; `mws_hf.by_name` asks the Hub.
 """
 
 from __future__ import annotations

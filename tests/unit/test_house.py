@@ -16,16 +16,6 @@ MODULES = {
     ".".join(["mws_hf", *file.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__"): file
     for file in sorted(PACKAGE.rglob("*.py"))
 }
-STILL_TO_MOVE = {
-    ("mws_hf.tokenizer.by_name", "tokenization_mws_fast"),  # tok
-    ("mws_hf.tokenizer.notebook", "tokenization_mws_fast"),  # lean
-    ("mws_hf.tokenizer.portable", "cards"),  # tok: portable.py goes up beside the classes, with a row in the table
-    ("mws_hf.tokenizer.portable", "evaluate"),  # tok
-    ("mws_hf.tokenizer.portable", "learn"),  # tok
-    ("mws_hf.tokenizer.check", "extend"),  # ids
-    ("mws_hf.tokenizer.pushing", "cards"),  # door
-}
-"""Imports that the table does not allow yet, and the helper who moves each."""
 
 
 @cache
@@ -76,7 +66,7 @@ def test_rooms_import_what_the_table_allows():
     allowed = table()
     found = {(name, room(other)) for name in MODULES if name != "mws_hf" for other in imported(name)}
     wrong = {(name, other) for name, other in found if other != room(name) and other not in allowed[room(name)]}
-    assert not wrong - STILL_TO_MOVE
+    assert not wrong
 
 
 def test_the_table_has_no_cycle_and_names_every_room():

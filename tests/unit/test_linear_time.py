@@ -21,10 +21,10 @@ from mws_hf.encode.encoder import AddedTexts, BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import emma2
 from mws_hf.evaluate.consistency import consistency
+from mws_hf.notebook import import_notebook
 from mws_hf.text.byte_alphabet import byte_level_merges
 from mws_hf.text.special import check_special_tokens
 from mws_hf.tokenizer.explain import Tracer
-from mws_hf.tokenizer.notebook import import_notebook
 from tests.encode_cases import ALPHABET, make_backend, make_byte_level, random_merges, rust_ids
 
 

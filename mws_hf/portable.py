@@ -1,0 +1,277 @@
+"""What both tokenizer classes share: segment, explain, saving for any client, and loading with errors to act on."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from mws_hf.atomic import staged
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.text.byte_alphabet import check_added_tokens
+from mws_hf.tokenizer.backend import without_limits
+from mws_hf.tokenizer.file import TOKENIZER_FILE, check_directory, load_json, read_spec
+from mws_hf.tokenizer.portable import (
+    STALE_FILES,
+    STOCK_MODULE,
+    STOCK_SOURCE,
+    portable_config,
+    uses_stock_module,
+    write_config,
+)
+from mws_hf.tokenizer.stock import Tokenizer
+
+if TYPE_CHECKING:
+    from mws_hf.tokenizer.explain import Explanation
+
+
+class Held:
+    """A value that is left behind when its holder is copied or pickled, such as arrays that only saving needs."""
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def __reduce__(self) -> tuple[type[Held], tuple[()]]:
+        return Held, ()
+
+
+_UNREAD = Held()
+_WORDS = re.compile(r"(\s*)(\S+)")
+
+
+def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
+    """Return the evidence of a tokenizer, from its training or its directory; None where there is none."""
+    training = getattr(tokenizer, "training", None)
+    if training is not None and training.evidence.value is not None:
+        from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
+
+        return AnyWord(training.evidence.value)
+    from mws_hf.tokenizer.hub import tokenizer_folder
+    from mws_hf.tokenizer.training_record import EVIDENCE_FILE
+
+    try:
+        folder = tokenizer_folder(tokenizer.name_or_path or "")
+    except MissingTokenizerError:
+        return None
+    if not (folder / EVIDENCE_FILE).is_file():
+        return None
+    from mws_hf.learn.any_word import read_evidence
+
+    return read_evidence(folder, backend)
+
+
+def _without_past_calls(file: Path, backend: Tokenizer | None) -> None:
+    """Write a tokenizer.json again where a past call's truncation or padding went into it: bare readers obey them."""
+    if backend is None or (backend.truncation is None and backend.padding is None):
+        return
+    file.write_text(without_limits(backend).to_str(pretty=True), encoding="utf-8", newline="\n")
+
+
+class PortableMixin:
+    """Portable, atomic `save_pretrained` and `from_pretrained` with clear errors, for both tokenizer classes."""
+
+    is_byte_level: bool
+    _evidence: Held = _UNREAD
+    _tables: Held = Held()  # of `tracing_tables`, read once
+
+    @overload
+    def segment(self, text: str) -> list[str]: ...
+    @overload
+    def segment(self, text: list[str]) -> list[list[str]]: ...
+    def segment(self, text: str | list[str]) -> list[str] | list[list[str]]:
+        """Cut text into the pieces that the tokenizer makes of its words inside a sentence.
+
+        For example, ``tokenizer.segment("читательницами")`` may give ``["чита", "тельн", "иц", "ами"]``. In a text of
+        several words the white space before a word belongs to its first piece (``[..., " до", "ма"]``), so the pieces
+        spell the text without the white space at its ends. A list of texts gives a list of pieces for each.
+        """
+        from mws_hf.evaluate.segment import segment_words
+
+        texts = [text] if isinstance(text, str) else list(text)
+        gaps = [_WORDS.findall(each.strip()) for each in texts]
+        cut = iter(segment_words(self, [word for words in gaps for _, word in words]))
+        found = [
+            [space + piece if i == 0 else piece for space, _ in words for i, piece in enumerate(next(cut))]
+            for words in gaps
+        ]
+        return found[0] if isinstance(text, str) else found
+
+    @overload
+    def explain(self, word: str) -> Explanation: ...
+    @overload
+    def explain(self, word: list[str]) -> list[Explanation]: ...
+    def explain(self, word: str | list[str]) -> Explanation | list[Explanation]:
+        """Explain why a word is cut as it is; print the result to read it. A list of words gives a list.
+
+        It holds the merges that fired and, where the directory keeps it (`mws train` and `save_pretrained` after a
+        training do), the evidence of a morph boundary after each letter, of words of the training and of any other.
+
+        Raises:
+            MwSError: the word holds an added token, or the evidence that is kept is damaged.
+        """
+        from mws_hf.tokenizer.explain import explain_word, tracing_tables
+
+        own: Any = self
+        backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own._kept_backend()
+        if self._evidence is _UNREAD:
+            self._evidence = Held(_evidence_of(own, backend))
+        words, kept = [word] if isinstance(word, str) else list(word), self._tables.value
+        try:
+            found = [explain_word(backend, each, self._evidence.value, kept) for each in words] if kept else None
+        except MwSError:  # a tracer compares with the tokenizer, whose tables may be others by now
+            found = None
+        if found is None:
+            tables = tracing_tables(backend)
+            self._tables = Held(tables)
+            found = [explain_word(backend, each, self._evidence.value, tables) for each in words]
+        return found[0] if isinstance(word, str) else found
+
+    def _with(self, **changed: Any) -> Any:
+        """Return a stand-in for one call: it shares all but the attributes given, so that threads do not meet."""
+        worker = object.__new__(type(self))
+        worker.__dict__.update(self.__dict__, **changed)
+        return worker
+
+    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        """Refuse tokens that no client would decode to themselves; transformers adds every token by this method."""
+        if self.is_byte_level:
+            check_added_tokens([str(token) for token in new_tokens])
+        parent: Any = super()
+        return int(parent._add_tokens(new_tokens, special_tokens=special_tokens))
+
+    def save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+        push_to_hub: bool = False,
+        **kwargs: Any,
+    ) -> tuple[str, ...]:
+        """Save all files, or change nothing; the directory loads with the same ids in any client, with no plug-in.
+
+        Files of an older tokenizer in it that loaders would read as well (`STALE_FILES`) are removed; all others stay.
+
+        Args:
+            save_directory: made if absent.
+            legacy_format: as in transformers.
+            filename_prefix: as in transformers.
+            push_to_hub: also upload; the local copy is complete before the upload starts.
+            **kwargs: `save_jinja_files`, and those of `push_to_hub` (`repo_id`, `private`, `token`, `commit_message`).
+
+        Raises:
+            MwSError: the directory cannot be written, or another run is writing it.
+        """
+        from mws_hf.cards.card import has_card_by_hand, keep_own_card, push_card
+
+        directory = Path(save_directory)
+        options = {"legacy_format": legacy_format, "filename_prefix": filename_prefix}
+        local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
+        parent: Any = super()
+        prefix = f"{glob.escape(filename_prefix)}-" if filename_prefix else ""
+        stale = [prefix + name for name in STALE_FILES if not prefix or "/" not in name]
+        with staged(
+            directory, stale, f"{filename_prefix}-{TOKENIZER_FILE}" if filename_prefix else TOKENIZER_FILE
+        ) as stage:
+            try:
+                files = parent.save_pretrained(str(stage), **options, **local)
+            except Exception as error:
+                if type(error) is Exception:  # the Rust library raises nothing narrower when it cannot write
+                    raise MwSError(f"{directory}: cannot be written ({error}); name another directory") from error
+                raise
+            written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
+        if not filename_prefix:
+            keep_own_card(self, directory)
+        if push_to_hub:
+            repository, token = str(kwargs.setdefault("repo_id", directory.name)), kwargs.get("token")
+            by_hand = has_card_by_hand(repository, token)
+            with tempfile.TemporaryDirectory() as scratch:
+                parent.save_pretrained(scratch, push_to_hub=True, **options, **kwargs)
+            push_card(self, repository, token, by_hand)
+        return written
+
+    def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
+        """Upload as in transformers; a tokenizer just learnt gets its own card, unless a card was written by hand."""
+        from mws_hf.cards.card import has_card_by_hand, push_card
+
+        parent: Any = super()
+        repository, token = str(args[0] if args else kwargs["repo_id"]), kwargs.get("token")
+        by_hand = has_card_by_hand(repository, token)
+        done = parent.push_to_hub(*args, **kwargs)
+        push_card(self, getattr(getattr(done, "repo_url", None), "repo_id", repository), token, by_hand)
+        return done
+
+    def create_model_card(self, name: str | None = None, **told: Any) -> str:
+        """Write the text of a model card; `save_pretrained` and `push_to_hub` keep one after a training.
+
+        Args:
+            name: what the tokenizer is loaded by, such as ``user/repo``; by default where it was loaded from.
+            **told: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.cards.card.card_of`.
+        """
+        from mws_hf.cards.card import card_of
+
+        return card_of(self, name or getattr(self, "name_or_path", "") or "tokenizer", **told)
+
+    def _save_pretrained(
+        self,
+        save_directory: str | os.PathLike[str],
+        file_names: tuple[str, ...],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+    ) -> tuple[str, ...]:
+        """Write the files that transformers asks for after tokenizer_config.json is on disk and before any upload."""
+        parent: Any = super()
+        files = parent._save_pretrained(
+            save_directory=save_directory,
+            file_names=file_names,
+            legacy_format=legacy_format,
+            filename_prefix=filename_prefix,
+        )
+        prefix = f"{filename_prefix}-" if filename_prefix else ""
+        directory = Path(save_directory)
+        path = directory / f"{prefix}tokenizer_config.json"
+        config = portable_config(load_json(path))
+        write_config(path, config)
+        if uses_stock_module(config):
+            module = directory / f"{STOCK_MODULE}.py"
+            module.write_text(STOCK_SOURCE, encoding="utf-8")
+            files = (*files, str(module))
+        _without_past_calls(directory / f"{prefix}{TOKENIZER_FILE}", getattr(self, "backend_tokenizer", None))
+        # tokenizer.json holds the added tokens; this second copy would go stale beside it
+        (directory / f"{prefix}added_tokens.json").unlink(missing_ok=True)
+        return tuple(file for file in files if Path(file).is_file())
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any) -> Any:
+        """Load a directory or a Hub repository, as in transformers.
+
+        The Hub is asked only for names of the form ``user/repo``, and only while it answers.
+
+        Raises:
+            OSError: there is no such local directory and no such Hub repository, or neither cache nor Hub have it
+                (`MissingTokenizerError`, an MwSError too, where that is known without asking).
+            MwSError: a local directory holds no tokenizer or a damaged one.
+        """
+        from mws_hf.tokenizer.hub import absent_from_hub, refuse_unreachable
+
+        parent: Any = super()
+        alone = refuse_unreachable(pretrained_model_name_or_path, ask_hub=not kwargs.get("local_files_only"))
+        if alone:
+            kwargs["local_files_only"] = True
+        if (file := Path(pretrained_model_name_or_path, TOKENIZER_FILE)).is_file():
+            read_spec(file)  # for the library may come down with it
+        try:
+            return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
+        except MwSError as error:
+            if alone:
+                raise absent_from_hub(pretrained_model_name_or_path) from error
+            raise
+        except Exception as error:  # whatever it is: name the damaged file if there is one
+            if isinstance(error.__context__, MwSError) and not alone:  # some versions hide it behind a missing protobuf
+                raise error.__context__ from None
+            check_directory(pretrained_model_name_or_path)
+            if alone and isinstance(error, OSError):
+                raise absent_from_hub(pretrained_model_name_or_path) from error
+            raise

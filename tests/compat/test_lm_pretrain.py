@@ -31,7 +31,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bpe(tmp_path_factory):
-    return tokenizer_dir(tmp_path_factory.mktemp("tokenizers"), "bpe")
+    return tokenizer_dir(tmp_path_factory.mktemp("tokenizers"), "bpe-character")
 
 
 @pytest.fixture(scope="module")

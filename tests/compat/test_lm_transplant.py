@@ -45,7 +45,7 @@ def _random_like(model):
 
 
 @pytest.mark.parametrize("init", INITS)
-@pytest.mark.parametrize("kind", ["mws", "bpe"])
+@pytest.mark.parametrize("kind", ["mws", "bpe-character"])
 def test_far_below_random_at_once_and_recovers(old, folder, init, kind):
     directory = tokenizer_dir(folder, kind, 345)
     model = AutoModelForCausalLM.from_pretrained(old).eval()

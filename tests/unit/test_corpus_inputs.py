@@ -398,7 +398,7 @@ def test_what_cannot_be_told_apart_names_the_right_call(source, message):
 
 
 def test_options_of_files_are_not_ignored_for_texts():
-    with pytest.raises(MwSError, match="not a record; column='text'"):
+    with pytest.raises(MwSError, match="not a record; the column 'text'"):
         trained(TEXTS, column="text")
     with pytest.raises(MwSError, match="a single column; leave column='text' out"):
         trained(pa.array(TEXTS), column="text")

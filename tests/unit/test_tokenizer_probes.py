@@ -53,6 +53,6 @@ def test_first_merges_over_bytes_show_what_is_no_character(tmp_path):
     assert any("\\xd0" in merge for merge in first_merges(directory))
     assert all(len(merge.split(" + ")) == 2 for merge in first_merges(directory))
     documents = sentences(20)
-    for name in ("bpe", "bpe-byte"):
+    for name in ("bpe-character", "bpe-byte"):
         ends = token_ends(Codec.open(tokenizer_dir(tmp_path, name)), documents)
         assert [max(places) for places in ends] == [len(document.encode()) for document in documents]

@@ -79,7 +79,8 @@ def test_ties_dtype_and_special_tokens_are_kept(folder, tied, dtype):
     tokenizers = [AutoTokenizer.from_pretrained(path) for path in (source, target)]
     options = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     size = len(tokenizers[0])
-    model = LlamaForCausalLM(LlamaConfig(vocab_size=size, tie_word_embeddings=tied, **options)).to(dtype)
+    named = {role: getattr(tokenizers[0], role) for role in ("eos_token_id", "pad_token_id")}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=size, tie_word_embeddings=tied, **named, **options)).to(dtype)
     kept = model.get_input_embeddings().weight.clone()
     changed, report = transplant(model, *tokenizers, "mean")
     given, made = model.get_input_embeddings().weight, changed.get_input_embeddings().weight

@@ -29,11 +29,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
 from mws_hf.evaluate.running_text import read_lines, score_text
 from mws_hf.evaluate.significance import paired_bootstrap
-
-try:
-    from mws_hf.text.markdown import markdown_table
-except ImportError:  # before it moved
-    from mws_hf.text.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table
 
 SYSTEMS = ("mws", "bpe-byte", UNIGRAM)
 NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}

@@ -36,11 +36,7 @@ from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.significance import paired_bootstrap
-
-try:
-    from mws_hf.text.markdown import markdown_table
-except ImportError:  # before it moved
-    from mws_hf.text.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table
 
 Longs = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]

@@ -61,11 +61,11 @@ def report(
     from mws_hf.report.page import open_for_report, report_page
     from mws_hf.text.sample_texts import NATURAL
 
-    opened = [found for name, place in places.items() if (found := open_for_report(place, name))]
+    opened, sources = open_for_report(places)
     lines: dict[str, list[str]] = {name: lines_of(file) for name, file in files.items()}
     if not gold and not lines:
         lines = {"samples of the package": list(NATURAL)}
     evidence = evidence_of([places[each.name] for each in opened], opened)
-    page = report_page(opened, places, gold or [], lines, bits, parallel, evidence)
+    page = report_page(opened, sources, gold or [], lines, bits, parallel, evidence)
     write_text(output, page)
     typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(places), 'tokenizer')}")

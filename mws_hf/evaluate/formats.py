@@ -20,8 +20,8 @@ from mws_hf.errors import MwSError, first_line
 from mws_hf.evaluate.encoder import Encoded, Encoder, Span, load_encoder
 from mws_hf.tokenizer.hub import tokenizer_place
 
-_GZIP, _PICKLE = b"\x1f\x8b", b"\x80"
-_ZIP = b"PK\x03\x04"
+_GZIP, _PICKLES = b"\x1f\x8b", (b"\x80", b"PK\x03\x04")
+_HEAD = 4096
 _MORFESSOR = re.compile(rb"(#[^\n]*\n|\s)*\d+ [^\t\n]*(\n|$)")
 _SHOWN = 3
 
@@ -63,16 +63,12 @@ def open_source(source: Any) -> Encoder | Callable[[str], Sequence[str]]:
         MwSError: the file holds none of these, is a pickle, or a library is not installed.
     """
     if not isinstance(source, str | os.PathLike):
-        return load_encoder(source) if isinstance(source, Encoder) or not is_segmenter(source) else source
+        return source if is_segmenter(source) else load_encoder(source)
     place = tokenizer_place(source)
     if place.is_dir() or place.suffix == ".json":
         return load_encoder(place)
-    try:
-        head = place.read_bytes()[:4096]
-        head = gzip.open(place).read(4096) if head.startswith(_GZIP) else head
-    except (OSError, EOFError) as error:
-        raise MwSError(f"{place}: cannot be read ({first_line(error)}); check the file") from error
-    if head.startswith((_PICKLE, _ZIP)):
+    head = _head(place)
+    if head.startswith(_PICKLES):
         raise MwSError(
             f"{place}: a pickle, and reading one can run code; save a Morfessor model as text: morfessor -l {place} -S "
             "FILE"
@@ -101,6 +97,19 @@ def is_segmenter(source: Any) -> bool:
     return callable(source) and not isinstance(source, Encoder) and not hasattr(source, "convert_tokens_to_ids")
 
 
+def _head(file: Path) -> bytes:
+    """Read the first bytes of a file, unpacked where it is compressed by gzip."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(_HEAD)
+        if head.startswith(_GZIP):
+            with gzip.open(file) as unpacked:
+                head = unpacked.read(_HEAD)
+    except (OSError, EOFError) as error:
+        raise MwSError(f"{file}: cannot be read ({first_line(error)}); check the file") from error
+    return head
+
+
 def _segmentations(file: Path) -> Segmentations:
     """Read finished segmentations; of a word with alternatives the first counts."""
     found = read_segmented_lines(file)
@@ -114,7 +123,7 @@ def _segmentations(file: Path) -> Segmentations:
 
 
 def _morfessor(file: Path) -> Callable[[str], list[str]]:
-    library = _library("morfessor")
+    library = needed("morfessor")
     model = library.BaselineModel()
     try:
         model.load_segmentations(library.MorfessorIO(encoding="utf-8").read_segmentation_file(str(file)))
@@ -126,7 +135,7 @@ def _morfessor(file: Path) -> Callable[[str], list[str]]:
 
 def _sentence_piece(file: Path) -> Encoder:
     try:
-        processor = _library("sentencepiece").SentencePieceProcessor(model_file=str(file))
+        processor = needed("sentencepiece").SentencePieceProcessor(model_file=str(file))
     except (RuntimeError, OSError) as error:
         raise MwSError(f"{file}: not a SentencePiece model that can be read ({first_line(error)})") from error
 
@@ -173,7 +182,8 @@ def spans_in(
     return spans
 
 
-def _library(name: str) -> Any:
+def needed(name: str) -> Any:
+    """Import a library that is no dependency; raises MwSError, with the pip command, where it is absent."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

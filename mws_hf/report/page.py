@@ -45,22 +45,30 @@ class Column:
     cells: Sequence[tuple[str, str]]
 
 
-def open_for_report(place: Path, name: str) -> Opened | None:
-    """Open what `mws_hf.evaluate.formats.open_source` opens; None for a segmenter, which has no tokens to show."""
-    if place.is_dir() or place.suffix == ".json":
-        return open_for_page(place, name)
-    encoder = open_source(place)
-    if not isinstance(encoder, Encoder):
-        return None
-    if not encoder.pieces:
-        return open_for_page(place, name)
-    vocabulary = {piece: number for number, piece in enumerate(encoder.pieces)}
-    return Opened(name, Tokenizer(models.WordLevel(vocabulary)), foreign=encoder)
+def open_for_report(places: Mapping[str, Path]) -> tuple[list[Opened], dict[str, Any]]:
+    """Open what `mws_hf.evaluate.formats.open_source` opens, each once.
+
+    Returns:
+        The tokenizers, whose tokens can be shown, and what `evaluate` measures by name: places of tokenizers of ours,
+        else what was opened, segmenters among it.
+    """
+    opened: list[Opened] = []
+    sources: dict[str, Any] = dict(places)
+    for name, place in places.items():
+        source = None if place.is_dir() or place.suffix == ".json" else open_source(place)
+        if source is None or (isinstance(source, Encoder) and not source.pieces):
+            opened.append(open_for_page(place, name))
+            continue
+        sources[name] = source
+        if isinstance(source, Encoder):
+            vocabulary = {piece: number for number, piece in enumerate(source.pieces)}
+            opened.append(Opened(name, Tokenizer(models.WordLevel(vocabulary)), foreign=source))
+    return opened, sources
 
 
 def report_page(
     tokenizers: Sequence[Opened],
-    places: Mapping[str, Any],
+    sources: Mapping[str, Any],
     golds: Sequence[Path],
     texts: Mapping[str, Sequence[str]],
     bits: Path | None = None,
@@ -71,7 +79,7 @@ def report_page(
 
     Args:
         tokenizers: tokenizers to show; the first is compared with each other one.
-        places: name -> directory or file of each tokenizer, and of segmenters, which are scored on gold alone.
+        sources: name -> what `evaluate` takes: the tokenizers, and segmenters, which are scored on gold alone.
         golds: gold segmentations.
         texts: name -> lines; one text a language, for example.
         bits: text to train n-gram models on; None measures no bits.
@@ -82,15 +90,15 @@ def report_page(
         MwSError: parallel texts have different numbers of lines, there is neither gold nor text, or a file cannot be
             read.
     """
-    if not places:
+    if not sources:
         raise MwSError("nothing to report on: give at least one tokenizer")
     if parallel and len({len(text) for text in texts.values()}) > 1:
         sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
         raise MwSError(f"the texts are not parallel: {sizes} lines; give translations, line by line")
     lines = [line for text in texts.values() for line in text]
     shown = [opened.name for opened in tokenizers]
-    names = shown + [name for name in places if name not in shown]
-    report = evaluate(places, golds, lines or None, bits=bits, baselines=False)
+    names = shown + [name for name in sources if name not in shown]
+    report = evaluate(sources, golds, lines or None, bits=bits, baselines=False)
     scores = by_text(tokenizers, texts) if len(texts) > 1 else {}
     judged = lines or [entry.word for gold in report.golds for entry in gold.words]
     words = known_words(judged, evidence) if evidence else {}

@@ -20,12 +20,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any
 
 from tokenizers import Tokenizer
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
+from mws_hf.evaluate.formats import needed
 from mws_hf.research.baselines.bpe import build_character_bpe
 from mws_hf.research.baselines.feed import Task
 from mws_hf.research.baselines.word_piece import bert_words
@@ -40,7 +40,7 @@ class MorfessorModel:
 
     def __init__(self, segmentations: Sequence[tuple[int, Sequence[str]]]) -> None:
         self._segmentations = [(count, list(pieces)) for count, pieces in segmentations]
-        self._model = _library().BaselineModel()
+        self._model = needed("morfessor").BaselineModel()
         self._model.load_segmentations([(count, "".join(pieces), pieces) for count, pieces in self._segmentations])
 
     def segment(self, word: str) -> list[str]:
@@ -120,7 +120,7 @@ def _words(counts: WordCounts) -> dict[str, int]:
 
 
 def _learnt(words: Mapping[str, int]) -> MorfessorModel:
-    library = _library()
+    library = needed("morfessor")
     logging.getLogger("morfessor").setLevel(logging.WARNING)
     library.utils.show_progress_bar = False
     model = library.BaselineModel()
@@ -132,14 +132,6 @@ def _learnt(words: Mapping[str, int]) -> MorfessorModel:
     finally:
         random.setstate(state)
     return MorfessorModel([(int(count), list(map(str, pieces))) for count, _, pieces in model.get_segmentations()])
-
-
-def _library() -> Any:
-    try:
-        import morfessor
-    except ImportError as error:
-        raise MwSError("Morfessor is not installed; pip install morfessor") from error
-    return morfessor
 
 
 def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
+from mws_hf.evaluate.formats import needed
 from mws_hf.research.baselines.feed import Task, rewritten, tokenizer_like, train_on_counts
 from mws_hf.text.special import BYTE_TOKENS
 
@@ -127,7 +128,7 @@ def train_model(
     Raises:
         MwSError: the library is absent, or refuses the arguments (a vocabulary too small for its characters).
     """
-    spm = _library()
+    spm = needed("sentencepiece")
     words = rewritten(task.counts, with_word_marks)
     model = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
@@ -248,11 +249,3 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     end = next(i for i in range(at, len(message)) if message[i] < 128) + 1
     return sum((byte & 127) << 7 * i for i, byte in enumerate(message[at:end])), end
-
-
-def _library() -> Any:
-    try:
-        import sentencepiece
-    except ImportError as error:
-        raise MwSError("SentencePiece is not installed; pip install sentencepiece") from error
-    return sentencepiece

@@ -6,7 +6,7 @@ import importlib.util
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from mws_hf.errors import MwSError
 from mws_hf.research.baselines import BASELINES
@@ -123,7 +123,7 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
         if words not in ("", "types", "text"):
             raise MwSError(f"system {given!r}: after the colon comes 'types' (each form once) or 'text' (by frequency)")
         usual: Weighting = "types" if name in MWS_SYSTEMS or name.startswith("morfessor") else "text"
-        spec = SystemSpec(name, {"text": "text", "types": "types"}.get(words, usual))  # type: ignore[arg-type]
+        spec = SystemSpec(name, cast("Weighting", words or usual))
         if spec not in specs:
             specs.append(spec)
     return specs

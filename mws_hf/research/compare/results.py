@@ -234,14 +234,9 @@ def summary(comparison: Comparison) -> list[list[str]]:
         lengths = [format(value, form) if (value := text.get(name)) is not None else "" for name, form in measures]
         lengths[-1] += _MARK if tokenizer.loses_text else ""
         worth = -scores[0] if scores else text.get("bits_per_byte") or text.get("fertility") or float("inf")
-        ranked_last = tokenizer.loses_text and not scores
-        ranked.append(
-            (
-                (ranked_last, worth),
-                [_name(tokenizer, tokenizer.system), *(f"{score:.3f}" for score in scores), *lengths],
-            )
-        )
-    rows = [row for _, row in sorted(ranked, key=lambda item: item[0])]
+        row = [_name(tokenizer, tokenizer.system), *(f"{score:.3f}" for score in scores), *lengths]
+        ranked.append((tokenizer.loses_text and not scores, worth, row))
+    rows = [row for _, _, row in sorted(ranked, key=lambda item: item[:2])]
     header = [f"{size:,} entries", *(f"F1 {gold}" for gold in golds), "tokens/word", "bytes/token", "n-gram bits/byte"]
     kept = [at for at in range(len(header)) if at == 0 or any(row[at] for row in rows)]
     return [[row[at] for at in kept] for row in (header, *rows)]

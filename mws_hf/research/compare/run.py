@@ -92,8 +92,8 @@ def compare(
     folder = Path(output)
     cache = ResultCache(folder / "cache", counts_digest(counts), tuple(special_tokens))
     jobs = _with_earlier(plan(_installed(systems), sorted(set(sizes))), cache, folder)
-    sizes = sorted({job.vocab_size for job in jobs if job.vocab_size} | set(sizes))
-    training = TrainedSystem(counts, cache, fallback_size=max(sizes))
+    all_sizes = sorted({job.vocab_size for job in jobs if job.vocab_size} | set(sizes))
+    training = TrainedSystem(counts, cache, fallback_size=max(all_sizes))
     with _ticking(jobs, show_progress) as bar:
         measured = [(job, *_measure(job, cache, golds, texts)) for job in _trained(bar, training)]
     tokenizers = [_record(job, cache, folder, scores) for job, _, scores in measured]
@@ -102,11 +102,11 @@ def compare(
         raise MwSError("no system could be trained; the warnings say why")
     comparison = Comparison(
         corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
-        sizes=list(sizes),
+        sizes=all_sizes,
         golds=[_about(gold) for gold in golds],
         tokenizers=tokenizers,
         rows=[row for gold in golds for row in _rows(gold, tokenizers, [each[gold.name] for each in cuts], resamples)],
-        examples=[_example(gold, tokenizers, [each[gold.name] for each in cuts], sizes) for gold in golds],
+        examples=[_example(gold, tokenizers, [each[gold.name] for each in cuts], all_sizes) for gold in golds],
     )
     write_tables(comparison, folder)
     if plots:

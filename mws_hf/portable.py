@@ -14,7 +14,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.backend import without_limits
 from mws_hf.tokenizer.file import TOKENIZER_FILE, check_directory, load_json, read_spec
-from mws_hf.tokenizer.portable import (
+from mws_hf.tokenizer.saved_files import (
     STALE_FILES,
     STOCK_MODULE,
     STOCK_SOURCE,

@@ -43,7 +43,7 @@ from mws_hf.tokenizer.merging import (
     text_key,
     word_key,
 )
-from mws_hf.tokenizer.portable import surrogate_error
+from mws_hf.tokenizer.saved_files import surrogate_error
 from mws_hf.tokenizer.special_places import special_places
 from mws_hf.tokenizer.training_record import kinds_at
 

@@ -24,7 +24,7 @@ from mws_hf.tokenizer.backend import alphabet_of, check_added, has_leading_space
 from mws_hf.tokenizer.check_ids import Finding, model_rows, named_ids
 from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts, runs_in_one
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
-from mws_hf.tokenizer.portable import (
+from mws_hf.tokenizer.saved_files import (
     STOCK_CLASS,
     STOCK_MODULE,
     STOCK_SOURCE,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from compare_lm_plan import MB, PRESETS
 from compare_lm_report import curve_rows
-from systems import UNIGRAM
+from systems import MORPH_BPE, UNIGRAM
 
 from mws_hf.research.compare.plots import save
 
@@ -26,6 +26,9 @@ STYLES = {
     "mws-no-evidence": ("MwS, no evidence", "#bbbbbb"),
     "mws-price0": ("MwS, no price", "#cc79a7"),
     "mws-counts": ("MwS, morphs by counts", "#882255"),
+    "mws-superwords": ("MwS, superwords by t × PMI²", "#f0a060"),
+    "mws-superwords-t": ("MwS, superwords by t × PMI", "#c08040"),
+    MORPH_BPE: ("MorphBPE", "#44aa99"),
     UNIGRAM: ("SentencePiece Unigram", "#0072b2"),
     "unigram": ("Unigram", "#88bbdd"),
     "bpe-byte": ("BPE over bytes", "#117733"),

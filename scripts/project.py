@@ -3,6 +3,7 @@
     python3 scripts/project.py demo    train a Russian tokenizer and load it with AutoTokenizer
     python3 scripts/project.py test    lint, types, doctests, the tests of every day, try-wheel
     python3 scripts/project.py test-all    also versions, clusters, a browser, clients, sdist: before a release
+    python3 scripts/project.py wheel FOLDER    build a wheel for this Python that carries the kernels compiled
     python3 scripts/project.py try-wheel [FILE]    install a wheel, by default a new one, in an environment of its own,
                                                    and run every block of README and quick start in an empty folder
 
@@ -12,6 +13,7 @@ The environment is `.venv` beside this project's pyproject.toml, or the folder n
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,21 @@ ENVIRONMENT = Path(os.environ.get("MWS_VENV", ROOT / ".venv")).resolve()
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 BIN = ENVIRONMENT / SCRIPTS
 LARGEST_PACKAGE = 15_000_000
+PROCESSOR = {
+    "NUMBA_CPU_NAME": "x86-64-v3",  # all of Intel's since 2013 and AMD's since 2015
+    "NUMBA_CPU_FEATURES": "+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,"
+    "+ssse3,+xsave",
+}
+"""What the kernels in a wheel are compiled for, as numba is told; other processors compile their own."""
+PLATFORM = "manylinux_2_17_x86_64"
+COMPILE = """
+import json, sys
+from mws_hf.commands.every_kernel import warm_up
+from numba.core.registry import cpu_target
+warm_up()
+with open(sys.argv[1], "w", encoding="utf-8") as file:
+    json.dump(cpu_target.target_context.codegen().magic_tuple(), file)
+"""
 
 DEMO = """
 from transformers import AutoTokenizer
@@ -83,13 +100,39 @@ def demo() -> None:
 
 
 def package() -> None:
-    """Build wheel and sdist, both small."""
+    """Build wheel and sdist, both small; try the wheel with compiled kernels."""
     with tempfile.TemporaryDirectory() as scratch:
         built = Path(scratch, "dist")
         run(BIN / "python", "-m", "build", "--outdir", built)
         run(BIN / "python", "-m", "twine", "check", "--strict", *sorted(built.iterdir()))
         if swollen := [file.name for file in built.iterdir() if file.stat().st_size > LARGEST_PACKAGE]:
             sys.exit(f"{', '.join(swollen)}: over {LARGEST_PACKAGE:,} bytes; leave data out (see pyproject.toml)")
+        if sys.platform == "linux":
+            try_wheel(wheel(scratch))
+
+
+def wheel(folder: str | Path) -> Path:
+    """Build a wheel for this Python and `PLATFORM` whose kernels are compiled for `PROCESSOR`; returns its place.
+
+    The code serves the numba of the environment alone; with another one, kernels are compiled at the first training.
+    """
+    install("[dev]")
+    python, folder = BIN / "python", Path(folder).resolve()
+    tag = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    with tempfile.TemporaryDirectory() as scratch:
+        run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", scratch, ROOT)
+        run(python, "-m", "wheel", "unpack", "--dest", scratch, next(Path(scratch).glob("*.whl")))
+        tree = next(each for each in Path(scratch).iterdir() if each.is_dir())
+        code = tree / "mws_hf" / "kernels" / "machine_code"
+        code.mkdir()
+        places = {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(code)}
+        command = [python, "-c", COMPILE, code / "processor.json"]
+        subprocess.run(command, cwd=scratch, env=os.environ | PROCESSOR | places, check=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        run(python, "-m", "wheel", "pack", "--dest-dir", scratch, tree)
+        tags = ("--python-tag", tag, "--abi-tag", tag, "--platform-tag", PLATFORM)
+        run(python, "-m", "wheel", "tags", "--remove", *tags, next(Path(scratch).glob("*-none-any.whl")))
+        return Path(shutil.move(next(Path(scratch).glob(f"*-{PLATFORM}.whl")), folder))
 
 
 def try_wheel(wheel: str | Path | None = None) -> None:
@@ -150,7 +193,9 @@ if __name__ == "__main__":
     jobs = {"demo": demo, "test": test, "test-all": test_all}
     if len(sys.argv) in (2, 3) and sys.argv[1] == "try-wheel":
         try_wheel(*sys.argv[2:])
+    elif len(sys.argv) == 3 and sys.argv[1] == "wheel":
+        print(wheel(sys.argv[2]))
     elif len(sys.argv) == 2 and sys.argv[1] in jobs:
         jobs[sys.argv[1]]()
     else:
-        sys.exit(f"usage: python3 {sys.argv[0]} {'|'.join(jobs)}|try-wheel [FILE]")
+        sys.exit(f"usage: python3 {sys.argv[0]} {'|'.join(jobs)}|try-wheel [FILE]|wheel FOLDER")

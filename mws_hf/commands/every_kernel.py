@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -28,6 +29,8 @@ TEXT = "".join(stem + ending + " кое-кто, 1234!\n" for stem in _STEMS for 
     for i, first in enumerate(_SYLLABLES)
     for k, second in enumerate(_SYLLABLES)
 )
+LETTERS, MANY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", 60_000
+"""Made-up words of these letters, so many that lists are long and tables are filled side by side."""
 
 
 def warm_up(*, show_progress: bool = False) -> None:
@@ -51,12 +54,13 @@ def learn_merges() -> None:
 
 
 def _bar(show_progress: bool) -> tqdm:
-    return tqdm(total=4, unit=" steps", disable=None if show_progress else True)
+    return tqdm(total=5, unit=" steps", disable=None if show_progress else True)
 
 
 def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "counting", lambda: _count(folder)
     yield "contextual training", _learn_contextual
+    yield "a long list", lambda: _learn_much(folder)
     yield "classic training", _learn_classic
     yield "encoding", lambda: _encode(folder)
 
@@ -77,6 +81,14 @@ def _learn_contextual() -> None:
                 count_documents(TEXT.splitlines())
             )
     learn_merges()
+
+
+def _learn_much(folder: Path) -> None:
+    chance = random.Random(0)
+    words = ("".join(chance.choices(LETTERS, range(len(LETTERS), 0, -1), k=chance.randint(4, 12))) for _ in range(MANY))
+    file = folder / "much.txt"
+    file.write_text(" ".join(words) * 2, encoding="utf-8")
+    MwSTrainer(vocab_size=2000, show_progress=False).learn(count_files([file, file], workers=2))
 
 
 def _learn_classic() -> None:

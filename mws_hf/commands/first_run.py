@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from mws_hf.kernels.cache import say_compiling
+from mws_hf.kernels.cache import SHIPPED, say_compiling
 from mws_hf.kernels.jit import cache_directory
 from mws_hf.kernels.threads import thread_count
 
@@ -22,7 +22,7 @@ def compile_ahead() -> subprocess.Popen[bytes] | None:
         The process, which ends by itself; None if there is none. Nothing waits for it, and nothing depends on it: what
         it has not done in time, or could not do, is compiled where it is needed.
     """
-    if not sys.executable or thread_count() == 1:
+    if not sys.executable or thread_count() == 1 or SHIPPED.exists():
         return None
     try:
         cache_directory().mkdir(parents=True, mode=0o700)

@@ -5,6 +5,9 @@ before anything is unpickled or handed to LLVM, which would end the process. Unp
 read only where nobody but this user or root can have written it: the digest guards against accidents, not against
 forgery. `attach` names every inner part of numba that is used.
 
+A wheel may carry machine code too (`SHIPPED`); it is read where a user's own folder has none, and trusted as the
+package is.
+
 A key holds a kernel's argument types, its code, its constants and the kernels it calls: numba freezes constants and
 global values into machine code, so a kernel whose constant changed is another kernel.
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import logging
 import os
 import pickle
@@ -20,7 +24,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -104,6 +108,10 @@ _FOREIGN = (
     "the cache of compiled kernels %s is not used (%s), for it could hold another's code: every process compiles, for "
     "about 15 s; set NUMBA_CACHE_DIR to a folder of your own that nobody else can write"
 )
+SHIPPED = Path(__file__).with_name("machine_code")
+"""Machine code that came with the package: made by `scripts/project.py wheel`, absent from a checkout."""
+PROCESSOR_FILE = "processor.json"
+"""In `SHIPPED`, what its code was compiled for: numba's triple, name and features of a processor."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _said: set[str] = set()
 
@@ -166,22 +174,26 @@ class _KernelCache:
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the machine code of a signature, or None when it has to be compiled."""
         self._initialize(target_context)
-        key = self._key(signature, target_context.codegen())
-        content = self._read(self._path(key))
-        if content is not None:
-            found, code = pickle.loads(content)
-            if found == key:
-                return self._rebuild(target_context, *code)
-        say_compiling(first=not _holds_kernels(self._folder))
+        processor = target_context.codegen().magic_tuple()
+        shipped = SHIPPED / self._folder.name
+        for folder, made_for in ((self._folder, processor), (shipped, shipped_for(processor))):
+            key = signature, made_for, self._folder.name, self._where
+            content = self._read(self._path(key, folder)) if made_for is not None else None
+            if content is not None:
+                found, code = pickle.loads(content)
+                if found == key:
+                    return self._rebuild(target_context, *code)
+        say_compiling(first=not (_holds_kernels(self._folder) or _holds_kernels(shipped)))
         return None
 
     def _read(self, path: Path) -> bytes | None:
         """Return the content of a file, if it is there, whole, and nobody else can have written it."""
+        shipped = path.is_relative_to(SHIPPED)  # who may write there may change the package itself
         try:
-            if self._is_foreign(os.lstat(self._folder), self._folder):
+            if not shipped and self._is_foreign(os.lstat(self._folder), self._folder):
                 return None
             with open(path, "rb", opener=_open_no_link) as file:
-                if self._is_foreign(os.fstat(file.fileno()), path):
+                if not shipped and self._is_foreign(os.fstat(file.fileno()), path):
                     return None
                 sealed = file.read()
         except FileNotFoundError:
@@ -205,18 +217,14 @@ class _KernelCache:
         """Keep compiled code, where it can be kept."""
         if compiled.library.has_dynamic_globals or not all(lifted.can_cache for lifted in compiled.lifted):
             return
-        key = self._key(signature, compiled.library.codegen)
+        key = signature, compiled.library.codegen.magic_tuple(), self._folder.name, self._where
         content = self._dumps((key, compiled._reduce()))
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._is_foreign(os.lstat(self._folder), self._folder):
-                _write(self._path(key), hashlib.sha256(content).digest() + content)
+                _write(self._path(key, self._folder), hashlib.sha256(content).digest() + content)
         except OSError as error:
             _warn_once(_UNWRITABLE, self._folder, error.strerror or str(error))
-
-    def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
-        """Return the key of machine code: types, processor, the kernel itself; no file serves as another's."""
-        return signature, codegen.magic_tuple(), self._folder.name, self._where
 
     @cached_property
     def _where(self) -> tuple[str, str, int, str]:
@@ -224,9 +232,21 @@ class _KernelCache:
         function = self._function
         return function.__module__, function.__qualname__, function.__code__.co_firstlineno, constants_digest(function)
 
-    def _path(self, key: tuple[Any, ...]) -> Path:
+    def _path(self, key: tuple[Any, ...], folder: Path) -> Path:
+        """Name the file of a key (types, processor, sources, the kernel itself): no file serves as another's."""
         digest = hashlib.sha256(f"{sys.version_info[:2]} {key!r}".encode()).hexdigest()
-        return self._folder / f"{self._function.__name__}-{digest[:24]}.kernel"
+        return folder / f"{self._function.__name__}-{digest[:24]}.kernel"
+
+
+@lru_cache(maxsize=1)
+def shipped_for(processor: tuple[str, str, str]) -> tuple[str, str, str] | None:
+    """Return the processor that `SHIPPED` was compiled for, if `processor` can do all that it can; None otherwise."""
+    try:
+        triple, name, features = json.loads((SHIPPED / PROCESSOR_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    needed = {each for each in features.split(",") if each.startswith("+")}
+    return (triple, name, features) if triple == processor[0] and needed <= set(processor[2].split(",")) else None
 
 
 def is_ours(folder: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ corpus, folder = sys.argv[1], Path(sys.argv[2])
 for criterion in ("contextual", "classic"):
     tokenizer = MwSTrainer(criterion=criterion, vocab_size=2000, composition="fill").train([corpus])
     encode_corpus(tokenizer, [corpus], folder / criterion)
+    MwSTrainer(criterion=criterion, vocab_size=2000).train([folder / "words.txt"])
 after = known()
 print(json.dumps({name: len(found - before.get(name, set())) for name, found in after.items()}))
 """
@@ -41,6 +43,9 @@ print(json.dumps({name: len(found - before.get(name, set())) for name, found in 
 @pytest.mark.slow
 def test_nothing_is_left_to_compile(tmp_path: Path):
     (tmp_path / "corpus.txt").write_text(TEXT * 5, encoding="utf-8")
+    chance = random.Random(1)
+    words = ("".join(chance.choices("eaintrslou", k=chance.randint(3, 9))) for _ in range(400_000))
+    (tmp_path / "words.txt").write_text(" ".join(words), encoding="utf-8")  # long lists have kernels of their own
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "corpus.txt"), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
     new = json.loads(done.stdout.splitlines()[-1])

@@ -1,6 +1,7 @@
 """The cache of compiled kernels: damage, missing rights or space never end a run; what is compiled is said once."""
 
 import hashlib
+import json
 import os
 import pickle
 import pty
@@ -269,6 +270,23 @@ def test_a_file_serves_no_other_kernel(filled, tmp_path):
     (more,) = other.glob("more-*.kernel")
     more.write_bytes(less.read_bytes())
     assert run(tmp_path / "cache", code.format("more", "+", "more")).stdout == "6\n"
+
+
+def test_machine_code_that_a_wheel_carries_serves_processors_that_can_run_it_alone(tmp_path):
+    copy = tmp_path / "mws_hf"
+    shutil.copytree(Path(mws_hf.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shipped = copy / "kernels" / "machine_code"
+    place = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    run(shipped, place + CHILD)
+    assert [file.parent.parent for file in files_of(shipped)][:1] == [shipped]
+    ours = "from numba.core.registry import cpu_target\nprint(*cpu_target.target_context.codegen().magic_tuple())"
+    triple, name, features = run(tmp_path, ours).stdout.split()
+    for number, (needed, serves) in enumerate([(features, True), (f"{features},+other", False), ("+sse2", False)]):
+        (shipped / "processor.json").write_text(json.dumps([triple, name, needed]))
+        cache = tmp_path / str(number)
+        done = run(cache, place + CHILD)
+        assert (done.returncode, done.stdout) == (0, "[0, 1, 0]\n"), done.stderr
+        assert (not files_of(cache)) is serves
 
 
 @pytest.mark.parametrize(

@@ -127,13 +127,14 @@ class Training:
 
     def files(self, backend: Tokenizer) -> dict[str, bytes]:
         """Return the files to save beside the tokenizer, by name: the record and, where there is any, the evidence."""
-        from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, record_bytes
+        from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, merges_digest, record_bytes
 
-        files = {FILE: record_bytes(self.settings, backend)}
+        merges = merges_digest(backend)
+        files = {FILE: record_bytes(self.settings, merges)}
         if self.evidence.value is not None:
             from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
 
-            files[EVIDENCE_FILE] = evidence_bytes(self.evidence.value, backend)
+            files[EVIDENCE_FILE] = evidence_bytes(self.evidence.value, merges)
         return files
 
 

@@ -19,7 +19,7 @@ from mws_hf.kernels.threads import part_edges, side_by_side
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.multilingual import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
-from mws_hf.tokenizer.backend import tables_of
+from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer
 
 RARELY = 5
@@ -45,7 +45,7 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
     cut = side_by_side(lambda counts: _cut(encoder, counts, size), groups.values(), most=MAX_LISTS_AT_ONCE)
     facts: dict[str, Any] = {
-        "rare_entries": _rare_entries(backend, np.sum([uses for uses, _ in cut], axis=0)),
+        "rare_entries": _rare_entries(encoder.spec, np.sum([uses for uses, _ in cut], axis=0)),
         "sample_words": list(sample_words(_thinned(groups.union))),
     }
     if groups.is_named:
@@ -67,10 +67,10 @@ def _thinned(counts: WordCounts, most: int = 20_000) -> list[str]:
     return thinned
 
 
-def _rare_entries(backend: Tokenizer, uses: npt.NDArray[np.int64]) -> dict[str, float]:
+def _rare_entries(spec: Spec, uses: npt.NDArray[np.int64]) -> dict[str, float]:
     """Compute shares of the merges by the use of the token that each makes; `uses` by id."""
-    vocab, merges = tables_of(backend)
-    made = uses[[vocab[left + right] for left, right in merges]]
+    vocab = spec.model["vocab"]
+    made = uses[[vocab[left + right] for left, right in spec.merges]]
     total = max(1, len(made))
     return {
         "unused": round(int((made == 0).sum()) / total, 4),

@@ -172,7 +172,7 @@ class BlockEncoder:
         self.fingerprint = hashlib.sha256((text + settings).encode()).hexdigest()
         spec = Spec(json.loads(text))
         self.dtype = np.dtype(np.uint16 if spec.highest_id < 1 << 16 else np.uint32)
-        self._spec, self.is_fast, self._reading = spec, is_served(spec), threading.Lock()
+        self.spec, self.is_fast, self._reading = spec, is_served(spec), threading.Lock()
         self._failing = None if dropout is None else self._failing_merges(dropout, kinds, spec.merges)
         self._cache_limit = cache_limit
         self._workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
@@ -208,7 +208,7 @@ class BlockEncoder:
     def tables(self) -> BpeTables | None:
         """The tokenizer as arrays for the kernel, made when they are first needed; None where it is not served."""
         with self._reading:  # several threads may ask at once
-            return self.__dict__.get("tables") or bpe_tables(self._spec)
+            return self.__dict__.get("tables") or bpe_tables(self.spec)
 
     def encode_little(self, block: Block) -> EncodedBlock:
         """Return the ids of a little text as `encode` does, by the Rust code, which needs neither tables nor numba."""

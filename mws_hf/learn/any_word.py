@@ -117,12 +117,12 @@ def _most_frequent(evidence: Evidence) -> Evidence:
     )
 
 
-def evidence_bytes(evidence: Evidence, backend: Tokenizer) -> bytes:
+def evidence_bytes(evidence: Evidence, merges: str) -> bytes:
     """Write evidence as a Parquet file: a row a type, with a byte in per cent for each place inside it.
 
     Args:
         evidence: boundary evidence; its `MAX_TYPES` most frequent types are kept.
-        backend: the tokenizer whose merges were learnt from it; the file serves no other.
+        merges: `merges_digest` of the tokenizer that was learnt from it; the file serves no other.
     """
     kept = _most_frequent(evidence)
     types, starts = arrow_strings(kept.types), kept.starts
@@ -139,9 +139,7 @@ def evidence_bytes(evidence: Evidence, backend: Tokenizer) -> bytes:
     }
     if kept.in_code is not None:
         columns["in_code"] = arrow_integers(np.rint(kept.in_code * 100).astype(np.uint8)).take(order)
-    table = pa.table(columns).replace_schema_metadata(
-        {"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges_digest(backend)}
-    )
+    table = pa.table(columns).replace_schema_metadata({"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges})
     out = io.BytesIO()
     encodings = {"type": "DELTA_BYTE_ARRAY", "percent": "DELTA_LENGTH_BYTE_ARRAY"}
     pq.write_table(table, out, compression="zstd", use_dictionary=False, column_encoding=encodings)

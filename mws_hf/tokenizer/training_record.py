@@ -33,9 +33,9 @@ ADDED_KINDS = ("added", "added morph", "added composition")
 """The same of those that `mws extend` added, behind such as join letters."""
 
 
-def record_bytes(settings: Mapping[str, Any], backend: Tokenizer) -> bytes:
-    """Write the record of a tokenizer that was just learnt, as `FILE` holds it."""
-    return _text({"merges": merges_digest(backend), "settings": settings}).encode()
+def record_bytes(settings: Mapping[str, Any], merges: str) -> bytes:
+    """Write the record of a tokenizer that was just learnt, as `FILE` holds it; `merges` is its `merges_digest`."""
+    return _text({"merges": merges, "settings": settings}).encode()
 
 
 def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mws_hf.kernels.arithmetic import exp, log
 from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs
+from mws_hf.kernels.instructions import prefetch
 from mws_hf.kernels.jit import njit
 
 PREFIX, STEM, SUFFIX = range(3)
@@ -110,8 +111,11 @@ def forward_backward(starts: Longs, arcs: Arcs, model: WordModel, expected: Expe
 
 @njit(nogil=True)
 def _add_expected(starts: Longs, arcs: Arcs, model: WordModel, weights: _Weights, expected: Expected) -> None:
-    f, stop = weights.f, model.stop
+    f, stop, rows = weights.f, model.stop, arcs.rows
     for w in range(len(starts) - 1):
+        for e in range(rows[starts[w + 1]], rows[starts[min(w + 2, len(starts) - 1)]]):  # the next word's
+            prefetch(model.p, arcs.entries[e])
+            prefetch(expected.counts, arcs.entries[e])
         s = starts[w]
         n = starts[w + 1] - s
         _forward(s, n, arcs, model, weights)

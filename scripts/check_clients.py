@@ -33,7 +33,7 @@ from tokenizers import Tokenizer
 import mws_hf
 from mws_hf.atomic import write_text
 from mws_hf.corpus.files import expand_paths
-from mws_hf.corpus.readers import read_lines
+from mws_hf.corpus.readers import stored_lines
 from mws_hf.errors import MwSError
 from mws_hf.text.sample_texts import NATURAL, sample_texts
 
@@ -119,7 +119,7 @@ def texts(names: list[str], lines: int) -> dict[str, bool]:
     """What is encoded, the same for the same arguments: text -> whether it is running text."""
     found = {}
     for name in expand_paths(names) if names else []:
-        for _, line in zip(range(lines), read_lines(name), strict=False):
+        for _, line in zip(range(lines), stored_lines(name), strict=False):
             found[line.rstrip("\r\n")] = True
     found |= {text: text in NATURAL for text in sample_texts() if text not in found}
     found.pop("", None)

@@ -49,9 +49,9 @@ class CardFacts:
         """Replace what is no text: a command, or the data, may be a file whose name is none."""
         for name, value in vars(self).items():
             if isinstance(value, str):
-                object.__setattr__(self, name, _readable(value))
+                object.__setattr__(self, name, _without_surrogates(value))
             elif isinstance(value, tuple):
-                object.__setattr__(self, name, tuple(map(_readable, value)))
+                object.__setattr__(self, name, tuple(map(_without_surrogates, value)))
 
     @classmethod
     def of(cls, record: Any) -> CardFacts:
@@ -81,7 +81,7 @@ class CardFacts:
         return CardFacts(**(self.told() | CardFacts(**more).told()))
 
 
-def _readable(text: str) -> str:
+def _without_surrogates(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -120,7 +120,7 @@ def card(
                 f"{readme}: left as it is, not a generated card or edited since; delete it, or take what you need from "
                 "`mws card ... --print`"
             )
-    _check(asked)
+    _check_card_inputs(asked)
     backend = load_backend(directory)[0]
     made = _measured(directory, backend, asked)
     if print_only:
@@ -133,7 +133,7 @@ def card(
             typer.echo(f"the card names no {option[2:]}: give {option} for the Hub to show one", err=True)
 
 
-def _check(asked: _Asked) -> None:
+def _check_card_inputs(asked: _Asked) -> None:
     """Refuse what cannot be measured, and metadata that the Hub would refuse.
 
     Raises:
@@ -182,7 +182,7 @@ def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
         vocabulary=encoder.vocabulary_size,
         examples=list(zip(words, segment_words(encoder, words), strict=True)),
         report=report,
-        restored=_restored(encoder, asked.text),
+        restored=_lines_restored(encoder, asked.text),
         text="" if asked.text is None else asked.text.name,
         bits="" if asked.bits is None else asked.bits.name,
         beside=whole if beside else None,
@@ -206,7 +206,7 @@ def _sample(report: EvaluationReport | None, text: Path | None) -> tuple[str, ..
     return sample_words(found)
 
 
-def _restored(encoder: Encoder, text: Path | None) -> tuple[int, int]:
+def _lines_restored(encoder: Encoder, text: Path | None) -> tuple[int, int]:
     """Count the first lines that decode to what they were, and the lines tried."""
     from itertools import islice
 
@@ -219,7 +219,7 @@ def _restored(encoder: Encoder, text: Path | None) -> tuple[int, int]:
     return sum(line == again for line, again in zip(lines, decoded, strict=True)), len(lines)
 
 
-def push(
+def push_command(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A tokenizer directory.")],
     repository: Annotated[str, typer.Argument(metavar="USER/REPO", help="Its name on the Hub; made if absent.")],
     private: Annotated[bool, typer.Option("--private", help="Make the repository private.")] = False,

@@ -8,7 +8,7 @@ from mws_hf.commands.options import Json, Tokenizer
 from mws_hf.errors import MissingTokenizerError, MwSError
 
 
-def check(tokenizer: Tokenizer, as_json: Json = False) -> None:
+def check_command(tokenizer: Tokenizer, as_json: Json = False) -> None:
     """Tell where a directory can go: lost text, traps, versions, and which clients read it rightly.
 
     Exits with 0 when nothing is wrong, with 1 when something gives wrong ids, loses text or fails to load somewhere.
@@ -48,7 +48,7 @@ def check(tokenizer: Tokenizer, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def repair(tokenizer: Tokenizer) -> None:
+def repair_command(tokenizer: Tokenizer) -> None:
     """Mend a directory that a stock class saved or that lost files: names, module, baked truncation; never ids.
 
     For example:

@@ -38,7 +38,7 @@ Text = Annotated[
 NoPlots = Annotated[bool, typer.Option("--no-plots", help="Tables only.")]
 
 
-def compare(
+def compare_command(
     output: Results,
     vocab_size: Sizes,
     corpus: Corpus = None,

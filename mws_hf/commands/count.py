@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mws_hf.corpus.merging import Merged
 
 
-def count(
+def count_command(
     output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="The counts file to write (Parquet).")],
     files: options.GroupedFiles = None,
     lexicon: options.Lexicon = None,

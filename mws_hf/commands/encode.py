@@ -29,7 +29,7 @@ Drop = Annotated[
 ]
 
 
-def encode(
+def encode_command(
     tokenizer: options.Tokenizer,
     corpus: Annotated[list[str], typer.Argument(help=f"{INPUTS}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],

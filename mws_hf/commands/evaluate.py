@@ -60,7 +60,7 @@ Output = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="No notes on standard error.")]
 
 
-def evaluate(
+def evaluate_command(
     directories: Directories,
     gold: GoldFiles = None,
     text: Text = None,

@@ -38,7 +38,7 @@ def warm_up(*, show_progress: bool = False) -> None:
     level = logging.getLogger("mws_hf").level
     logging.getLogger("mws_hf").setLevel(logging.ERROR)  # the tiny corpus runs out of merges, which is no news
     try:
-        with tempfile.TemporaryDirectory() as folder, _bar(show_progress) as bar:
+        with tempfile.TemporaryDirectory() as folder, _steps_bar(show_progress) as bar:
             for title, step in _steps(Path(folder)):
                 bar.set_description(title)
                 step()
@@ -53,19 +53,19 @@ def learn_merges() -> None:
     MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
 
 
-def _bar(show_progress: bool) -> tqdm:
+def _steps_bar(show_progress: bool) -> tqdm:
     return tqdm(total=5, unit=" steps", disable=None if show_progress else True)
 
 
 def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
-    yield "counting", lambda: _count(folder)
+    yield "counting", lambda: _count_a_little(folder)
     yield "contextual training", _learn_contextual
     yield "a long list", lambda: _learn_much(folder)
     yield "classic training", _learn_classic
-    yield "encoding", lambda: _encode(folder)
+    yield "encoding", lambda: _encode_a_little(folder)
 
 
-def _count(folder: Path) -> None:
+def _count_a_little(folder: Path) -> None:
     file = folder / "text.txt"
     file.write_text(TEXT, encoding="utf-8", newline="\n")
     for pattern in (DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN):
@@ -99,7 +99,7 @@ def _learn_classic() -> None:
     explain_merges(SymbolCorpus.from_words(counts.words), 3)
 
 
-def _encode(folder: Path) -> None:
+def _encode_a_little(folder: Path) -> None:
     trainer = MwSTrainer(n_merges=150, alphabet="characters", special_tokens=["<s>"], show_progress=False)
     learned = trainer.learn(count_documents([TEXT]))
     file = folder / "text.txt"

@@ -92,18 +92,18 @@ def explain(
     if classic and plot is not None:
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
     if not classic:
-        _check(words, model, plot, sources)
+        _check_asked(words, model, plot, sources)
     known = Explained() if model is None else _open(model)
     if model is not None and not quiet:
         typer.echo(f"{model}: {known.describe()}", err=True)
     if classic:
         rows = _classic_rows(sources, pair, merges, known)
-        typer.echo(json.dumps(rows, ensure_ascii=False) if as_json else _table(rows))
+        typer.echo(json.dumps(rows, ensure_ascii=False) if as_json else _terms_table(rows))
         return
     _explain_words(words or [], known, sources, plot, as_json)
 
 
-def _check(words: list[str] | None, model: str | None, plot: Path | None, sources: Sources) -> None:
+def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Sources) -> None:
     """Refuse, before anything is loaded or counted, what cannot be explained of words.
 
     Raises:
@@ -205,7 +205,7 @@ def _explain_words(words: list[str], known: Explained, sources: Sources, plot: P
     tracer = None if known.backend is None else Tracer(known.backend)
     drawn: list[tuple[str, list[float], list[str]]] = []
     for word in words:
-        traced = tracer(" " + word) if tracer else [Traced(p, (p,), (), (p,)) for p in _split(" " + word, counts)]
+        traced = tracer(" " + word) if tracer else [Traced(p, (p,), (), (p,)) for p in _parts_of(" " + word, counts)]
         found = [None if evidence is None else evidence.word(each.text) for each in traced]
         shown = [without_space(each, values) for each, values in zip(traced, found, strict=True) if values is not None]
         drawn += shown
@@ -238,7 +238,7 @@ def _tell_of_no_evidence(known: Explained, plot: Path | None) -> None:
     typer.echo(said, err=True)
 
 
-def _split(text: str, counts: GroupedCounts | None) -> list[str]:
+def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:
     """Cut a text into pre-tokens as the texts of the counts were cut."""
     from mws_hf.tokenizer.backend import NORMALIZERS
 
@@ -316,13 +316,13 @@ _LEGEND = {
 }
 
 
-def _table(rows: list[dict[str, Any]]) -> str:
+def _terms_table(rows: list[dict[str, Any]]) -> str:
     """Write rows as an aligned text table with a legend; a single one as a column, which fits any terminal."""
     if not rows:
         return "no merges"
     if len(rows) == 1:
-        return "\n".join([aligned([["term", "value"], *_written(rows[0]).items()]), "", _legend()])
-    return "\n".join([aligned([list(rows[0]), *(list(_written(row).values()) for row in rows)]), "", _legend()])
+        return "\n".join([aligned([["term", "value"], *_row_for_people(rows[0]).items()]), "", _legend()])
+    return "\n".join([aligned([list(rows[0]), *(list(_row_for_people(row).values()) for row in rows)]), "", _legend()])
 
 
 def _legend() -> str:
@@ -330,7 +330,7 @@ def _legend() -> str:
     return "\n".join(f"{name.ljust(width)}  {meaning}" for name, meaning in _LEGEND.items())
 
 
-def _written(row: dict[str, Any]) -> dict[str, Any]:
+def _row_for_people(row: dict[str, Any]) -> dict[str, Any]:
     """Write a row for people: its parts stand in quotes, for one may begin with a space."""
     plain = {True: "yes", False: "no", None: "-"}
     return {

@@ -117,7 +117,7 @@ def _to_notebook(directory: Path, output: Path) -> None:
 
 
 def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
-    from mws_hf.corpus.readers import read_lines
+    from mws_hf.corpus.readers import stored_lines
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
@@ -129,7 +129,7 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(
         old,
-        sample_texts(read_lines(sample) if sample else ()),
+        sample_texts(stored_lines(sample) if sample else ()),
         lambda text: new.encode(text, add_special_tokens=False).ids,
     )
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
@@ -142,7 +142,7 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
 
 
 def _to_client(directory: Path, output: Path, form: Format, sample: Path | None, name: str) -> None:
-    from mws_hf.corpus.readers import read_lines
+    from mws_hf.corpus.readers import stored_lines
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import MODULE_FILE, RANKS_FILE, write_tiktoken
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
@@ -152,7 +152,7 @@ def _to_client(directory: Path, output: Path, form: Format, sample: Path | None,
     file = folder / TOKENIZER_FILE if directory.is_dir() else directory
     written = [output] if form == "gguf" else files_in(output, (RANKS_FILE, MODULE_FILE))
     refuse_overwriting(written, directory, list(folder.glob("*")), sample)
-    backend, texts = read_tokenizer(file), sample_texts(read_lines(sample) if sample else ())
+    backend, texts = read_tokenizer(file), sample_texts(stored_lines(sample) if sample else ())
     if form == "gguf":
         roles = _roles(load_settings(folder / CONFIG_FILE), folder / "chat_template.jinja")
         found = write_gguf(backend, roles, output, texts, name)

@@ -80,7 +80,7 @@ PANELS = {
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Extending:
     """What is read: the base, the corpus to learn from, other texts to report on, and how."""
 
     base: str
@@ -96,7 +96,7 @@ class _Asked:
         return [*self.corpus, *self.also, *self.protect]
 
 
-def extend(
+def extend_command(
     base: Annotated[str, typer.Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")],
     corpus: Annotated[list[str], typer.Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
     add: Annotated[str, typer.Option(metavar="SIZE", help="How many tokens to add, such as 4k.")],
@@ -130,7 +130,7 @@ def extend(
         mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
     """
     more, left = options.parse_size(add, "--add"), options.parse_optional_size(trim_to, "--trim-to")
-    asked = _Asked(base, corpus, also or [], protect or [], Reading(column, encoding, errors), workers, quiet)
+    asked = _Extending(base, corpus, also or [], protect or [], Reading(column, encoding, errors), workers, quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
     refuse_overwriting(files_in(output, WRITTEN), base, corpus, also, protect, tokens, keep_apart)
@@ -155,7 +155,7 @@ def extend(
 
 
 def _extended(
-    asked: _Asked,
+    asked: _Extending,
     output: Path,
     add: int,
     trim_to: int | None,
@@ -177,7 +177,7 @@ def _extended(
     if trim_to is not None:
         trimmed = _trimmed(original, asked, trim_to)
         opened = trimmed.trimmed_base
-    counts, held_out = _count(asked, sorted(original.added))
+    counts, held_out = _count_corpus(asked, sorted(original.added))
     kept = documents(asked.texts, asked.reading) if replace else None
     unseen: list[str] = []
     protected = _held_back(documents(asked.protect, asked.reading), unseen) if asked.protect else ()
@@ -191,13 +191,13 @@ def _extended(
     return result, left_behind
 
 
-def _trimmed(opened: Base, asked: _Asked, keep_size: int) -> Trimming:
+def _trimmed(opened: Base, asked: _Extending, keep_size: int) -> Trimming:
     from mws_hf.extend.trim import trim
 
     return trim(opened, documents(asked.texts, asked.reading), keep_size=keep_size)
 
 
-def _write_card(output: Path, backend: Tokenizer, asked: _Asked, found: dict[str, Any]) -> None:
+def _write_card(output: Path, backend: Tokenizer, asked: _Extending, found: dict[str, Any]) -> None:
     gone = found["trimmed"] or {}
     figures = {
         "base": name_of_base(asked.base),
@@ -208,7 +208,7 @@ def _write_card(output: Path, backend: Tokenizer, asked: _Asked, found: dict[str
     write_made_card(output, backend, asked.corpus, extended=figures)
 
 
-def _check_inputs(asked: _Asked, twice: str | None) -> None:
+def _check_inputs(asked: _Extending, twice: str | None) -> None:
     """Check the files; `twice` is the option that reads them a second time."""
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import expand_paths
@@ -221,7 +221,7 @@ def _check_inputs(asked: _Asked, twice: str | None) -> None:
     check_files([name for name in expand_paths(asked.texts) if not is_counts_file(name)], asked.reading)
 
 
-def _count(asked: _Asked, added: list[str]) -> tuple[WordCounts, list[str]]:
+def _count_corpus(asked: _Extending, added: list[str]) -> tuple[WordCounts, list[str]]:
     """Count the words of the corpus, cut at added tokens; returns them and the lines held out."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
@@ -247,7 +247,7 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
             yield document
 
 
-def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], asked: _Asked) -> dict[str, Any]:
+def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], asked: _Extending) -> dict[str, Any]:
     from mws_hf.extend.report import measure_change
     from mws_hf.tokenizer.stock import Tokenizer
 
@@ -256,7 +256,7 @@ def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], 
     return {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
 
 
-def transplant(
+def transplant_command(
     model: Annotated[str, typer.Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
     tokenizer: Annotated[str, typer.Argument(help="Directory of the new tokenizer, or a Hub name.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model directory to write.")],

@@ -14,7 +14,7 @@ from mws_hf.commands.outputs import aligned, claim_folder, refuse_overwriting
 from mws_hf.errors import MwSError
 
 
-def pretrained(
+def pretrained_command(
     name: Annotated[str | None, typer.Argument(help="The tokenizer to write [default: list all].")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder to write [default: NAME, in this folder].")

@@ -250,7 +250,7 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
         MwSError: the file is missing, unreadable, or has no such line; `check` refuses one, by file and line.
     """
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.readers import read_lines
+    from mws_hf.corpus.readers import stored_lines
 
     if file is None:
         return []
@@ -258,7 +258,7 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
         raise MwSError(f"{file}: a folder; give a file with one entry a line")
     expand_paths(file)
     found = []
-    for number, line in enumerate(read_lines(file, reading), start=1):
+    for number, line in enumerate(stored_lines(file, reading), start=1):
         if entry := line.rstrip("\r\n"):
             try:
                 if check is not None:

@@ -44,7 +44,7 @@ PANELS = {
 
 
 @options.takes_settings
-def train(
+def train_command(
     output: Output,
     files: options.GroupedFiles = None,
     lexicon: options.Lexicon = None,
@@ -101,7 +101,7 @@ def train(
     from mws_hf.trainer import MwSTrainer
 
     reading = Reading(column, encoding, errors)
-    trainer = MwSTrainer(**_read(given, reading), show_progress=not quiet)
+    trainer = MwSTrainer(**_typed_settings(given, reading), show_progress=not quiet)
     sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, None, not quiet, group_column)
     _check_groups(trainer, sources)
     with output_lock(output):
@@ -117,7 +117,7 @@ def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
             typer.echo(f"labels{f' of {group}' if group else ''}: {fit.describe()}", err=True)
 
 
-def _read(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
+def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
     """Read the settings as they are typed; files are opened."""
     from mws_hf.learn.settings import Apart
 

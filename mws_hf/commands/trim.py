@@ -25,7 +25,7 @@ WRITTEN = ("*.json", "*.jinja", "README.md")
 """Files of a tokenizer directory that a command writes."""
 
 
-def trim(
+def trim_command(
     base: Annotated[str, typer.Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")],
     text: Annotated[
         list[str], typer.Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")

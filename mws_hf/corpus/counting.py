@@ -294,7 +294,7 @@ def count_group_column(
 def _by_group(sources: Sequence[Iterator[GroupBatch]], options: dict[str, Any]) -> GroupedCounts:
     def blocks(source: Iterator[GroupBatch]) -> Iterator[GroupBlock]:
         for group, texts in source:
-            yield group, arrow_block(texts, partial(_place, group))
+            yield group, arrow_block(texts, partial(_group_place, group))
 
     found = _count(list(map(blocks, sources)), **options)
     if not found:
@@ -302,7 +302,7 @@ def _by_group(sources: Sequence[Iterator[GroupBatch]], options: dict[str, Any]) 
     return GroupedCounts(found)
 
 
-def _place(group: str, _row: int) -> str:
+def _group_place(group: str, _row: int) -> str:
     return f"a text of group {group!r}"
 
 

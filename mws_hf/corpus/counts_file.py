@@ -144,7 +144,7 @@ class CountsFile(NamedTuple):
             MwSError: the file is missing, damaged or not one of counts, as far as it shows without reading the words.
         """
         with _parquet(Path(path)) as file:
-            settings = _settings(file.schema_arrow)
+            settings = _kept_settings(file.schema_arrow)
             named = _checked_version(file.schema_arrow, settings, str(path))
         try:
             totals = _totals(settings, named)
@@ -170,7 +170,7 @@ class CountsFile(NamedTuple):
         """
         rest, first = dict(self.totals), 1
         with _parquet(self.path) as file:
-            settings = _settings(file.schema_arrow)
+            settings = _kept_settings(file.schema_arrow)
             for batch in file.iter_batches(rows, use_threads=False):
                 table = pa.Table.from_batches([batch])
                 check_utf8(table["word"], str(self.path))
@@ -223,7 +223,7 @@ def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
     return integers(pc.cast(rows["count"], pa.int64()).combine_chunks())
 
 
-def _settings(schema: pa.Schema) -> dict[str, str]:
+def _kept_settings(schema: pa.Schema) -> dict[str, str]:
     return {k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in (schema.metadata or {}).items()}
 
 

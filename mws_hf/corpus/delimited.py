@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from mws_hf.corpus.files import PathLike, Reading
-from mws_hf.corpus.readers import read_lines
+from mws_hf.corpus.readers import stored_lines
 from mws_hf.errors import MwSError
 
 LONGEST_FIELD = 16 << 20
@@ -27,7 +27,7 @@ _logger = logging.getLogger(__name__)
 
 def read_header(name: PathLike, how: Reading) -> list[str]:
     """Read the names of the columns; none where the file is empty."""
-    return next(_parsed(read_lines(name, how), name, csv.QUOTE_MINIMAL), ([], 0))[0]
+    return next(_parsed(stored_lines(name, how), name, csv.QUOTE_MINIMAL), ([], 0))[0]
 
 
 def read_rows(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[list[str]]:
@@ -38,7 +38,7 @@ def read_rows(name: PathLike, how: Reading, advance: Callable[[int], None] | Non
     """
     quoting = csv.QUOTE_MINIMAL if not _is_tsv(name) or _quotes_fit(name, how) else csv.QUOTE_NONE
     over, first = 0, (0, 0)
-    rows = _parsed(read_lines(name, how, advance), name, quoting)
+    rows = _parsed(stored_lines(name, how, advance), name, quoting)
     last = next(rows, ([], 0))[1]
     for row, line in rows:
         if line - last > 1 and any("\n" in field for field in row):
@@ -92,7 +92,7 @@ def _quotes_fit(name: PathLike, how: Reading) -> bool:
     if not os.path.isfile(name):  # a pipe is read but once
         return False
     try:
-        rows = _parsed(read_lines(name, how), name, csv.QUOTE_MINIMAL)
+        rows = _parsed(stored_lines(name, how), name, csv.QUOTE_MINIMAL)
         return not any(_holds_rows(row) for row, _ in rows)
     except MwSError:
         return False

@@ -24,7 +24,7 @@ from mws_hf.corpus.files import (
     file_kind,
     names_file,
 )
-from mws_hf.corpus.readers import read_jsonl, read_lines
+from mws_hf.corpus.readers import read_jsonl, stored_lines
 from mws_hf.corpus.records import BATCH, GroupBatch, by_group, document_batches, group_batches, iterate_documents
 from mws_hf.errors import MwSError
 
@@ -139,7 +139,7 @@ def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -
     """
     for name in expand_paths(paths):
         if how.kind(name) == "text":
-            yield from read_lines(name, how)
+            yield from stored_lines(name, how)
         else:
             for batch in read_strings(name, how):
                 yield from batch.to_pylist()

@@ -63,7 +63,7 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     rows: list[tuple[str, str, tuple[Morphs, ...]]] = []
     for number, entry in enumerate(_checked_entries(entries), start=1):
         try:
-            rows.append((f"labels, entry {number}", *_parsed(entry)))
+            rows.append((f"labels, entry {number}", *_parsed_entry(entry)))
         except MwSError as reason:
             problems.append(f"labels, entry {number}: {reason}")
     _refuse(problems + _disagreements(rows))
@@ -182,7 +182,7 @@ def _checked_entries(entries: Any) -> Iterable[Any]:
     return entries
 
 
-def _parsed(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
+def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
     """Return word and segmentations of one entry; raises MwSError where the entry is no such pair."""
     if isinstance(entry, GoldWord):
         entry = (entry.word, entry.segmentations)

@@ -61,7 +61,7 @@ def merge_files(
     Raises:
         MwSError: a file is missing, damaged or not of saved counts, or they were made with different settings.
     """
-    files = _checked([CountsFile.open(path) for path in paths])
+    files = _checked_alike([CountsFile.open(path) for path in paths])
     first = files[0]
     names = sorted({name for file in files for name in file.totals})
     step = max(memory_cap // 4, _SMALLEST * len(names))
@@ -77,14 +77,14 @@ def merge_files(
         totals = {name: run.tokens for name, run in runs.items()}
         texts = sorted({mark for file in files for mark in file.texts})
         settings = settings_of(totals, first.pattern, first.normalization, texts)
-        empty = _table(EMPTY, 0, names)
+        empty = _columns_table(EMPTY, 0, names)
         writer = stack.enter_context(counts_writer(output, empty.schema.with_metadata(settings)))
-        _write(writer, _tables(runs), empty)
+        _write_merged(writer, _tables(runs), empty)
     sizes = {name: (run.types, run.tokens) for name, run in runs.items()}
     return Merged(types, sum(run.tokens for run in runs.values()), sizes)
 
 
-def _checked(files: list[CountsFile]) -> list[CountsFile]:
+def _checked_alike(files: list[CountsFile]) -> list[CountsFile]:
     if not files:
         raise MwSError("no files of word counts to merge")
     first = files[0]
@@ -171,7 +171,7 @@ class _Runs:
 
     def merged(self) -> Iterator[Columns]:
         """Merge all runs into one, in canonical order, piece by piece."""
-        heads = [(next(run), run) for run in map(_read, self._files)]
+        heads = [(next(run), run) for run in map(_read_columns, self._files)]
         while heads:
             bound = min(_key(words, counts, len(counts) - 1) for (words, counts), _ in heads)
             taken, rest = list[Columns](), []
@@ -185,7 +185,7 @@ class _Runs:
             heads = rest
 
 
-def _read(path: Path) -> Iterator[Columns]:
+def _read_columns(path: Path) -> Iterator[Columns]:
     with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
         for number in range(reader.num_record_batches):
             batch = reader.get_batch(number)
@@ -200,10 +200,10 @@ def _tables(runs: dict[str, _Runs]) -> Iterator[pa.Table]:
     """Yield the rows of all groups in the order of the file."""
     for number, run in enumerate(runs.values()):
         for columns in run.merged():
-            yield _table(columns, number, list(runs))
+            yield _columns_table(columns, number, list(runs))
 
 
-def _table(columns: Columns, number: int, names: list[str]) -> pa.Table:
+def _columns_table(columns: Columns, number: int, names: list[str]) -> pa.Table:
     """Make a table of the rows of the group of that number."""
     rows = {"word": columns[0], "count": arrow_integers(columns[1])}
     if "" not in names:
@@ -212,7 +212,7 @@ def _table(columns: Columns, number: int, names: list[str]) -> pa.Table:
     return pa.table(rows)
 
 
-def _write(writer: pq.ParquetWriter, tables: Iterator[pa.Table], empty: pa.Table) -> None:
+def _write_merged(writer: pq.ParquetWriter, tables: Iterator[pa.Table], empty: pa.Table) -> None:
     """Write the rows in groups of `ROW_GROUP`, one of them in memory at a time; `empty` where there are none."""
     waiting, size, any_rows = [empty], 0, False
     for table in tables:

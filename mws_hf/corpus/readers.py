@@ -124,7 +124,7 @@ def text_stream(stream: BinaryIO, name: PathLike, how: Reading) -> io.BufferedRe
     return io.BufferedReader(_Pieces(utf8_pieces(stream, name, how, _PIECE)))
 
 
-def read_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], None] | None = None) -> Iterator[str]:
+def stored_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], None] | None = None) -> Iterator[str]:
     r"""Read lines of a text file, each with its line end (``\n``, ``\r\n``, ``\r``) as it stands; cut after ``\n``.
 
     `advance` is called with the number of bytes taken from the file as stored.
@@ -175,7 +175,7 @@ def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | No
         MwSError: a line that is no JSON object, a field that is absent or no string (file:line).
     """
     field = how.text_column
-    for number, line in enumerate(read_lines(name, how, advance), start=1):
+    for number, line in enumerate(stored_lines(name, how, advance), start=1):
         if not line.strip():
             continue
         record = _record(line, f"{name}:{number}")

@@ -44,7 +44,7 @@ def read_records(source: Any, columns: Sequence[str | None], where: str = "") ->
                 raise no_place(where, "column", given, batch, "column=")
         values = [batch[name] for name in wanted]
         yield [
-            [_text(value, f"{where}, row {row}: column {name!r}") for row, value in enumerate(column, start=first)]
+            [_text_of(value, f"{where}, row {row}: column {name!r}") for row, value in enumerate(column, start=first)]
             for name, column in zip(wanted, values, strict=True)
         ]
         first += len(values[0])
@@ -70,7 +70,7 @@ def _batches(source: Any, wanted: Sequence[str]) -> Iterator[Mapping[Any, Sequen
             return
         yield from (source if known is None else source.select_columns(list(wanted))).iter(batch_size=_ROWS)
     else:
-        yield from _gathered(source, wanted)
+        yield from _column_batches(source, wanted)
 
 
 def _values(column: Any, name: str, start: int) -> list[Any]:
@@ -83,7 +83,7 @@ def _values(column: Any, name: str, start: int) -> list[Any]:
     return list(getattr(column, "iloc", column)[start : start + _ROWS])
 
 
-def _gathered(source: Any, wanted: Sequence[str]) -> Iterator[dict[Any, list[Any]]]:
+def _column_batches(source: Any, wanted: Sequence[str]) -> Iterator[dict[Any, list[Any]]]:
     if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
         raise MwSError(f"{type(source).__name__}: a column is for tables, datasets and records")
     batch: dict[Any, list[Any]] = {name: [] for name in wanted}
@@ -102,7 +102,7 @@ def _gathered(source: Any, wanted: Sequence[str]) -> Iterator[dict[Any, list[Any
         yield batch
 
 
-def _text(value: Any, where: str) -> str | None:
+def _text_of(value: Any, where: str) -> str | None:
     """Return a text, or None for a missing one: None, NaN, or the NA of pandas."""
     if isinstance(value, str):
         return value
@@ -243,11 +243,11 @@ def _flat_documents(source: Any) -> Iterator[str]:
             yield item
         elif isinstance(item, (list, tuple)):
             for text in item:
-                yield _text(text, f"batch {number} of the iterator") or ""
+                yield _text_of(text, f"batch {number} of the iterator") or ""
         elif isinstance(item, Mapping):
             if DEFAULT_COLUMN not in item:
                 raise no_place(f"element {number} of the iterator", "field", None, item, "column=")
-            yield _text(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}") or ""
+            yield (_text_of(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}") or "")
         elif item is None:
             yield ""
         else:

@@ -13,7 +13,7 @@ from mws_hf.corpus.block_counts import normalizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.groups import GroupedCounts
-from mws_hf.corpus.readers import read_lines
+from mws_hf.corpus.readers import stored_lines
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import check_unicode
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
@@ -73,7 +73,7 @@ def list_lines(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> It
         MwSError: a missing or unreadable file, a table or records by its name, a line that is a JSON record.
     """
     for name in check_list(paths):
-        for number, line in enumerate(read_lines(name, how), start=1):
+        for number, line in enumerate(stored_lines(name, how), start=1):
             if _RECORD.fullmatch(line):
                 raise MwSError(f"{name}:{number}: a JSON record, not a word; a list of words has word<TAB>count a line")
             yield f"{name}:{number}", line.rstrip("\r\n")

@@ -87,12 +87,12 @@ def _listed(first: Opened, second: Opened, found: Sequence[WordDifference], word
     said = f"{len(found):,} words are cut differently, {running:,} of {words:,} in running text"
     said += f"; the {MOST_LISTED} most frequent:" if len(found) > MOST_LISTED else ":"
     rows = "".join(
-        f"<tr><td>{_cut(each.first)}</td><td>{_cut(each.second)}</td><td>{each.count}</td></tr>"
+        f"<tr><td>{_cut_html(each.first)}</td><td>{_cut_html(each.second)}</td><td>{each.count}</td></tr>"
         for each in found[:MOST_LISTED]
     )
     names = f"<th>{html.escape(first.name)}</th><th>{html.escape(second.name)}</th><th>times</th>"
     return f'{note(said)}<table class="mws-words"><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _cut(pieces: Sequence[str]) -> str:
+def _cut_html(pieces: Sequence[str]) -> str:
     return f"<bdi>{'·<wbr>'.join(visible(piece) for piece in pieces)}</bdi>"

@@ -70,11 +70,11 @@ def word_html(tokenizers: Sequence[Opened], word: str, known: TrainingEvidence |
     cuts = [word_cuts(opened, word) for opened in tokenizers]
     steps = "".join(merges_html(opened, word) for opened in tokenizers)
     picture = evidence_html(letters_of(word, values), cuts, [opened.name for opened in tokenizers])
-    about = _about(values, known, word)
+    about = _evidence_note(values, known, word)
     return f'<div class="mws">{said}{picture}{about}<div class="mws-cards">{steps}</div></div>'
 
 
-def _about(values: Sequence[float | None], known: TrainingEvidence | None, word: str) -> str:
+def _evidence_note(values: Sequence[float | None], known: TrainingEvidence | None, word: str) -> str:
     if known is None:
         return note("No evidence to show: none of the tokenizers keeps any, as those of `mws train` do.")
     if all(value is None for value in values):
@@ -121,18 +121,18 @@ def evidence_html(letters: Sequence[Letter], cuts: Sequence[Sequence[int]], name
             last = letter.end in places
             strips.append(f'<span class="mws-strip mws-c{colour[row] % COLOURS}{" mws-end" * last}"></span>')
             colour[row] += last
-        bar = _bar(letter.probability) if with_bars else ""
+        bar = _evidence_bar(letter.probability) if with_bars else ""
         cells.append(f'<span class="mws-letter">{bar}<b>{visible(letter.shown)}</b>{"".join(strips)}</span>')
     word = "".join(letter.shown for letter in letters)
     base = "rtl" if direction(word) == "rtl" else "ltr"
-    legend = "".join(_spelled(name, word, places) for name, places in zip(names, cuts, strict=True))
+    legend = "".join(_legend_row(name, word, places) for name, places in zip(names, cuts, strict=True))
     label = html.escape(_in_words(letters), quote=True)
     attributes = f'style="--n:{len(letters)}" dir="{base}" role="img" aria-label="{label}"'
-    picture = f'<div class="mws-evidence" {attributes}>{_names(names, with_bars)}{"".join(cells)}</div>'
+    picture = f'<div class="mws-evidence" {attributes}>{_row_names(names, with_bars)}{"".join(cells)}</div>'
     return f'{picture}<ul class="mws-legend">{legend}</ul>'
 
 
-def _names(names: Sequence[str], with_bars: bool) -> str:
+def _row_names(names: Sequence[str], with_bars: bool) -> str:
     """Write the names beside the rows of the picture: over the letters the bars, below them each tokenizer's strip."""
     bar = '<span class="mws-bar"><small>boundary, %</small></span>' if with_bars else ""
     strips = "".join(
@@ -141,7 +141,7 @@ def _names(names: Sequence[str], with_bars: bool) -> str:
     return f'<span class="mws-rows" aria-hidden="true">{bar}<b></b>{strips}</span>'
 
 
-def _bar(probability: float | None) -> str:
+def _evidence_bar(probability: float | None) -> str:
     if probability is None:
         return '<span class="mws-bar"></span>'
     percent = round(100 * probability)
@@ -155,7 +155,7 @@ def _in_words(letters: Sequence[Letter]) -> str:
     return "evidence of a boundary after: " + ", ".join(said) if said else "".join(letter.shown for letter in letters)
 
 
-def _spelled(name: str, word: str, cuts: Sequence[int]) -> str:
+def _legend_row(name: str, word: str, cuts: Sequence[int]) -> str:
     pieces = [word[a:b] for a, b in zip([0, *cuts], [*cuts, len(word)], strict=True)]
     drawn = "·<wbr>".join(visible(piece) for piece in pieces)
     return f'<li><span class="mws-name">{html.escape(name)}</span> <bdi class="mws-cut">{drawn}</bdi></li>'

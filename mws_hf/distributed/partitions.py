@@ -250,7 +250,7 @@ def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBa
         MwSError: text that is not UTF-8.
     """
     encoder = encoder_of(how.tokenizer)
-    for rows in _pieces(batches, how):
+    for rows in _smaller_batches(batches, how):
         block = _block(rows, how)
         ids, ends, _ = encoder.encode(block)
         offsets = np.concatenate([[0], ends]).astype(np.int32)
@@ -259,7 +259,7 @@ def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBa
         yield rows.append_column(how.ids_column, lists)
 
 
-def _pieces(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
+def _smaller_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
     """Yield the same rows in batches of a block of text at most, but for rows that are longer."""
     size = min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
@@ -295,7 +295,7 @@ def write_shards(batches: Batches, how: EncodingTask, folder: str) -> Iterator[p
         shard = write_shard(Path(folder) / name, parts, f"{check:016x}")
         return pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
 
-    for rows in _pieces(batches, how):
+    for rows in _smaller_batches(batches, how):
         block = _block(rows, how)
         parts.append(encoder.encode(block))
         size, check = size + block.size, checksum(block, check)

@@ -100,12 +100,12 @@ def encode_corpus(
         _check_files(files or [], document, how)
         with progress_bar(show_progress, total=source_size(files), unit="B", unit_scale=True, desc="encode") as bar:
             size = min(BLOCK_BYTES, shard_size)
-            blocks = _read(files, source, how, document, size, bar.update)
+            blocks = _read_blocks(files, source, how, document, size, bar.update)
             _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
                 pairs = _encode_in_order(encoder, blocks, threads)
-                _write_shards(plan.work, manifest, _gathered(pairs, shard_size))
+                _write_shards(plan.work, manifest, _shards(pairs, shard_size))
                 finish(plan.work, directory, manifest)
     return EncodedCorpus.open(directory)
 
@@ -166,7 +166,7 @@ def _check_files(names: list[str], document: str, how: Reading) -> None:
     each = [[name] for name in names] if document == "line" else [names]
     for part in each:
         if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice
-            next(_read(part, None, how.of_files(part), document, 1), None)
+            next(_read_blocks(part, None, how.of_files(part), document, 1), None)
 
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
@@ -207,7 +207,7 @@ def _encode_in_order(
             yield future.result(), first
 
 
-def _gathered(pairs: Iterator[tuple[EncodedBlock, Block]], shard_size: int) -> Iterator[tuple[list[EncodedBlock], str]]:
+def _shards(pairs: Iterator[tuple[EncodedBlock, Block]], shard_size: int) -> Iterator[tuple[list[EncodedBlock], str]]:
     """Gather blocks into shards of at least `shard_size` bytes, with the checksum of their text."""
     parts, size, check = list[EncodedBlock](), 0, 0
     for encoded, block in pairs:
@@ -257,10 +257,10 @@ def read_source(
     names = named_files(source)
     if names is not None:
         check_files(names, how)
-    return _read(names, source, how, document, block_bytes, advance)
+    return _read_blocks(names, source, how, document, block_bytes, advance)
 
 
-def _read(
+def _read_blocks(
     names: list[str] | None,
     documents: Any,
     how: Reading,

@@ -59,7 +59,7 @@ class AddedTexts:
         if first < 0:
             return set()
         found = np.zeros(len(block), np.uint8)
-        _find(block.text, block.offsets, first, self._bytes, self._starts, self._begins, found)
+        _mark_documents(block.text, block.offsets, first, self._bytes, self._starts, self._begins, found)
         return set(np.flatnonzero(found).tolist())
 
     def _first_beginning(self, block: Block) -> int:
@@ -83,7 +83,7 @@ def _at_least(texts: np.ndarray, starts: np.ndarray, low: int, high: int, depth:
 
 
 @njit(nogil=True)
-def _find(
+def _mark_documents(
     block: np.ndarray,
     offsets: np.ndarray,
     first: int,

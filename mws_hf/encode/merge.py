@@ -71,7 +71,7 @@ class BpeTables(NamedTuple):
 
 
 @njit
-def _fill(merges: np.ndarray, pairs: np.ndarray, ranks: np.ndarray) -> None:
+def _fill_ranks(merges: np.ndarray, pairs: np.ndarray, ranks: np.ndarray) -> None:
     for rank in range(merges.shape[0]):
         put(pairs, ranks, pair_key(merges[rank, 0], merges[rank, 1]), rank)
 
@@ -82,7 +82,7 @@ def merge_table(merges: np.ndarray, products: np.ndarray) -> Merges:
     A pair listed twice keeps its last rank, as in `tokenizers`.
     """
     pairs, ranks = new_table(len(merges), NO_RANK)
-    _fill(np.ascontiguousarray(merges, np.int64), pairs, ranks)
+    _fill_ranks(np.ascontiguousarray(merges, np.int64), pairs, ranks)
     return Merges(pairs, ranks, products)
 
 

@@ -140,7 +140,7 @@ def _sentence_piece(file: Path) -> Encoder:
         raise MwSError(f"{file}: not a SentencePiece model that can be read ({first_line(error)})") from error
 
     def encode(texts: Sequence[str]) -> list[Encoded]:
-        return [_encoded(processor, text) for text in texts]
+        return [_encoded_pieces(processor, text) for text in texts]
 
     def decode(ids: Sequence[Sequence[int]]) -> list[str]:
         return [processor.decode(list(each)) for each in ids]
@@ -150,7 +150,7 @@ def _sentence_piece(file: Path) -> Encoder:
     return Encoder(encode, len(pieces), processor.unk_id(), adds_space, decode, pieces)
 
 
-def _encoded(processor: Any, text: str) -> Encoded:
+def _encoded_pieces(processor: Any, text: str) -> Encoded:
     ids, tokens = processor.encode(text), processor.encode(text, out_type=str)
     normalized, offsets = processor.normalize(text, with_offsets=True)
     return Encoded(ids, tokens, spans_in(normalized, offsets, tokens, [processor.is_byte(number) for number in ids]))

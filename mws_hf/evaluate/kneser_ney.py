@@ -112,7 +112,7 @@ def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[
     level = next(levels)
     for order in range(1, max(orders) + 1):
         contexts = _contexts(found, text.places, order)
-        found = _look_up(level.keys, np.where(contexts < 0, -1, contexts * radix + text.ids))
+        found = _numbers_of_keys(level.keys, np.where(contexts < 0, -1, contexts * radix + text.ids))
         at = contexts[predicted], found[predicted]
         if order in orders:
             own = discounts_of(level.counts)
@@ -173,7 +173,7 @@ def _contexts(numbers: Longs, places: Longs, order: int) -> Longs:
     return contexts
 
 
-def _look_up(keys: Longs, wanted: Longs) -> Longs:
+def _numbers_of_keys(keys: Longs, wanted: Longs) -> Longs:
     """Return the number of each wanted key; -1 for absent keys."""
     if not len(keys):
         return np.full(len(wanted), -1, np.int64)

@@ -98,7 +98,7 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
     tally = _Tally()
     iterator = iter(lines)
     while batch := list(islice(iterator, _BATCH)):
-        _add_batch(tally, batch, encoder.encode(batch))
+        _score_batch(tally, batch, encoder.encode(batch))
     tokens = tally.ids.total()
     if not tokens:
         raise MwSError("the text holds no token; give a file with some lines of text")
@@ -165,7 +165,7 @@ def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, 
     return math.log(power) / (1 - alpha) / math.log(size)
 
 
-def _add_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> None:
+def _score_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> None:
     for item in encoded:
         tally.ids.update(item.ids)
         tally.strings.update(zip(item.ids, item.tokens, strict=True))

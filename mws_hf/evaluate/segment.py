@@ -42,7 +42,7 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
     if not isinstance(encoder, Encoder):
         if isinstance(encoder, Segmentations):
             encoder.check(words)
-        return [_checked(word, encoder(word)) for word in words]
+        return [_spelled_out(word, encoder(word)) for word in words]
     prefix = " " if isolated == "space" and not encoder.adds_space else ""
     encoded = encoder.encode([prefix + word for word in words])
     if lost := sum(item.spans is None for item in encoded):
@@ -82,7 +82,7 @@ def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
     return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
 
 
-def _checked(word: str, pieces: Iterable[str]) -> tuple[str, ...]:
+def _spelled_out(word: str, pieces: Iterable[str]) -> tuple[str, ...]:
     cut = tuple(piece for piece in pieces if piece)
     if "".join(cut) != word:
         raise MwSError(f"the segmenter turned {word!r} into {list(cut)}; its pieces must spell the word, without marks")

@@ -28,7 +28,7 @@ from mws_hf.tokenizer.hub import snapshot
 from mws_hf.tokenizer.ids import renumber_model
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
-from mws_hf.tokenizer.weights import INDEX, read_header, shard_of_tensors
+from mws_hf.tokenizer.weights import INDEX, read_tensor_header, shard_of_tensors
 
 _PIECE = 16 << 20
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")
@@ -131,7 +131,7 @@ def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor
     if not changed:
         shutil.copyfile(source, target)
         return
-    header = read_header(source)
+    header = read_tensor_header(source)
     metadata = header.pop("__metadata__", None)
     ordered = sorted(header, key=lambda name: header[name]["data_offsets"])
     new: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
@@ -185,7 +185,7 @@ def _index(source: Path, stage: Path, shards: Mapping[str, str]) -> dict[str, An
     sizes = [
         each["data_offsets"][1] - each["data_offsets"][0]
         for file in sorted(set(shards.values()))
-        for name, each in read_header(stage / file).items()
+        for name, each in read_tensor_header(stage / file).items()
         if name != "__metadata__"
     ]
     return {**index, "metadata": {**index.get("metadata", {}), "total_size": sum(sizes)}}

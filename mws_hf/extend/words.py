@@ -183,8 +183,8 @@ def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) ->
     lengths = np.append(np.fromiter(map(len, tokens), np.int64, len(tokens)), 0)  # -1 is no token, of no length
     pieces = np.where(ids < len(local), local[np.minimum(ids, len(local) - 1)], -1)
     sizes = utf8_sizes(words.points) if base.byte_level else np.ones(len(words.points), np.int64)
-    spelled = _sums(sizes, words.starts)
-    good = (_sums(pieces < 0, ends) == 0) & (_sums(lengths[pieces], ends) == spelled) & (spelled > 0)
+    spelled = _sums_by_word(sizes, words.starts)
+    good = (_sums_by_word(pieces < 0, ends) == 0) & (_sums_by_word(lengths[pieces], ends) == spelled) & (spelled > 0)
     chosen = np.nonzero(good)[0]
     pieces = pieces[np.repeat(good, np.diff(ends))]
     sizes = sizes[np.repeat(good, np.diff(words.starts))]
@@ -212,7 +212,7 @@ def _relevant_tokens(known: dict[int, str], used: set[str]) -> list[str]:
     return [token for _, token in sorted(known.items()) if token in used or symbols.issuperset(token)]
 
 
-def _sums(values: Array, starts: Longs) -> Longs:
+def _sums_by_word(values: Array, starts: Longs) -> Longs:
     """Add up the values of each word."""
     return np.diff(np.concatenate([[0], np.cumsum(values, dtype=np.int64)])[starts])
 

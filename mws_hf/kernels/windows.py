@@ -28,7 +28,7 @@ _ONE = _U(1)
 
 
 @njit(inline="always")
-def _letters(text: np.ndarray, at: int, ascii_letters: int) -> int:
+def _letter_bits(text: np.ndarray, at: int, ascii_letters: int) -> int:
     """Mark the bytes of plain letters; a letter cut by the end of the window is none.
 
     0xC4 to 0xCA, 0xD0, 0xD1 and 0xD3 make a letter with every continuation byte, 0xC3 with all but those of × and ÷.
@@ -60,7 +60,7 @@ def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
     inside = (_ONE << _U(end - at)) - _ONE if end - at < WINDOW else ~_U(0)
     ascii_ = range_mask(text, at, 0, 0x80) & inside
     ascii_letters = (range_mask(text, at, 0x41, 26) | range_mask(text, at, 0x61, 26)) & inside
-    letters = _letters(text, at, ascii_letters) & inside
+    letters = _letter_bits(text, at, ascii_letters) & inside
     spaces = range_mask(text, at, 0x20, 1) & inside
     lines = (range_mask(text, at, 0x0A, 1) | range_mask(text, at, 0x0D, 1)) & inside
     single = ascii_ & ~(ascii_letters | spaces)

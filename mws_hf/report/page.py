@@ -112,13 +112,13 @@ def report_page(
     several = len(tokenizers) > 1
     cut = most_different_words(tokenizers, lines, _WORDS) if several and lines else {}
     different = most_different_lines(tokenizers, lines, _LINES, _LONGEST) if several and lines else []
-    return _filled(
+    return _filled_page(
         version=mws_hf.__version__,
         names=names,
         shown=shown,
         colours=[COLOURS[at % len(COLOURS)] for at in range(len(names))],
         columns=columns(report, names, parity(scores, parallel), parallel),
-        sources=_sources(report, texts, bits),
+        sources=_measured_on(report, texts, bits),
         pictures=pictures(report, scores),
         by_text={
             name: [
@@ -198,14 +198,14 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
     return found
 
 
-def _sources(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
+def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
     """Tell in sentences which texts and gold were measured on."""
     said = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
     said += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
     return said + ([f"n-gram models learnt from {bits.name}."] if bits else [])
 
 
-def _filled(**values: Any) -> str:
+def _filled_page(**values: Any) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 

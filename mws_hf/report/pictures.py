@@ -66,7 +66,7 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> str:
         for at, (name, value) in enumerate(group.items()):
             width, colour = value / most * (_WIDTH - 250), COLOURS[at % len(COLOURS)]
             parts.append(
-                f'<text x="180" y="{y + 12:.0f}" text-anchor="end">{html.escape(_short(name))}</text>'
+                f'<text x="180" y="{y + 12:.0f}" text-anchor="end">{html.escape(_fitting_name(name))}</text>'
                 f'<rect x="188" y="{y:.0f}" width="{width:.1f}" height="15" rx="2" fill="{colour}"/>'
                 f'<text x="{193 + width:.1f}" y="{y + 12:.0f}">{value:.2f}</text>'
             )
@@ -75,10 +75,10 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> str:
     return _svg(round(y), title, "".join(parts))
 
 
-def _short(name: str) -> str:
+def _fitting_name(name: str) -> str:
     """Cut the middle of a long name: beginnings and ends tell tokenizers apart.
 
-    >>> _short("bpe-eight-languages-64k")
+    >>> _fitting_name("bpe-eight-languages-64k")
     'bpe-eigh…ages-64k'
     """
     return name if len(name) <= 17 else f"{name[:8]}…{name[-8:]}"

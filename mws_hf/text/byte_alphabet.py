@@ -27,13 +27,13 @@ and say nothing; of bytes only tokie does, where it does not know the pattern (s
 """
 
 
-def _table() -> tuple[str, ...]:
+def _byte_table() -> tuple[str, ...]:
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(256) if byte not in printable]
     return tuple(chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256))
 
 
-BYTE_CHARACTERS = _table()
+BYTE_CHARACTERS = _byte_table()
 """The character that stands for each byte: printable Latin-1 for itself, the others from U+0100 on, in order."""
 
 BYTE_OF = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}

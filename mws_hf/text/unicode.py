@@ -79,7 +79,7 @@ def character_classes(cased: bool = False) -> Bytes:
     """
     name = f"{'cased' if cased else 'classes'}-{tokenizers.__version__}-{regex.__version__}.npz"
     path = cache_directory() / name
-    classes = _stored(path)
+    classes = _stored_table(path)
     if classes is None:
         classes = probe_cases() if cased else probe_classes()
         with contextlib.suppress(OSError, MwSError), atomic_path(path) as temporary, temporary.open("wb") as stream:
@@ -88,7 +88,7 @@ def character_classes(cased: bool = False) -> Bytes:
     return classes
 
 
-def _stored(path: Path) -> Bytes | None:
+def _stored_table(path: Path) -> Bytes | None:
     """Read the table that an earlier process kept, or return None when there is none or it is damaged."""
     try:
         with np.load(path, allow_pickle=False) as stored:  # reading verifies a checksum
@@ -176,7 +176,7 @@ def _letters(text: str) -> list[bool]:
     return _whole(LLAMA3_PATTERN, text, "a")
 
 
-def _numbers(text: str) -> list[bool]:
+def _are_numbers(text: str) -> list[bool]:
     return _whole(LLAMA3_PATTERN, text, "1")
 
 
@@ -205,11 +205,11 @@ def _spaces(text: str) -> list[bool]:
     kept = _whole(LLAMA3_PATTERN, text, "!")
     return [
         character in "\r\n" or not (whole or number)
-        for character, whole, number in zip(text, kept, _numbers(text), strict=True)
+        for character, whole, number in zip(text, kept, _are_numbers(text), strict=True)
     ]
 
 
 _TESTS = {
-    r"\p{L}": _letters, r"\p{N}": _numbers, r"\p{M}": _marks, r"\s": _spaces,
+    r"\p{L}": _letters, r"\p{N}": _are_numbers, r"\p{M}": _marks, r"\s": _spaces,
     r"\p{Lu}\p{Lt}": _capitals, r"\p{Ll}": _lower,
 }  # fmt: skip

@@ -53,7 +53,7 @@ def write_gguf(
         )
     around = tokens_around(backend)
     with atomic_path(output) as temporary:
-        _write(tables, pre_type, roles, around, temporary, name)
+        _write_values(tables, pre_type, roles, around, temporary, name)
         found = read_back(backend, temporary, texts)
         if found is not None:
             refuse_differences(found, "llama.cpp", "keep to clients that read tokenizer.json")
@@ -77,7 +77,7 @@ def tokens_around(backend: Tokenizer) -> tuple[int | None, int | None]:
     return next(iter(before), None), next(iter(after), None)
 
 
-def _write(
+def _write_values(
     tables: ByteTables,
     pre_type: str,
     roles: Mapping[str, str],
@@ -136,12 +136,12 @@ def read_back(backend: Tokenizer, file: Path, texts: list[str]) -> IdComparison 
         raise MwSError("llama.cpp cannot load the vocabulary that was written; a newer llama-cpp-python may")
     try:
         vocab = llama_cpp.llama_model_get_vocab(model)
-        return compare_ids(backend, texts, partial(_encode, llama_cpp, vocab), partial(_decode, llama_cpp, vocab))
+        return compare_ids(backend, texts, partial(_encode_value, llama_cpp, vocab), partial(_decode, llama_cpp, vocab))
     finally:
         llama_cpp.llama_model_free(model)
 
 
-def _encode(llama_cpp: Any, vocab: Any, text: str) -> list[int]:
+def _encode_value(llama_cpp: Any, vocab: Any, text: str) -> list[int]:
     data = text.encode()
     room = len(data) + 8
     ids = (llama_cpp.llama_token * room)()

@@ -56,14 +56,14 @@ def parts_of_model(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tu
 
     A config within it that has a vocabulary of another size, an image encoder's say, is left out.
     """
-    sizes = _sizes(settings) | _sizes(settings.get("text_config"))
+    sizes = _config_sizes(settings) | _config_sizes(settings.get("text_config"))
     yield prefix, settings
     for name, value in settings.items():
-        if isinstance(value, Mapping) and not is_id_field(name) and (not sizes or _sizes(value) <= sizes):
+        if isinstance(value, Mapping) and not is_id_field(name) and (not sizes or _config_sizes(value) <= sizes):
             yield from parts_of_model(value, f"{prefix}{name}.")
 
 
-def _sizes(settings: Any) -> set[int]:
+def _config_sizes(settings: Any) -> set[int]:
     """Return the size of the vocabulary that a config names, if it names one."""
     size = settings.get("vocab_size") if isinstance(settings, Mapping) else None
     return {size} if isinstance(size, int) else set()

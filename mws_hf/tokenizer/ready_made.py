@@ -103,17 +103,17 @@ def folder_of(name: str, source: str | os.PathLike[str] | None = None) -> Path:
                 f"{name}: not on this machine; take it from a release's archive with `mws pretrained {name} --from "
                 f"FILE-OR-URL`, or set {VARIABLE} to that archive"
             )
-        _checked(entry, _files_of_folder(found, entry), str(found))
+        _checked_files(entry, _files_of_folder(found, entry), str(found))
         return found
-    files = _checked(entry, _files(entry, os.fspath(source)), os.fspath(source))
-    _write(kept, files)
+    files = _checked_files(entry, _files(entry, os.fspath(source)), os.fspath(source))
+    _write_files(kept, files)
     return kept
 
 
 def write_folder(name: str, folder: Path, output: Path) -> None:
     """Copy the folder of a tokenizer, whole or not at all, its files checked."""
     entry = _entry(name)
-    _write(output, _checked(entry, _files_of_folder(folder, entry), str(folder)))
+    _write_files(output, _checked_files(entry, _files_of_folder(folder, entry), str(folder)))
 
 
 def cache_folder() -> Path:
@@ -143,7 +143,7 @@ def _entry(name: str) -> ReadyMade:
     return known[name]
 
 
-def _checked(entry: ReadyMade, files: Mapping[str, bytes], source: str) -> Mapping[str, bytes]:
+def _checked_files(entry: ReadyMade, files: Mapping[str, bytes], source: str) -> Mapping[str, bytes]:
     """Return the files after checking that all are there and unchanged.
 
     Raises:
@@ -162,7 +162,7 @@ def _checked(entry: ReadyMade, files: Mapping[str, bytes], source: str) -> Mappi
     return files
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     with staged(folder) as stage:
         for name, content in files.items():
             (stage / name).write_bytes(content)
@@ -203,16 +203,16 @@ def _members(path: Path, wanted: set[tuple[str, str]]) -> Iterator[tuple[str, by
             for each in archive.infolist():
                 if tuple(each.filename.split("/")[-2:]) in wanted:
                     with archive.open(each) as member:
-                        yield each.filename.split("/")[-1], _read(member)
+                        yield each.filename.split("/")[-1], _read_member(member)
         return
     with tarfile.open(path) as tar:
         for entry in tar:
             stream = tar.extractfile(entry) if entry.isfile() and tuple(entry.name.split("/")[-2:]) in wanted else None
             if stream is not None:
-                yield entry.name.split("/")[-1], _read(stream)
+                yield entry.name.split("/")[-1], _read_member(stream)
 
 
-def _read(stream: Any) -> bytes:
+def _read_member(stream: Any) -> bytes:
     content: bytes = stream.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise ValueError(f"a file of more than {_MOST_BYTES:,} bytes")

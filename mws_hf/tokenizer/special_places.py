@@ -57,7 +57,7 @@ def special_places(backend: Tokenizer) -> Places:
     (Piece(special=None, text=0, type_id=0), Piece(special=1, text=0, type_id=0))
     """
     asked = without_limits(backend)
-    places = Places(_pieces(asked, "a"), _pieces(asked, "a", "bb b"))
+    places = Places(_pieces_of(asked, "a"), _pieces_of(asked, "a", "bb b"))
     for first, second in _PROBES:
         for texts in ((first,), (first, second)):
             told = asked.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
@@ -71,7 +71,7 @@ def special_places(backend: Tokenizer) -> Places:
     return places
 
 
-def _pieces(backend: Tokenizer, *texts: str) -> tuple[Piece, ...]:
+def _pieces_of(backend: Tokenizer, *texts: str) -> tuple[Piece, ...]:
     """Ask for the pieces of some texts, none of them empty."""
     told = backend.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
     found: list[Piece] = []

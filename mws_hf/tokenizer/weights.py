@@ -27,10 +27,10 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
         return dict(load_json(directory / INDEX)["weight_map"])
     if not (directory / SINGLE).is_file():
         raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
-    return dict.fromkeys((name for name in read_header(directory / SINGLE) if name != "__metadata__"), SINGLE)
+    return dict.fromkeys((name for name in read_tensor_header(directory / SINGLE) if name != "__metadata__"), SINGLE)
 
 
-def read_header(file: Path) -> dict[str, Any]:
+def read_tensor_header(file: Path) -> dict[str, Any]:
     """Read the header of a .safetensors file; raises MwSError if it is damaged."""
     try:
         with file.open("rb") as stream:
@@ -48,7 +48,7 @@ def embedding_rows(directory: Path) -> dict[str, int]:
         return {}
     shards = shard_of_tensors(directory)
     named = [name for name in shards if any(_ends(name, known) for known in (*_INPUTS, *_OUTPUTS))]
-    return {name: read_header(directory / shards[name])[name]["shape"][0] for name in named}
+    return {name: read_tensor_header(directory / shards[name])[name]["shape"][0] for name in named}
 
 
 def _ends(name: str, known: str) -> bool:

@@ -192,7 +192,7 @@ def test_command(gold, tmp_path):
     import typer
     from typer.testing import CliRunner
 
-    from mws_hf.commands.compare import compare as command
+    from mws_hf.commands.compare import compare_command as command
 
     text = tmp_path / "text.txt"
     text.write_text("\n".join(running_text() * 3), encoding="utf-8")

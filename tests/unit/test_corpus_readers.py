@@ -11,7 +11,7 @@ import pytest
 
 from mws_hf.corpus.files import Reading, expand_paths
 from mws_hf.corpus.inputs import read_documents
-from mws_hf.corpus.readers import read_lines
+from mws_hf.corpus.readers import stored_lines
 from mws_hf.corpus.records import iterate_documents
 from mws_hf.errors import MwSError
 
@@ -24,7 +24,7 @@ def test_lines_keep_their_ends(tmp_path):
     (tmp_path / "c.txt").write_bytes(TEXT.encode("utf-16"))
     expected = ["первая\r\n", "вторая \rстрока\n", "\n", "\u2028конец без перевода"]
     assert list(read_documents(str(tmp_path / "[ab].txt*"))) == expected * 2
-    assert list(read_lines(tmp_path / "c.txt", Reading(encoding="utf-16"))) == expected
+    assert list(stored_lines(tmp_path / "c.txt", Reading(encoding="utf-16"))) == expected
 
 
 def test_globs_are_sorted_and_paths_checked(tmp_path):
@@ -50,14 +50,14 @@ def test_bad_bytes_name_file_line_and_byte(tmp_path):
     path = tmp_path / "x.txt"
     path.write_bytes("раз\nдва\n".encode() + b"\xff\xfe\n")
     with pytest.raises(MwSError, match=r"x.txt:3: byte 14 is not utf-8 .*--encoding cp1251.*--errors"):
-        list(read_lines(path))
-    assert list(read_lines(path, Reading(errors="replace")))[2] == "\ufffd\ufffd\n"
-    assert list(read_lines(path, Reading(errors="ignore")))[2] == "\n"
-    assert list(read_lines(path, Reading(encoding="latin-1")))[2] == "ÿþ\n"
+        list(stored_lines(path))
+    assert list(stored_lines(path, Reading(errors="replace")))[2] == "\ufffd\ufffd\n"
+    assert list(stored_lines(path, Reading(errors="ignore")))[2] == "\n"
+    assert list(stored_lines(path, Reading(encoding="latin-1")))[2] == "ÿþ\n"
     with pytest.raises(MwSError, match="unknown encoding"):
-        list(read_lines(path, Reading(encoding="klingon")))
+        list(stored_lines(path, Reading(encoding="klingon")))
     with pytest.raises(MwSError, match="choose strict, replace or ignore"):
-        list(read_lines(path, Reading(errors="surrogateescape")))
+        list(stored_lines(path, Reading(errors="surrogateescape")))
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b[:30] + b"\0\0\0" + b[33:], lambda b: b"plain text"])
@@ -65,7 +65,7 @@ def test_damaged_gzip(tmp_path, damage):
     path = tmp_path / "x.txt.gz"
     path.write_bytes(damage(gzip.compress("".join(map(str, range(999))).encode())))
     with pytest.raises(MwSError, match="x.txt.gz"):
-        list(read_lines(path))
+        list(stored_lines(path))
 
 
 def write_jsonl(path, *lines):

@@ -157,4 +157,4 @@ def test_class_table_survives_a_damaged_copy_on_disk(damage, tmp_path, monkeypat
         with path.open("wb") as stream:
             np.savez_compressed(stream, classes=expected[:100])
     assert np.array_equal(load(), expected)
-    assert np.array_equal(unicode._stored(path), expected)
+    assert np.array_equal(unicode._stored_table(path), expected)

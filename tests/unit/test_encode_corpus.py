@@ -261,10 +261,10 @@ def test_checksum_sees_text_and_boundaries(monkeypatch, little):
 
 
 def test_command(backend, corpus_file, tmp_path):
-    from mws_hf.commands.encode import encode
+    from mws_hf.commands.encode import encode_command
 
     app = typer.Typer()
-    app.command()(encode)
+    app.command()(encode_command)
     tokenizer = str(save_directory(backend, tmp_path / "tok"))
     arguments = [tokenizer, str(corpus_file), "--output", str(tmp_path / "out")]
     result = CliRunner().invoke(app, [*arguments, "--json", "--quiet", "--separator", "none"])

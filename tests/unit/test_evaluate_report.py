@@ -12,7 +12,7 @@ import typer
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from typer.testing import CliRunner
 
-from mws_hf.commands.evaluate import evaluate as command
+from mws_hf.commands.evaluate import evaluate_command as command
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score
 from mws_hf.evaluate.tables import BITS_COLUMN, GOLD_COLUMNS, TEXT_COLUMNS

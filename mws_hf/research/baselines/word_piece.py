@@ -95,7 +95,7 @@ def word_piece_tokenizer(tokens: Sequence[str], counts: WordCounts, special_toke
     return tokenizer_like(counts, model, decoders.WordPiece(prefix=PREFIX, cleanup=False), special_tokens, _BERT)
 
 
-class _Level(NamedTuple):
+class _Substrings(NamedTuple):
     """The substrings of one length: the distinct ones are nodes, numbered from 0.
 
     Attributes:
@@ -130,14 +130,14 @@ class Substrings:
         self.starts = ends - lengths
         self.end = np.repeat(ends, lengths)
         self.weight = np.repeat(np.fromiter(words.values(), np.int64, len(words)), lengths)
-        self.levels: list[_Level] = []
+        self.levels: list[_Substrings] = []
         inner = np.ones(len(points), np.int64)
         inner[self.starts] = 0
         places, above = np.arange(len(points)), inner
         for length in range(1, MAX_LENGTH + 1):
             key = (above << 21) | points[places + length - 1]
             distinct, example, nodes = np.unique(key, return_index=True, return_inverse=True)
-            level = _Level(places, nodes, distinct >> 21, places[example])
+            level = _Substrings(places, nodes, distinct >> 21, places[example])
             self.levels.append(level)
             often = self._count(level)[nodes] >= floor
             going = often & (places + length < self.end[places])
@@ -145,7 +145,7 @@ class Substrings:
             if not len(places):
                 break
 
-    def _count(self, level: _Level, active: Mask | None = None) -> Longs:
+    def _count(self, level: _Substrings, active: Mask | None = None) -> Longs:
         weight = self.weight[level.places]
         if active is not None:
             weight = weight * active[level.places]
@@ -218,7 +218,7 @@ class Substrings:
             at = following[following < self.end[at]]
         return reached
 
-    def _spell(self, level: _Level, length: int, node: int) -> str:
+    def _spell(self, level: _Substrings, length: int, node: int) -> str:
         place = int(level.example[node])
         inner = place > 0 and self.end[place - 1] == self.end[place]
         return (PREFIX if inner else "") + self._text[place : place + length]

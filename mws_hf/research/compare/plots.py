@@ -41,7 +41,7 @@ def write_plots(comparison: Comparison, folder: Path) -> list[Path]:
         written.append(save(size_figure(rows, gold), folder / f"f1-by-size.{gold}.png"))
         if any(row.get("text_fertility") for row in rows):
             written.append(save(fertility_figure(rows, gold), folder / f"f1-by-fertility.{gold}.png"))
-    written += [save(_examples(each), folder / f"examples.{each.gold}.png") for each in comparison.examples]
+    written += [save(_examples_figure(each), folder / f"examples.{each.gold}.png") for each in comparison.examples]
     return written
 
 
@@ -198,7 +198,7 @@ def _covered(box: Box, taken: Sequence[Box]) -> float:
     return sum(map(mul, widths, heights))
 
 
-def _examples(example: CutExample) -> Any:
+def _examples_figure(example: CutExample) -> Any:
     """Draw systems down, words across; the pieces of a word are set apart by alternating colour."""
     from matplotlib.figure import Figure
 

@@ -234,7 +234,7 @@ def summary(comparison: Comparison) -> list[list[str]]:
         lengths = [format(value, form) if (value := text.get(name)) is not None else "" for name, form in measures]
         lengths[-1] += _MARK if tokenizer.loses_text else ""
         worth = -scores[0] if scores else text.get("bits_per_byte") or text.get("fertility") or float("inf")
-        row = [_name(tokenizer, tokenizer.system), *(f"{score:.3f}" for score in scores), *lengths]
+        row = [_system_name(tokenizer, tokenizer.system), *(f"{score:.3f}" for score in scores), *lengths]
         ranked.append((tokenizer.loses_text and not scores, worth, row))
     rows = [row for _, _, row in sorted(ranked, key=lambda item: item[:2])]
     header = [f"{size:,} entries", *(f"F1 {gold}" for gold in golds), "tokens/word", "bytes/token", "n-gram bits/byte"]
@@ -266,11 +266,11 @@ def _by_size(
             text = "" if value is None else format(value, form) + (_MARK if key in lost else "")
             cells.append(f"**{text}**" if value is not None and key not in lost and value == tops[size] else text)
         if any(cells):
-            lines.append([_name(comparison.at(system, comparison.sizes[0]), system), *cells])
+            lines.append([_system_name(comparison.at(system, comparison.sizes[0]), system), *cells])
     return markdown_table(["vocabulary", *(f"{size:,}" for size in comparison.sizes)], lines)
 
 
-def _name(tokenizer: TokenizerRow | None, system: str) -> str:
+def _system_name(tokenizer: TokenizerRow | None, system: str) -> str:
     if tokenizer is None or tokenizer.vocab_size is not None:
         return system
     return f"{system} ({tokenizer.n_tokens:,} tokens)"

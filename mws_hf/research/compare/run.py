@@ -96,7 +96,7 @@ def compare(
     training = TrainedSystem(counts, cache, fallback_size=max(all_sizes))
     with _ticking(jobs, show_progress) as bar:
         measured = [(job, *_measure(job, cache, golds, texts)) for job in _trained(bar, training)]
-    tokenizers = [_record(job, cache, folder, scores) for job, _, scores in measured]
+    tokenizers = [_tokenizer_row(job, cache, folder, scores) for job, _, scores in measured]
     cuts = [pieces for _, pieces, _ in measured]
     if not tokenizers:
         raise MwSError("no system could be trained; the warnings say why")
@@ -105,7 +105,9 @@ def compare(
         sizes=all_sizes,
         golds=[_about(gold) for gold in golds],
         tokenizers=tokenizers,
-        rows=[row for gold in golds for row in _rows(gold, tokenizers, [each[gold.name] for each in cuts], resamples)],
+        rows=[
+            row for gold in golds for row in _scored(gold, tokenizers, [each[gold.name] for each in cuts], resamples)
+        ],
         examples=[_example(gold, tokenizers, [each[gold.name] for each in cuts], all_sizes) for gold in golds],
     )
     write_tables(comparison, folder)
@@ -262,7 +264,7 @@ def _bits(source: Any, lines: Sequence[str], train: Sequence[str] | None) -> dic
     return {"bits_per_byte": found.value, "restored_lines": float(found.restored.mean())}
 
 
-def _record(job: Job, cache: ResultCache, folder: Path, text: dict[str, float | None] | None) -> TokenizerRow:
+def _tokenizer_row(job: Job, cache: ResultCache, folder: Path, text: dict[str, float | None] | None) -> TokenizerRow:
     training = cache.read(job, TRAINING) or {}
     directory = cache.directory(job).relative_to(folder).as_posix()
     return TokenizerRow(
@@ -274,7 +276,7 @@ def _about(gold: Gold) -> dict[str, Any]:
     return {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
 
 
-def _rows(gold: Gold, tokenizers: Sequence[TokenizerRow], cuts: Sequence[Cuts], resamples: int) -> list[Row]:
+def _scored(gold: Gold, tokenizers: Sequence[TokenizerRow], cuts: Sequence[Cuts], resamples: int) -> list[Row]:
     tables = [word_table(gold.words, pieces) for pieces in cuts]
     resampled = bootstrap_f1(tables, resamples)
     rows = []

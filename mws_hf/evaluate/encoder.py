@@ -46,6 +46,7 @@ class Encoder:
         adds_space: whether the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
         decode: lists of ids -> texts, special tokens kept and spaces left as they are; None if there is no way back.
         pieces: token strings by id, for a tokenizer that is none of `tokenizers`; else empty.
+        parts: reads for each token that a merge makes the two that the merge joins, by string; None without merges.
     """
 
     encode: Callable[[Sequence[str]], list[Encoded]]
@@ -54,6 +55,7 @@ class Encoder:
     adds_space: bool
     decode: Callable[[Sequence[Sequence[int]]], list[str]] | None = None
     pieces: Sequence[str] = ()
+    parts: Callable[[], dict[str, tuple[str, str]]] | None = None
 
 
 def load_encoder(source: Any) -> Encoder:
@@ -105,7 +107,12 @@ def _from_backend(original: Tokenizer, opened: bool = False) -> Encoder:
     def decode(ids: Sequence[Sequence[int]]) -> list[str]:
         return backend.decode_batch(list(ids), skip_special_tokens=False)
 
-    return Encoder(encode, backend.get_vocab_size(), _unknown_id(backend), _backend_adds_space(backend), decode)
+    def parts() -> dict[str, tuple[str, str]]:
+        return {left + right: (left, right) for left, right in reversed(Spec.of(backend).merges)}
+
+    known = parts if isinstance(backend.model, models.BPE) else None
+    size, adds_space = backend.get_vocab_size(), _backend_adds_space(backend)
+    return Encoder(encode, size, _unknown_id(backend), adds_space, decode, parts=known)
 
 
 def _unknown_id(backend: Tokenizer) -> int | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ class TextScores:
         vocabulary_used: share of the entries that occur.
         renyi_efficiency: Rényi entropy of the token distribution, alpha 2.5, over log of the vocabulary size
             (Zouhar et al. 2023; their package divides by the log of the types seen instead).
+        next_efficiency: how open the next token is, see `next_efficiency`.
+        residues: share of the entries made by merges that are `residues`; NaN without merges.
         whole_words: share of running words that no token boundary cuts.
         byte_tokens: share of tokens that hold less than a character (``<0xD0>`` and parts of characters).
         unknown_tokens: share of tokens that are the unknown token.
@@ -60,6 +62,8 @@ class TextScores:
     vocabulary_size: int
     vocabulary_used: float
     renyi_efficiency: float
+    next_efficiency: float
+    residues: float
     whole_words: float
     byte_tokens: float
     unknown_tokens: float
@@ -76,6 +80,7 @@ class _Tally:
     """Running sums over batches; a word is kept with one byte for each place inside it, 1 where it is cut."""
 
     ids: Counter[int] = field(default_factory=Counter)
+    pairs: Counter[tuple[int, int]] = field(default_factory=Counter)
     strings: dict[int, str] = field(default_factory=dict)
     cut_words: Counter[tuple[str, bytes]] = field(default_factory=Counter)
     bytes: int = 0
@@ -115,6 +120,8 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
         vocabulary_size=encoder.vocabulary_size,
         vocabulary_used=len(tally.ids) / encoder.vocabulary_size,
         renyi_efficiency=renyi_efficiency(tally.ids.values(), encoder.vocabulary_size),
+        next_efficiency=next_efficiency(tally.pairs, encoder.vocabulary_size),
+        residues=math.nan if encoder.parts is None else _share_of_residues(tally, encoder.parts()),
         whole_words=whole / words,
         byte_tokens=(fallbacks + tally.shared) / tokens,
         unknown_tokens=0.0 if encoder.unknown_id is None else tally.ids[encoder.unknown_id] / tokens,
@@ -165,9 +172,72 @@ def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, 
     return math.log(power) / (1 - alpha) / math.log(size)
 
 
+def next_efficiency(pairs: Mapping[tuple[int, int], int], vocabulary_size: int) -> float:
+    """Compute how open the next token is: 0 where each token has one that follows it, 1 where any may follow alike.
+
+    The entropy of what follows a token, over the most that it can be: the log of the vocabulary size, or of the token's
+    occurrences where these are fewer. The mean is over all tokens that another one follows. It is the token-bigram
+    measure of Poelman et al. (2025), on the right side and weighted by occurrences, as their package TkTkT computes it.
+
+    Args:
+        pairs: occurrences of neighbours.
+        vocabulary_size: entries of the vocabulary.
+
+    Of four places "a" has two entropies of a bit, "b" is followed once:
+
+    >>> next_efficiency({(0, 1): 2, (0, 2): 2, (1, 0): 1}, 100)
+    0.4
+    """
+    followed: defaultdict[int, list[int]] = defaultdict(list)
+    for (first, _), count in pairs.items():
+        followed[first].append(count)
+    total = 0.0
+    for counts in followed.values():
+        times = sum(counts)
+        if times > 1 and vocabulary_size > 1:
+            entropy = math.log(times) - math.fsum(count * math.log(count) for count in counts) / times
+            total += times * entropy / math.log(min(times, vocabulary_size))
+    return total / max(1, sum(pairs.values()))
+
+
+RESIDUE = 0.1
+"""An entry that is final in less than this share of its uses is a residue of merging."""
+
+
+def residues(uses: Mapping[str, int], parts: Mapping[str, tuple[str, str]]) -> dict[str, float]:
+    """Find the entries that a text makes nearly always on the way to a longer entry (LiteToken, Sun et al. 2026).
+
+    A use is final where the entry is a token of the text, intermediate where a later merge takes it up. The paper's
+    measure is the share of final uses; entries that are not used at all are no residues. The threshold is ours, and
+    the paper's second sieve, by the entropy of neighbours, is left out.
+
+    Args:
+        uses: occurrences of the tokens of a text.
+        parts: entry -> the two that its merge joins.
+
+    Returns:
+        Residue -> share of its uses that are final, below `RESIDUE`.
+
+    >>> residues({"the": 30, "th": 1, "e": 9}, {"th": ("t", "h"), "the": ("th", "e")})
+    {'th': 0.03225806451612903}
+    """
+    total = Counter(uses)
+    for entry in sorted(parts, key=len, reverse=True):  # what an entry is part of is longer
+        for part in parts[entry]:
+            total[part] += total[entry]
+    found = {entry: uses.get(entry, 0) / total[entry] for entry in parts if total[entry]}
+    return {entry: share for entry, share in found.items() if share < RESIDUE}
+
+
+def _share_of_residues(tally: _Tally, parts: Mapping[str, tuple[str, str]]) -> float:
+    uses = {tally.strings[token]: count for token, count in tally.ids.items()}
+    return len(residues(uses, parts)) / len(parts) if parts else math.nan
+
+
 def _score_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> None:
     for item in encoded:
         tally.ids.update(item.ids)
+        tally.pairs.update(pairwise(item.ids))
         tally.strings.update(zip(item.ids, item.tokens, strict=True))
     tally.bytes += sum(len(line.encode()) for line in lines)
     tally.characters += sum(map(len, lines))

@@ -98,6 +98,8 @@ TEXT_COLUMNS = (
     ("vocabulary", "vocabulary_size", ""),
     ("used", "vocabulary_used", ".1%"),
     ("Rényi 2.5", "renyi_efficiency", ".3f"),
+    ("next token", "next_efficiency", ".3f"),
+    ("residues", "residues", ".1%"),
     ("words whole", "whole_words", ".1%"),
     ("byte tokens", "byte_tokens", ".2%"),
     ("unknown", "unknown_tokens", ".2%"),

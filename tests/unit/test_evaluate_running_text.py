@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from collections import Counter
 
 import pytest
 import regex
@@ -13,8 +14,9 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
-from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, score_text
+from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
 from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.tokenizer.explain import Tracer
 from tests.examples import examples
 
 
@@ -43,6 +45,11 @@ def test_by_hand():
     assert scores.unknown_tokens == 0
     assert scores.vocabulary_used == len(set(pieces)) / (256 + 6 + 3)
     assert scores.to_dict()["words"] == 3
+    # no merge takes "ab" up; after "ab" come " " and "c", after " " come "ab" and a byte
+    assert scores.residues == 0
+    assert scores.next_efficiency == pytest.approx(4 / 7)
+    scores = score_text(tokenizer, ["a ab"])
+    assert tokenizer.encode("a ab").tokens == ["a", " ", "ab"] and scores.next_efficiency == 0
 
 
 def test_byte_level_tokens_inside_a_character_count_as_byte_tokens():
@@ -52,6 +59,27 @@ def test_byte_level_tokens_inside_a_character_count_as_byte_tokens():
     scores = score_text(tokenizer, ["ж a"])
     assert (scores.tokens, scores.byte_tokens) == (4, 0.5)
     assert scores.whole_words == 1
+
+
+def test_entries_that_are_taken_up_are_residues():
+    tokenizer = toy([("a", "b"), ("ab", "c"), ("c", "d"), ("abc", "d")])
+    scores = score_text(tokenizer, ["abc"] * 10 + ["abcd", "d"])
+    assert tokenizer.encode("abcd").tokens == ["abcd"]
+    assert residues({"abc": 10, "abcd": 1, "d": 1}, load_encoder(tokenizer).parts()) == {"ab": 0.0}
+    assert scores.residues == 1 / 4  # "cd" is never made, "abc" is final in ten of eleven uses
+
+
+@given(st.lists(st.text("abcd. ", max_size=12), min_size=1, max_size=6))
+def test_intermediate_uses_are_the_merges_that_take_an_entry_up(lines):
+    tokenizer = toy([("a", "b"), ("ab", "c"), ("c", "d"), ("abc", "d"), (" ", "a"), ("ab", "ab")])
+    final, inner = Counter(), Counter()
+    for line in lines:
+        for traced in Tracer(tokenizer)(line) if line else []:
+            final.update(traced.tokens)
+            inner.update(part for step in traced.steps for part in (step.left, step.right))
+    made = load_encoder(tokenizer).parts()
+    shares = {t: final[t] / (final[t] + inner[t]) for t in made if final[t] + inner[t]}
+    assert residues(final, made) == {t: share for t, share in shares.items() if share < 0.1}
 
 
 def test_unknown_tokens_and_agreement_with_context():

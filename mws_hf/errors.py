@@ -6,7 +6,7 @@ INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT."""
 
 TERMINATED = 143
-"""Exit code of a command that was told to end: 128 + SIGTERM."""
+"""Exit code of a command that was asked to end: 128 + SIGTERM."""
 
 
 class Terminated(KeyboardInterrupt):

@@ -203,16 +203,16 @@ class PortableMixin:
         push_card(self, getattr(getattr(done, "repo_url", None), "repo_id", repository), token, by_hand)
         return done
 
-    def create_model_card(self, name: str | None = None, **told: Any) -> str:
+    def create_model_card(self, name: str | None = None, **facts: Any) -> str:
         """Write the text of a model card; `save_pretrained` and `push_to_hub` keep one after a training.
 
         Args:
             name: what the tokenizer is loaded by, such as ``user/repo``; by default where it was loaded from.
-            **told: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.cards.card.card_of`.
+            **facts: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.cards.card.card_of`.
         """
         from mws_hf.cards.card import card_of
 
-        return card_of(self, name or getattr(self, "name_or_path", "") or "tokenizer", **told)
+        return card_of(self, name or getattr(self, "name_or_path", "") or "tokenizer", **facts)
 
     def _save_pretrained(
         self,

@@ -94,7 +94,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     which transformers' slow classes may keep one token more of the other text, and overflow comes as they return it.
 
     It has no offsets, no word ids and no `train_new_from_iterator`, and is about ten times slower.
-    Its directories hold tokenizer.json too, so that every client loads them. Words given one by one are cut as behind a
+    Its directories hold tokenizer.json too, so that every client loads them. Words given one by one are cut as after a
     space, and `add_prefix_space` works, as there.
 
     Args:

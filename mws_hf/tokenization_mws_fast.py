@@ -105,7 +105,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         clean_up_tokenization_spaces: True would drop spaces before punctuation when decoding.
         **kwargs: those of `transformers.PreTrainedTokenizerFast`; `tokenizer_object` or `tokenizer_file` replace
             `vocab` and `merges`; `pattern` and `normalization` go to `build_backend`; `add_prefix_space` puts a space
-            before the text and behind each added token where none stands (see `leading_space`), is saved in
+            before the text and after each added token where none stands (see `leading_space`), is saved in
             tokenizer.json, and decoding gives that space back.
 
     Raises:
@@ -302,7 +302,7 @@ def _known_id(backend: Tokenizer, token: str) -> int:
 
 
 def _sets_backend(backend: Tokenizer, options: Mapping[str, Any]) -> bool:
-    """Tell whether transformers would change a backend for a call with these options."""
+    """Return whether transformers would change a backend for a call with these options."""
     special = options.get("split_special_tokens")
     return (
         bool(options.get("is_split_into_words"))

@@ -17,7 +17,7 @@ from mws_hf.research.compare.plots import save
 
 Row: TypeAlias = dict[str, Any]
 
-LANGUAGES = {"rus": "Russian", "hun": "Hungarian", "deu": "German"}
+LANGUAGES = {"rus": "Russian", "hun": "Hungarian", "deu": "German", "eng": "English"}
 STYLES = {
     "mws": ("MwS, default", "#d55e00"),
     "mws-morphs": ("MwS, morphs alone", "#e6a000"),

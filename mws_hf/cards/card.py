@@ -15,7 +15,7 @@ from mws_hf.cards.facts import CardFacts, write_facts
 from mws_hf.cards.readme import FILE, generated_text, marked, write_card
 from mws_hf.text.markdown import cell
 from mws_hf.tokenizer.stock import Tokenizer
-from mws_hf.tokenizer.training_record import told_rare
+from mws_hf.tokenizer.training_record import rare_entries_said
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -74,7 +74,7 @@ def _settings(tokenizer: Any) -> dict[str, Any] | None:
 
 
 def has_card_by_hand(repository: str, token: Any) -> bool:
-    """Tell whether a repository of the Hub has a card that this package has not written."""
+    """Return whether a repository of the Hub has a card that this package has not written."""
     from huggingface_hub import hf_hub_download
 
     try:
@@ -130,7 +130,7 @@ def _for_template(card: Card) -> dict[str, Any]:
     values = {
         "labels": {group: _described(fit) for group, fit in fits.items()},
         "labelled": sum(fit["used"] for fit in fits.values()),
-        "rare": told_rare(settings.get("rare_entries")),
+        "rare": rare_entries_said(settings.get("rare_entries")),
         "reasons": lambda counts: ", ".join(f"{number:,} {reason}" for reason, number in counts.items()),
         "cell": cell,
         "version": __version__,

@@ -28,7 +28,7 @@ class CardFacts:
         languages: codes such as ``ru``.
         license: identifier such as ``cc-by-4.0``.
         words: to show cut.
-        notes: paragraphs of Markdown to put behind the head, such as where the text came from.
+        notes: paragraphs of Markdown to put after the head, such as where the text came from.
         limits: sentences to add to those that every card says.
         extended: figures of `mws extend`, see `mws_hf.extend.report.facts`.
         trimmed: figures of `mws trim`, see `mws_hf.extend.trim.trim_facts`.
@@ -68,17 +68,17 @@ class CardFacts:
                 given[name] = value
         return cls(**given)
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the facts that are not empty."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
     def with_(self, **more: Any) -> CardFacts:
         """Return these facts, with others in their place where they are not empty.
 
-        >>> CardFacts(name="ru", data="novels").with_(name="me/ru", data="").told()
+        >>> CardFacts(name="ru", data="novels").with_(name="me/ru", data="").to_dict()
         {'name': 'me/ru', 'data': 'novels'}
         """
-        return CardFacts(**(self.told() | CardFacts(**more).told()))
+        return CardFacts(**(self.to_dict() | CardFacts(**more).to_dict()))
 
 
 def _without_surrogates(text: str) -> str:
@@ -93,4 +93,4 @@ def read_facts(directory: Path, backend: Tokenizer) -> CardFacts | None:
 
 def write_facts(directory: Path, backend: Tokenizer, facts: CardFacts) -> None:
     """Keep facts in the record beside a tokenizer; what else the record holds stays."""
-    write_part(directory, backend, _PART, facts.told())
+    write_part(directory, backend, _PART, facts.to_dict())

@@ -1,4 +1,4 @@
-"""Upload a tokenizer directory to the Hugging Face Hub, with every usual failure told in one line.
+"""Upload a tokenizer directory to the Hugging Face Hub, with every usual failure reported in one line.
 
 The uploaded card loads the tokenizer by its name on the Hub; the card on disk keeps the name of the directory.
 """

@@ -47,7 +47,7 @@ def unmarked(text: str) -> str | None:
 
 
 def is_untouched(card: Path) -> bool:
-    """Tell whether a file is a card as `write_card` wrote it (line ends aside, which git may change)."""
+    """Return whether a file is a card as `write_card` wrote it (line ends aside, which git may change)."""
     return generated_text(card) is not None
 
 

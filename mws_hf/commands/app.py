@@ -171,7 +171,7 @@ class _PlainFirst:
 
 
 def _without_types(record: tuple[str, str] | None) -> tuple[str, str] | None:
-    """Return a line of help without ``<list[str]>``, which some versions of typer put behind a name."""
+    """Return a line of help without ``<list[str]>``, which some versions of typer put after a name."""
     return record and (re.sub(r" <list\[\w+\]>", "", record[0]), record[1])
 
 

@@ -164,7 +164,7 @@ def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
 
     beside = {title: tokenizer_place(source) for title, source in named_sources(asked.beside).items()}
     settings = read_record(directory, backend) or {}
-    facts = (read_facts(directory, backend) or CardFacts()).with_(**asked.said.told())
+    facts = (read_facts(directory, backend) or CardFacts()).with_(**asked.said.to_dict())
     name = facts.name or directory.resolve().name
     encoder = load_encoder(str(directory))
     whole = None

@@ -118,12 +118,12 @@ def compare_command(
     if as_json:
         typer.echo(json.dumps(record))
         return
-    told = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
-    typer.echo(f"{aligned(summary(result))}\n\n{told}")
+    where = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
+    typer.echo(f"{aligned(summary(result))}\n\n{where}")
 
 
 def _sizes_apart(words: list[str]) -> tuple[list[str], list[str]]:
-    """Tell files from numbers, because ``--vocab-size 1000 2000`` leaves 2000 among the files.
+    """Separate files from numbers, because ``--vocab-size 1000 2000`` leaves 2000 among the files.
 
     >>> _sizes_apart(["corpus.txt", "2000", "4k"])
     (['corpus.txt'], ['2000', '4k'])

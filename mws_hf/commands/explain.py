@@ -149,7 +149,7 @@ class Explained:
             raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
 
     def describe(self) -> str:
-        """Tell the settings in a line."""
+        """Describe the settings in a line."""
         if self.record is None:
             return "settings unknown, defaults assumed"
         shown = {name: value for name, value in self.record.items() if isinstance(value, str | int | float)}
@@ -216,11 +216,11 @@ def _explain_words(words: list[str], known: Explained, sources: Sources, plot: P
             typer.echo(f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}")
         for letters, values, pieces in shown:
             typer.echo(evidence_lines(letters, values, pieces))
-        for each, told in zip(traced, found, strict=True):
-            if evidence and told is None:
+        for each, own in zip(traced, found, strict=True):
+            if evidence and own is None:
                 typer.echo(f"{each.text.strip()}: no word, so there is no evidence of morphs", err=True)
             elif evidence and not evidence.knows(each.text):
-                typer.echo(f"{each.text.strip()}: not among the training words, told from its letters", err=True)
+                typer.echo(f"{each.text.strip()}: not among the training words, judged by its letters", err=True)
     if plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")

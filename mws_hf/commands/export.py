@@ -135,8 +135,8 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
     typer.echo(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", err=True)
     template = directory / "chat_template.jinja"
-    told = {"chat_template": template.read_text(encoding="utf-8")} if template.is_file() else {}
-    save_backend(output, new, load_settings(directory / CONFIG_FILE) | told)
+    kept_template = {"chat_template": template.read_text(encoding="utf-8")} if template.is_file() else {}
+    save_backend(output, new, load_settings(directory / CONFIG_FILE) | kept_template)
     tell_what_is_left(output)
     typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 

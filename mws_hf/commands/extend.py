@@ -149,9 +149,9 @@ def extend_command(
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False))
     else:
-        from mws_hf.extend.report import told
+        from mws_hf.extend.report import summary
 
-        typer.echo(f"{output}: {told(result)}")
+        typer.echo(f"{output}: {summary(result)}")
 
 
 def _extended(
@@ -170,7 +170,7 @@ def _extended(
     from mws_hf.extend.report import facts
     from mws_hf.learn.settings import Apart
 
-    original = opened = open_base(asked.base)  # whatever is wrong with it is told before anything is counted
+    original = opened = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted
     settings["tokens"] = entries_in(lists[0], asked.reading, lambda entry: check_strings(original, [entry]))
     settings["keep_apart"] = entries_in(lists[1], asked.reading, lambda entry: Apart.of([entry]))
     trimmed = None

@@ -99,7 +99,7 @@ def claim_folder(output: Path, *, beside: Path | None = None, model: bool = Fals
 
 
 def _is_recorded(folder: Path) -> bool:
-    """Tell whether the tokenizer in a folder is one that `mws` wrote: the record there is of its merges."""
+    """Return whether the tokenizer in a folder is one that `mws` wrote: the record there is of its merges."""
     from mws_hf.tokenizer.file import read_tokenizer
     from mws_hf.tokenizer.training_record import belongs
 
@@ -160,7 +160,7 @@ def aligned(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _is_figure(value: object) -> bool:
-    """Tell whether a cell is a number, or one written out with its unit, or left empty."""
+    """Return whether a cell is a number, or one written out with its unit, or left empty."""
     if isinstance(value, str):
         return value == "" or value.lstrip("+-")[:1].isdigit()
     return isinstance(value, int | float)

@@ -2,7 +2,7 @@
 
 The counts alone tell which words a pattern cut at an inner apostrophe: an apostrophe directly before a letter begins a
 pre-token only where a letter or digit stands before it, or at the start of a line. After a space or a symbol it goes
-with these. Some words are not seen: those that GPT-4o's pattern cuts behind what looks like an English ending, as
+with these. Some words are not seen: those that GPT-4o's pattern cuts after what looks like an English ending, as
 ``Ankara'd|a``: so the share is a lower bound.
 """
 
@@ -60,7 +60,7 @@ def _matching(counts: WordCounts, expression: str) -> npt.NDArray[np.bool_]:
 
 
 TOLD_FROM = 0.002
-"""Share of the words with a cut inner apostrophe from which it is told."""
+"""Share of the words with a cut inner apostrophe from which it is reported."""
 
 
 def refuse_unrunnable(pattern: str) -> None:

@@ -67,7 +67,7 @@ def trim_command(
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.repeats import warn_of_repeated
     from mws_hf.extend.base import TRIM_FILE, open_base
-    from mws_hf.extend.trim import check_uses, entry_of, measure_use, trim_facts, trim_told
+    from mws_hf.extend.trim import check_uses, entry_of, measure_use, trim_facts, trim_summary
     from mws_hf.extend.trim import trim as run
 
     warn_of_repeated(expand_paths(text))
@@ -86,7 +86,7 @@ def trim_command(
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
     result = {"directory": str(output), **found}
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{output}: {trim_told(found)}")
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{output}: {trim_summary(found)}")
 
 
 def documents(names: list[str], reading: Reading) -> Any:

@@ -103,12 +103,12 @@ def chip(token: Token, place: int, opened: Opened, more: str = "") -> str:
 
 
 def describe(token: Token, opened: Opened) -> str:
-    """Tell id and merge of a token in words."""
+    """Describe id and merge of a token in words."""
     return f"id {token.number} · {made_by(token, opened)}"
 
 
 def made_by(token: Token, opened: Opened) -> str:
-    """Tell the merge that made a token and its kind, in words; or the nature of a token that no merge made.
+    """Describe the merge that made a token and its kind, in words; or the nature of a token that no merge made.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н")]

@@ -100,7 +100,7 @@ class Opened:
         return self._spec.byte_level
 
     def readable(self, token: str) -> str:
-        """Spell a string of the vocabulary in text; bytes that are no text are told in hexadecimal.
+        """Spell a string of the vocabulary in text; bytes that are no text are written in hexadecimal.
 
         >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> opened = Opened("toy", build_backend(base_vocab(), []))

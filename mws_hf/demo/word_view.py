@@ -41,7 +41,7 @@ class TrainingEvidence:
         return found
 
     def has_all(self, text: str) -> bool:
-        """Tell whether all words of a text are among the training words."""
+        """Return whether all words of a text are among the training words."""
         return all(self.evidence.knows(p) for p in split(text, self.pattern) if self.evidence.word(p) is not None)
 
 

@@ -158,13 +158,13 @@ def merge_short(scratch: np.ndarray, size: int, merges: Merges) -> int:
             break
         at = best & 63
         ids[at] = products[best >> 6]
-        behind = alive >> _U(at) >> _ONE
-        right = at + 1 + trailing_zeros(behind)
+        after = alive >> _U(at) >> _ONE
+        right = at + 1 + trailing_zeros(after)
         waiting[at] = waiting[right] = _NEVER
         alive &= ~(_ONE << _U(right))
-        behind &= behind - _ONE
-        if behind != 0:
-            waiting[at] = find_pair(pairs, ranks, ids[at], ids[at + 1 + trailing_zeros(behind)]) << 6 | at
+        after &= after - _ONE
+        if after != 0:
+            waiting[at] = find_pair(pairs, ranks, ids[at], ids[at + 1 + trailing_zeros(after)]) << 6 | at
         before = alive & ((_ONE << _U(at)) - _ONE)
         if before != 0:
             left = 63 - leading_zeros(before)

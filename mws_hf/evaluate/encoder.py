@@ -37,7 +37,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Encoder:
-    """A tokenizer behind one function.
+    """A tokenizer as one function.
 
     Attributes:
         encode: texts -> `Encoded`, without special tokens, truncation or padding.
@@ -124,7 +124,7 @@ def _unknown_id(backend: Tokenizer) -> int | None:
 
 
 def _backend_adds_space(backend: Tokenizer) -> bool:
-    """Tell whether "a" comes out of normalizer and pre-tokenizer with a word mark in front.
+    """Return whether "a" comes out of normalizer and pre-tokenizer with a word mark in front.
 
     The vocabulary plays no part.
     """

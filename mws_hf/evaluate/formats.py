@@ -93,7 +93,7 @@ def open_encoder(source: Any) -> Encoder:
 
 
 def is_segmenter(source: Any) -> bool:
-    """Tell whether `source` is a function ``word -> pieces`` rather than a tokenizer object, which is callable too."""
+    """Return whether `source` is a function ``word -> pieces`` and no tokenizer object, which is callable too."""
     return callable(source) and not isinstance(source, Encoder) and not hasattr(source, "convert_tokens_to_ids")
 
 

@@ -174,8 +174,8 @@ class Base:
             if model.get(part):
                 raise MwSError(f"{name}: marks parts of words ({part}={model[part]!r}); such a BPE cannot be extended")
         vocab = tokenizer.get_vocab(with_added_tokens=True)
-        told = Spec(spec)
-        byte_level = told.byte_level
+        parsed = Spec(spec)
+        byte_level = parsed.byte_level
         if not byte_level and not (model.get("byte_fallback") and vocab.keys() >= set(BYTE_TOKENS)):
             raise MwSError(f"{name}: a BPE neither byte-level nor with byte fallback; unknown characters would be lost")
         for token in spec.get("added_tokens", []):
@@ -186,12 +186,12 @@ class Base:
                 )
         check_added(tokenizer, name)
         added = frozenset(token["content"] for token in spec.get("added_tokens", []))
-        _warn_of_odd_merges(told.merges, name)
-        return cls(spec, byte_level, told.space, vocab, added, told.merges)
+        _warn_of_odd_merges(parsed.merges, name)
+        return cls(spec, byte_level, parsed.space, vocab, added, parsed.merges)
 
     @property
     def next_id(self) -> int:
-        """The smallest id behind all in use."""
+        """The smallest id after all in use."""
         return max(self.vocab.values()) + 1
 
     @cached_property

@@ -36,7 +36,7 @@ def count_ids(tokenizer: Tokenizer, texts: Iterable[str], size: int) -> Longs:
 
 
 def joined(parts: Iterable[Longs], gap: int) -> Iterator[Longs]:
-    """Join the ids of many texts into arrays of a million places or more, with `gap` places of -1 behind each text.
+    """Join the ids of many texts into arrays of a million places or more, with `gap` places of -1 after each text.
 
     >>> [array.tolist() for array in joined([np.array([3, 4]), np.array([5])], 2)]
     [[3, 4, -1, -1, 5, -1, -1]]

@@ -39,7 +39,7 @@ class TransplantReport:
         copied: tokens with the same bytes in both vocabularies; old rows that no token uses, kept, are among them.
         mixed: tokens made of their old pieces or, by "focus", of copied tokens like them.
         fallback: tokens that the old tokenizer cannot spell, such as special tokens it lacks: the mean of all old rows.
-        padding: rows behind the vocabulary, which no token uses.
+        padding: rows after the vocabulary, which no token uses.
     """
 
     special: int
@@ -67,7 +67,7 @@ def transplant(
             "quiet": half that, half the rows of bytes that no text has, so that old tokens keep their probability.
             "weighted": the pieces count by their share in `text`. "focus": a mean of tokens in both vocabularies by the
             likeness of their neighbours in `text` (FOCUS, Dobler & de Melo 2023, who train fastText vectors for that).
-        pad_to_multiple: rows are filled up to a multiple of this, by old rows behind the vocabulary or the mean of all;
+        pad_to_multiple: rows are filled up to a multiple of this, by old rows after the vocabulary or the mean of all;
             None does as the old embeddings have it, see `mws_hf.extend.id_map.row_count`.
         text: documents of the language that the new tokens are for; "weighted" and "focus" read them once.
 

@@ -1,6 +1,6 @@
 """Append new merges to a pretrained tokenizer; all else stays, but for unused tokens that are to go.
 
-Strings that must be entries get theirs by merges behind those learnt.
+Strings that must be entries get theirs by merges after those learnt.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 1. Characters. A byte-level base that has few letters of a script spells the others in bytes; those merge first, within
    characters alone. A base with byte fallback gets such characters as symbols of their own. Characters that remain in
    pieces are left alone by all later steps, so that no new token holds part of a character and more.
-2. The space with the letter behind it, so that a space is seldom a token before a letter.
+2. The space with the letter after it, so that a space is seldom a token before a letter.
 3. Morphs: pairs by their evidence, in the phase of `learn.morphs`.
 4. Compositions at a price for each boundary they hide, in the phase of `learn.compositions`.
 
@@ -184,7 +184,7 @@ class Learner:
         return self._append(self.cut.segmentation.learn(values, max(0, n_merges), self.limits, title="characters"))
 
     def spaces(self, n_merges: int) -> int:
-        """Learn merges of the space with a whole letter behind it, by frequency; return the number found."""
+        """Learn merges of the space with a whole letter after it, by frequency; return the number found."""
         text, first = self.cut.segmentation.text, self.cut.words.starts[:-1]
         values, last = np.zeros(len(text), np.int64), self.cut.last
         several = np.nonzero(np.diff(self.cut.words.starts) > 1)[0]

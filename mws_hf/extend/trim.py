@@ -98,7 +98,7 @@ def trim_facts(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping
     }
 
 
-def trim_told(found: Mapping[str, Any]) -> str:
+def trim_summary(found: Mapping[str, Any]) -> str:
     """Write the facts for people: a line on the entries and a line for each text."""
     kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
@@ -229,7 +229,7 @@ def count_uses(base: Base, texts: Iterable[str]) -> Longs:
     """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,).
 
     Raises:
-        MwSError: the texts hold no token, so that no entry could be told from another.
+        MwSError: the texts hold no token, so that all entries would look alike.
     """
     return check_uses(count_ids(base.pipeline(with_prefix=True), texts, base.next_id))
 

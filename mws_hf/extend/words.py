@@ -122,22 +122,22 @@ class CutWords:
     sizes: Longs
     last: Longs
 
-    def cells(self, behind: Longs, within: Longs) -> Longs:
-        """Lay values out by cell, from the value of the place behind each character and of the places within it.
+    def cells(self, after: Longs, within: Longs) -> Longs:
+        """Lay values out by cell, from the value of the place after each character and of the places within it.
 
         Args:
-            behind: int64, shape (n_characters,), value of the place behind each character.
+            after: int64, shape (n_characters,), value of the place after each character.
             within: int64, shape (n_characters,), value of the places between the symbols of each character.
         """
         values = np.zeros(len(self.segmentation.text), np.int64)
-        values[self.last] = behind
+        values[self.last] = after
         for k in range(1, int(self.sizes.max(initial=1))):
             more = self.sizes > k
             values[self.last[more] - k] = within[more]
         return values
 
     def broken(self) -> Mask:
-        """Tell of each character whether a token ends within it; bool, shape (n_characters,)."""
+        """Mark the characters within which a token ends; bool, shape (n_characters,)."""
         lengths = np.fromiter(map(len, self.segmentation.tokens), np.int64, len(self.segmentation.tokens))
         ends = np.zeros(len(self.segmentation.text), bool)
         _mark_ends(self.segmentation.text, lengths, ends)

@@ -1,6 +1,6 @@
 """Logarithm and exponential that are the same bit for bit on every machine, and sums in one order.
 
-IEEE 754 fixes the result of + - * / and of the square root, and a compiler told nothing else keeps their order. It does
+IEEE 754 fixes the result of + - * / and of the square root, and a compiler without flags keeps their order. It does
 not fix log and exp: numpy and the C library choose among several by the processor (AVX2, AVX-512, FMA), which differ in
 the last bit, and a last bit decides ties. So every number that a merge depends on is made of these operations here.
 The polynomials are those of Sun's fdlibm (e_log.c, e_exp.c): errors below 1 unit in the last place.

@@ -207,7 +207,7 @@ class _KernelCache:
         return sealed[_SEAL:]
 
     def _is_foreign(self, status: os.stat_result, path: Path) -> bool:
-        """Tell whether others can have written the folder or file of that status; if so, warn of it."""
+        """Return whether others can have written the folder or file of that status; if so, warn of it."""
         reason = _foreign(status)
         if reason is not None:
             _warn_once(_FOREIGN, self._folder, reason if path == self._folder else f"{path.name}: {reason}")
@@ -250,7 +250,7 @@ def shipped_for(processor: tuple[str, str, str]) -> tuple[str, str, str] | None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Tell whether nobody but this user or root can write in a folder; an absent folder is nobody's yet."""
+    """Return whether nobody but this user or root can write in a folder; an absent folder is nobody's yet."""
     try:
         return _foreign(os.lstat(folder)) is None
     except OSError:
@@ -258,7 +258,7 @@ def is_ours(folder: Path) -> bool:
 
 
 def _foreign(status: os.stat_result) -> str | None:
-    """Tell why others can have written a folder or file of that status, or None.
+    """Return why others can have written a folder or file of that status, or None.
 
     Where systems have no owners, they cannot.
 
@@ -294,7 +294,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _holds_kernels(folder: Path) -> bool:
-    """Tell whether any kernel was compiled on this machine before; a folder that cannot be read counts as empty."""
+    """Return whether any kernel was compiled on this machine before; a folder that cannot be read counts as empty."""
     try:
         return any(name.endswith(".kernel") for name in os.listdir(folder))
     except OSError:
@@ -302,7 +302,7 @@ def _holds_kernels(folder: Path) -> bool:
 
 
 def say_compiling(*, first: bool) -> None:
-    """Tell once a process that kernels are being compiled: on a terminal any of them, elsewhere only all (`first`)."""
+    """Say once a process that kernels are being compiled: on a terminal any of them, elsewhere only all (`first`)."""
     if _COMPILING in _said or sys.stderr is None:
         return
     _said.add(_COMPILING)

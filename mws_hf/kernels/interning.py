@@ -39,7 +39,7 @@ class Trie(NamedTuple):
     """The trie of all words read in one direction; a branch with a single word is not followed further.
 
     Attributes:
-        nodes: int32, one a symbol: the node reached when the word has been read up to and with this symbol; -1 behind
+        nodes: int32, one a symbol: the node reached when the word has been read up to and with this symbol; -1 after
             a node that has this word alone.
         parents: int32, one a node; -1 under the root.
         counts: int32, words that pass through or end in a node.
@@ -155,7 +155,7 @@ def intern_dense(left: Ints, right: Ints, lefts: int, rights: int) -> Interned:
 def intern_pairs(left: Ints, right: Ints) -> Interned:
     """Number the distinct pairs (left[i], right[i]); rows with a negative `left` get -1.
 
-    `right` is never negative; its largest decides how pairs are told apart, so it must be written in all rows.
+    `right` is never negative; its largest decides how pairs are numbered, so it must be written in all rows.
 
     >>> pairs = intern_pairs(np.array([0, 1, 0, -1], np.int32), np.array([5, 5, 5, 5], np.int32))
     >>> pairs.ids.tolist(), pairs.first.tolist(), pairs.counts.tolist()

@@ -215,7 +215,7 @@ _U1, _U2, _U3, _U4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 @njit(inline="always")
 def _wrong(byte: int, one: int, two: int, three: int) -> bool:
-    """Tell whether `byte` may not stand after the bytes `one`, `two` and `three` places before it."""
+    """Return whether `byte` may not stand after the bytes `one`, `two` and `three` places before it."""
     continues = 0x80 <= byte < 0xC0
     must_continue = (one >= 0xC0) | (two >= 0xE0) | (three >= 0xF0)
     never = (byte == 0xC0) | (byte == 0xC1) | (byte >= 0xF5)
@@ -226,7 +226,7 @@ def _wrong(byte: int, one: int, two: int, three: int) -> bool:
 
 @njit(nogil=True)
 def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
-    r"""Tell whether `data` (uint8, any length) is valid UTF-8 as Python's strict decoder sees it.
+    r"""Return whether `data` (uint8, any length) is valid UTF-8 as Python's strict decoder sees it.
 
     >>> is_utf8(np.frombuffer("Ёж 🦔".encode(), np.uint8)), is_utf8(np.frombuffer(b"\xed\xa0\x80", np.uint8))
     (True, False)

@@ -89,7 +89,7 @@ def size_of(third: int) -> np.int64:
 
 @njit(inner=True)
 def same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
-    """Tell whether `size` bytes, 8 or more, are the same in both places."""
+    """Return whether `size` bytes, 8 or more, are the same in both places."""
     for k in range(0, size - 7, 8):
         if load_word(pool, at + k) != load_word(text, start + k):
             return False
@@ -117,7 +117,7 @@ def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, s
 
 @njit(inline="always")
 def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool:
-    """Tell whether `find` would stop at this slot, which the hash of string q points to, and the string is short.
+    """Return whether `find` would stop at this slot, which the hash of string q points to, and the string is short.
 
     For nine strings in ten it would. A call of `find` takes longer than this test, for its arrays' references are
     counted.

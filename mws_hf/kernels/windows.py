@@ -53,9 +53,9 @@ def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
     """Find where pre-tokens end that begin with one at byte `at`: uint64, bit k stands for byte ``at + k``; may be 0.
 
     Args:
-        text: uint8, with `WINDOW` bytes behind every `at` asked for.
+        text: uint8, with `WINDOW` bytes after every `at` asked for.
         at: start of a pre-token.
-        end: end of the document, greater than `at`; an end there is never told.
+        end: end of the document, greater than `at`; an end there is never found.
     """
     inside = (_ONE << _U(end - at)) - _ONE if end - at < WINDOW else ~_U(0)
     ascii_ = range_mask(text, at, 0, 0x80) & inside

@@ -57,7 +57,7 @@ class AnyWord:
         self._guessed: dict[str, Evidence] = {}
 
     def knows(self, pretoken: str) -> bool:
-        """Tell whether a pre-token is a word among the training types."""
+        """Return whether a pre-token is a word among the training types."""
         return self._evidence.word(pretoken) is not None
 
     def word(self, pretoken: str) -> list[float] | None:

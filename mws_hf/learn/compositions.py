@@ -85,7 +85,7 @@ def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
 def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints | None = None) -> Doubles:
     """Return the boundary posteriors of pre-tokens, multiplied by the price of their type.
 
-    A word that belongs to the group of code has by this share boundaries only at capitals and behind underscores.
+    A word that belongs to the group of code has by this share boundaries only at capitals and after underscores.
 
     Args:
         evidence: boundary evidence with its prices.

@@ -158,7 +158,7 @@ def cases_of(points: Ints) -> Bytes:
 
 @njit(inline="always")
 def part_ends(points: Ints, i: int, end: int, cases: Bytes) -> bool:
-    """Tell whether a part of an identifier ends after character `i` of the pre-token that ends before `end`.
+    """Return whether a part of an identifier ends after character `i` of the pre-token that ends before `end`.
 
     It ends before a capital that follows a small letter, and before the last of several capitals if a small letter
     follows.

@@ -88,9 +88,9 @@ class Setting(NamedTuple):
         >>> Setting("Pairs to merge.", "all", contextual=True).option_help()
         'Pairs to merge [default: all; not with --criterion classic].'
         """
-        told = self.default if self.shown is None else self.shown
+        value_shown = self.default if self.shown is None else self.shown
         other = "; not with --criterion classic" if self.contextual else ""
-        return f"{self.about[:-1]} [default: {told}{other}]." if told else self.about
+        return f"{self.about[:-1]} [default: {value_shown}{other}]." if value_shown else self.about
 
     def argument_help(self) -> str:
         """Write the lines of an argument in a docstring.

@@ -99,7 +99,7 @@ class EvidenceSettings:
 
 @dataclass(frozen=True)
 class ContextualSettings:
-    """Settings of the contextual criterion; `evidence` holds what the boundary evidence is told.
+    """Settings of the contextual criterion; `evidence` holds the settings of the boundary evidence.
 
     `hidden_boundary_price` and those of the evidence are arguments of `mws_hf.MwSTrainer` too and described there. A
     `crossing_penalty` (the price of merging across a boundary against one within a morph) of 8 with a `granularity`
@@ -244,7 +244,7 @@ def _list_of_strings(name: str, given: Sequence[str]) -> tuple[str, ...]:
 
 
 def alphabet_kind(settings: CriterionSettings, vocabulary: VocabularySettings) -> Alphabet:
-    """Tell whether symbols below the merges are bytes or characters; each criterion has its default."""
+    """Return whether symbols below the merges are bytes or characters; each criterion has its default."""
     return settings.usual_alphabet if vocabulary.alphabet is None else vocabulary.alphabet
 
 

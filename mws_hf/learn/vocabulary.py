@@ -393,10 +393,10 @@ def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[lis
 def merges_for(
     strings: Iterable[Sequence[str]], merges: Sequence[tuple[str, str]], known: Collection[str] = ()
 ) -> list[tuple[str, str]]:
-    """Find merges that make each string one token where it is a word by itself; they rank behind all other merges.
+    """Find merges that make each string one token where it is a word by itself; they rank after all other merges.
 
     A string falls into pieces under the merges so far. New merges join these pieces, the left ones first, unless the
-    product is an entry already. A later string changes no earlier one, since its merges rank behind.
+    product is an entry already. A later string changes no earlier one, since its merges rank later.
 
     Strings are given by their symbols, merges in rank order; entries that are `known` need no merge.
 

@@ -310,7 +310,7 @@ class MergeLimits:
         return self.forbidden.union(BYTE_TOKENS)
 
     def allow(self, product: str) -> bool:
-        """Tell whether a string may become a token."""
+        """Return whether a string may become a token."""
         return len(product) <= self.longest and product not in self.forbidden and product not in BYTE_TOKENS
 
 

@@ -79,7 +79,7 @@ def _mean(sums: list[float] | None) -> float | None:
 def packed(entries: Sequence[Entry]) -> str:
     """Pack entries as columns of JSON, compressed (zlib's form, which browsers call `deflate`) and in base64.
 
-    Entries come in the order of their ids: an id is told by its distance from the one before, a rank by its distance
+    Entries come in the order of their ids: an id is written as its distance from the one before, a rank by its distance
     from the id, so that most of these numbers are alike and take no room.
     """
     entries = sorted(entries, key=lambda entry: entry.number)
@@ -195,8 +195,8 @@ def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], word
         rank = opened.ranks.get(token)
         kind = "added" if number in special else opened.kind(rank) if rank is not None else ""
         shown = token if number in special else opened.readable(token)
-        told = evidence.get(number, (None, None))
-        entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number], *told))
+        judged = evidence.get(number, (None, None))
+        entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number], *judged))
     return sorted(entries, key=lambda entry: (-entry.uses, entry.number))
 
 

@@ -199,7 +199,7 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
 
 
 def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
-    """Tell in sentences which texts and gold were measured on."""
+    """List in sentences the texts and the gold that were measured on."""
     said = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
     said += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
     return said + ([f"n-gram models learnt from {bits.name}."] if bits else [])

@@ -1,4 +1,4 @@
-r"""The byte alphabet: each byte as a printable character (GPT-2's table), and merges of characters told in it.
+r"""The byte alphabet: each byte as a printable character (GPT-2's table), and merges of characters written in it.
 
 A byte-level tokenizer starts from the 256 bytes of UTF-8. Learning stays in characters; this module rewrites the learnt
 merges in bytes: first the merges that build every character of the alphabet from its bytes, then the learnt ones. A
@@ -78,7 +78,7 @@ def bytes_of(token: str) -> bytes:
 
 @lru_cache(maxsize=1 << 16)  # what traces a word asks for the same tokens after every merge
 def readable(token: str) -> str:
-    """Spell a token of a byte-level tokenizer in text; bytes that are no whole character are told one by one.
+    """Spell a token of a byte-level tokenizer in text; bytes that are no whole character are written one by one.
 
     >>> readable("ĠÐ¾Ð½"), readable("æ¼"), readable("<|pad|>")
     (' он', '<0xE6><0xBC>', '<|pad|>')
@@ -136,7 +136,7 @@ def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
 
 
 def byte_level_merges(alphabet: Iterable[str], merges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Write merges of characters in the byte alphabet, in rank order, behind the merges that build the characters.
+    """Write merges of characters in the byte alphabet, in rank order, after the merges that build the characters.
 
     >>> byte_level_merges("он", [("о", "н")])
     [('Ð', '½'), ('Ð', '¾'), ('Ð¾', 'Ð½')]

@@ -88,7 +88,7 @@ def literal_pattern(pattern: str) -> str:
 
 
 def digits_of(pattern: str) -> Digits | None:
-    """Tell how a pattern, or the name of one, cuts numbers; None where it has none of the `DIGIT_PARTS`.
+    """Return how a pattern, or the name of one, cuts numbers; None where it has none of the `DIGIT_PARTS`.
 
     >>> digits_of("gpt4"), digits_of("[a-z]+|.")
     ('threes', None)
@@ -183,7 +183,7 @@ _QUICK, _PATIENCE = 0.0005, 0.02
 def check_backtracking(pattern: str, engine: Literal["regex", "oniguruma"] = "regex") -> None:
     """Refuse a pattern that tries, one by one, the ways to match a short run: there are more of them than atoms.
 
-    The check tries growing runs of the pattern's own letters and of some others, with something behind them that does
+    The check tries growing runs of the pattern's own letters and of some others, with something after them that does
     not match, so that an exponential pattern is found out long before it takes a second.
 
     Args:
@@ -204,8 +204,8 @@ def check_backtracking(pattern: str, engine: Literal["regex", "oniguruma"] = "re
     own = list(dict.fromkeys(pattern))
     letters = [character for character in own if character.isalnum()]
     for unit in list(dict.fromkeys(["a", "я", "1", " ", ".", "\n", "aB", "a ", "ж1", *letters]))[:_UNITS]:
-        for behind in ("\0", "\0" + "".join(own), "\0" + "".join(own) + "1"):
-            if find is not None and _is_slow(find, unit, behind):
+        for after in ("\0", "\0" + "".join(own), "\0" + "".join(own) + "1"):
+            if find is not None and _is_slow(find, unit, after):
                 raise MwSError(
                     f"split pattern {pattern[:60]!r} tries ever more ways to match a run of {unit!r}; no alternative "
                     "within a repeated group may match what another does"
@@ -225,11 +225,11 @@ def _finder(pattern: str, engine: str) -> Callable[[str], object] | None:
         return None
 
 
-def _is_slow(find: Callable[[str], object], unit: str, behind: str) -> bool:
+def _is_slow(find: Callable[[str], object], unit: str, after: str) -> bool:
     length, spent = _SHORTEST, 0.0
     while length <= _LONGEST:
         began = time.thread_time()
-        find((unit * length)[:length] + behind)
+        find((unit * length)[:length] + after)
         taken = time.thread_time() - began
         spent += taken
         if spent > 5 * _PATIENCE:

@@ -167,7 +167,7 @@ def _counter(pattern: str) -> tokenizers.Tokenizer:
 
 
 def _whole(pattern: str, text: str, before: str, after: str = "") -> list[bool]:
-    """Tell whether each character stays with its neighbours under a pattern."""
+    """Return whether each character stays with its neighbours under a pattern."""
     found = _counter(pattern).encode_batch([before + character + after for character in text])
     return [len(each) == 1 for each in found]
 

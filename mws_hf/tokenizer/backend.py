@@ -1,8 +1,8 @@
 """Build the Rust tokenizer from a vocabulary and merges, and check these tables; nothing is learnt or saved here.
 
 `add_prefix_space=True`, and words given one by one, ask for a space before each stretch of text. Most words of running
-text stand behind a space and were learnt with it; a word without one is cut as at the start of a document. The space is
-put by the pre-tokenizer, as in GPT-2 and RoBERTa: once before the text and behind each added token, unless a space
+text stand after a space and were learnt with it; a word without one is cut as at the start of a document. The space is
+put by the pre-tokenizer, as in GPT-2 and RoBERTa: once before the text and after each added token, unless a space
 stands there; offsets stay those of the text given.
 """
 
@@ -33,7 +33,7 @@ _STATE = json.loads(_SPACE_FIRST.__getstate__())
 
 
 def has_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> bool:
-    """Tell whether a pre-tokenizer puts a space first.
+    """Return whether a pre-tokenizer puts a space first.
 
     >>> from tokenizers.pre_tokenizers import Digits
     >>> has_leading_space(Digits()), has_leading_space(with_leading_space(Digits()))
@@ -263,7 +263,7 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
 
 
 def alphabet_of(vocab: Mapping[str, int]) -> Alphabet:
-    """Tell whether a vocabulary is of characters with byte tokens beside them, or of bytes alone.
+    """Return whether a vocabulary is of characters with byte tokens beside them, or of bytes alone.
 
     >>> alphabet_of(base_vocab()), alphabet_of(base_vocab(byte_symbols=BYTE_CHARACTERS))
     ('characters', 'bytes')
@@ -380,7 +380,7 @@ def pattern_of(tokenizer: Tokenizer) -> str:
     """Return the split pattern stored in a tokenizer.
 
     Raises:
-        MwSError: its pre-tokenizer is not a single split by a regular expression, with or without bytes behind it.
+        MwSError: its pre-tokenizer is not a single split by a regular expression, with or without bytes after it.
 
     >>> pattern_of(build_backend(base_vocab(), [], "gpt4"))[:20]
     "'(?i:[sdmt]|ll|ve|re"
@@ -394,7 +394,7 @@ def pattern_of(tokenizer: Tokenizer) -> str:
 
 
 def is_byte_level(tokenizer: Tokenizer) -> bool:
-    """Tell whether a tokenizer, any tokenizer, works on bytes as GPT-2's does.
+    """Return whether a tokenizer, any tokenizer, works on bytes as GPT-2's does.
 
     >>> is_byte_level(build_backend(base_vocab(), []))
     False

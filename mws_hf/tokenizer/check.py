@@ -35,7 +35,7 @@ from mws_hf.tokenizer.saved_files import (
 from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
-from mws_hf.tokenizer.training_record import belongs, read_record, told_rare
+from mws_hf.tokenizer.training_record import belongs, rare_entries_said, read_record
 from mws_hf.tokenizer.weights import embedding_rows
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
@@ -163,11 +163,11 @@ def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any]) ->
 
 
 def _use(directory: Path, backend: Tokenizer) -> dict[str, str]:
-    """Tell the share of the merges that the training text hardly uses, where the record of the training has it."""
+    """Report the share of the merges that the training text hardly uses, where the record of the training has it."""
     rare = (read_record(directory, backend) or {}).get("rare_entries")
     if not isinstance(rare, dict) or not all(isinstance(rare.get(name), float) for name in ("unused", "under_5")):
         return {}
-    return {"hardly_used": told_rare(rare)}
+    return {"hardly_used": rare_entries_said(rare)}
 
 
 def _shape(spec: Spec, spaced: bool) -> Shape | None:
@@ -225,7 +225,7 @@ def _baked(backend: Tokenizer) -> Iterator[Finding]:
 
 
 def _split(spec: Spec, shape: Shape | None) -> Iterator[Finding]:
-    """Tell how the split patterns behave here and in `tokenizers` 1.0."""
+    """Report how the split patterns behave here and in `tokenizers` 1.0."""
     state = spec.raw["pre_tokenizer"]
     text = saved_as_string(state)
     if text is not None:
@@ -236,13 +236,13 @@ def _split(spec: Spec, shape: Shape | None) -> Iterator[Finding]:
         )
         yield Finding("error", "string-pattern", message)
     unknown = not_in_one(state)
-    if unknown is not None and shape is None:  # else it is told among the clients
+    if unknown is not None and shape is None:  # else it is reported among the clients
         message = f"{TOKENIZERS_ONE} cannot run split pattern {unknown[:40]!r}...: it loads it, then stops at a text"
         yield Finding("warning", "tokenizers-1.0", message)
 
 
 def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
-    """Tell how transformers reads tokenizer_config.json and the files beside it."""
+    """Report how transformers reads tokenizer_config.json and the files beside it."""
     if not settings:
         beside = f", and beside {model['model_type']} maybe that model's class, with other ids" if model else ""
         message = f"{CONFIG_FILE} is missing: transformers 4 cannot load this{beside}; mws repair writes it"
@@ -317,7 +317,7 @@ def _other_by_class(directory: Path, backend: Tokenizer) -> str | None:
 
 
 def _rows(ids: int, model: dict[str, Any]) -> dict[str, str]:
-    """Tell that a model beside it has more embedding rows than there are ids."""
+    """Report that a model beside it has more embedding rows than there are ids."""
     rows = model_rows(model)
     if rows is None or rows <= ids:
         return {}
@@ -325,7 +325,7 @@ def _rows(ids: int, model: dict[str, Any]) -> dict[str, str]:
 
 
 def _beside_weights(ids: int, model: dict[str, Any], rows: dict[str, int]) -> Iterator[Finding]:
-    """Compare rows of embeddings with ids and config.json; rows behind the last id are padding, which is no fault."""
+    """Compare rows of embeddings with ids and config.json; rows after the last id are padding, which is no fault."""
     stated = model_rows(model)
     for name, number in rows.items():
         if number < ids:

@@ -1,4 +1,4 @@
-"""Which programs read a tokenizer with the right ids, told from its alphabet and split pattern alone.
+"""Which programs read a tokenizer with the right ids, found from its alphabet and split pattern alone.
 
 Every line was established by `scripts/check_clients.py` (`scripts/results/clients.md`; the ways to cut numbers:
 `scripts/results/clients-digits.md`); nothing is run here.
@@ -101,7 +101,7 @@ def _by_one(pattern: str) -> ClientFact:
 
 
 def runs_in_one(pattern: str) -> bool:
-    """Tell whether `tokenizers` 1.0 runs a split pattern (behavior "isolated").
+    """Return whether `tokenizers` 1.0 runs a split pattern (behavior "isolated").
 
     >>> runs_in_one(with_digits("o200k", None)), runs_in_one(with_digits("words", None))
     (True, False)
@@ -125,7 +125,7 @@ def refusing(pattern: str) -> dict[Verdict, list[str]]:
 
 def _by_pattern(shape: _Shape | None) -> list[ClientFact]:
     """List the clients that know some split patterns only, with their verdicts on a byte-level tokenizer."""
-    told = "`mws export --format gguf`; its own converter does not know the vocabulary"
+    advice = "`mws export --format gguf`; its own converter does not know the vocabulary"
     cased = f"knows no case outside ASCII while it splits; train with --pattern llama3, {_EXPORT}"
     if shape is None:
         return [
@@ -133,7 +133,7 @@ def _by_pattern(shape: _Shape | None) -> list[ClientFact]:
             *(ClientFact(client, "unknown", "") for client in ("gigatoken", "tokie", "onnxruntime-extensions")),
         ]
     return [
-        ClientFact(_LLAMA_CPP, "export", told)
+        ClientFact(_LLAMA_CPP, "export", advice)
         if shape in _LLAMA_CPP_EXPORTS
         else ClientFact(_LLAMA_CPP, "refuses", cased if shape[0] == "o200k" else _RETRAIN),
         ClientFact("gigatoken", "right", "")

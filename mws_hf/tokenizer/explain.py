@@ -71,7 +71,7 @@ class Explanation:
         for part, values, seen in zip(self.parts, self.boundaries, self.seen, strict=True):
             if values is not None:
                 lines.append(evidence_lines(*without_space(part, values)))
-                lines += ["(not among the training words: told from its letters)"] if seen is False else []
+                lines += ["(not among the training words: from its letters)"] if seen is False else []
         return "\n".join(lines)
 
 
@@ -82,7 +82,7 @@ class WordEvidence(Protocol):
         """Return the probability of a boundary after each character; None where the pre-token is no word."""
 
     def knows(self, pretoken: str) -> bool:
-        """Tell whether a pre-token is among the training words."""
+        """Return whether a pre-token is among the training words."""
 
 
 def explain_word(
@@ -127,9 +127,9 @@ def tracing_tables(backend: Tokenizer) -> Tables:
 
 
 class Tracer:
-    """A BPE tokenizer whose merges are replayed one by one, behind its own normalizer, split and byte fallback.
+    """A BPE tokenizer whose merges are replayed one by one, after its own normalizer, split and byte fallback.
 
-    A byte-level tokenizer is told in text: tokens as people read them (`byte_alphabet.readable`), without the merges
+    A byte-level tokenizer is shown in text: tokens as people read them (`byte_alphabet.readable`), without the merges
     that build a character from its bytes.
 
     Raises:
@@ -187,7 +187,7 @@ def _in_text(traced: Traced) -> Traced:
 
 
 def _joins_characters(step: Step) -> bool:
-    """Tell whether a merge of bytes is also one of characters: its right part starts a character."""
+    """Return whether a merge of bytes is also one of characters: its right part starts a character."""
     return bytes_of(step.right)[0] & 0xC0 != 0x80
 
 

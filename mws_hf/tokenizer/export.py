@@ -119,7 +119,7 @@ def refuse_differences(found: IdComparison, what: str, remedy: str) -> None:
 
 
 def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:
-    """Tell the merges of a tokenizer of characters in the byte alphabet; of a byte-level one change the pattern alone.
+    """Write a tokenizer of characters in the byte alphabet; of a byte-level one change the pattern alone.
 
     A model trained with the old ids goes on with the new tokenizer: tokens keep their ids, the byte tokens become the
     bytes (an ASCII character and its byte token were two, and the latter is left unused), and beginnings of characters
@@ -162,9 +162,9 @@ def _in_bytes(backend: Tokenizer, vocab: dict[str, int], merges: list[tuple[str,
     new = Tokenizer(models.BPE(vocab=recoded, merges=in_bytes, fuse_unk=False, byte_fallback=False))
     new.normalizer = backend.normalizer
     new.decoder = decoders.ByteLevel()
-    told = json.loads(new.to_str())
-    told |= {key: spec[key] for key in ("added_tokens", "post_processor")}
-    return Tokenizer.from_str(json.dumps(told, ensure_ascii=False))
+    written = json.loads(new.to_str())
+    written |= {key: spec[key] for key in ("added_tokens", "post_processor")}
+    return Tokenizer.from_str(json.dumps(written, ensure_ascii=False))
 
 
 def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tuple[str, str]]) -> dict[str, int]:

@@ -126,7 +126,7 @@ def _check_part(part: Mapping[str, Any], place: str) -> None:
 
 
 def _is_charsmap(text: Any) -> bool:
-    """Tell whether a table of SentencePiece is sound: its trie's size, the trie, and the strings behind it."""
+    """Return whether a table of SentencePiece is sound: its trie's size, the trie, and the strings after it."""
     if text is None:
         return True
     try:

@@ -35,7 +35,7 @@ _NAMELESS = frozenset(
 
 
 def is_repository(name: str) -> bool:
-    """Tell whether a name is one of the Hub: ``user/repo``, or an old one such as ``gpt2``, and no local folder.
+    """Return whether a name is one of the Hub: ``user/repo``, or an old one such as ``gpt2``, and no local folder.
 
     >>> is_repository("user/repo"), is_repository("gpt2"), is_repository("my-tokenizer"), is_repository("a/b/c")
     (True, True, False, False)
@@ -150,7 +150,7 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
 
 
 def answers() -> bool:
-    """Tell whether the Hub answers at all; it is not asked while HF_HUB_OFFLINE is set."""
+    """Return whether the Hub answers at all; it is not asked while HF_HUB_OFFLINE is set."""
     from huggingface_hub import constants
     from huggingface_hub.utils import get_session
 

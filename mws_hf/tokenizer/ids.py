@@ -43,7 +43,7 @@ class Named(NamedTuple):
 
 
 def is_id_field(name: str) -> bool:
-    """Tell whether a field of a model's config is known to hold ids of the tokenizer.
+    """Return whether a field of a model's config is known to hold ids of the tokenizer.
 
     >>> [is_id_field(name) for name in ("image_token_index", "bad_words_ids", "vocab_size")]
     [True, True, False]

@@ -73,7 +73,7 @@ class Dropout:
         return round(self.share * (1 << DRAW_BITS))
 
     def may_fail(self, n_merges: int, n_building: int, kinds: Sequence[tuple[str, int]]) -> list[bool]:
-        """Tell of each merge, in rank order, whether it may be left out.
+        """List for each merge, in rank order, whether it may be left out.
 
         Args:
             n_merges: number of merges.

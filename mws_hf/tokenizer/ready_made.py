@@ -122,7 +122,7 @@ def cache_folder() -> Path:
 
 
 def place_of(name: str) -> str:
-    """Tell where a tokenizer would be taken from without a source: "installed", "cache", or "" for nowhere."""
+    """Return where a tokenizer would be taken from without a source: "installed", "cache", or "" for nowhere."""
     places = {"installed": BESIDE / name, "cache": cache_folder() / name}
     return next((place for place, folder in places.items() if (folder / "tokenizer.json").is_file()), "")
 

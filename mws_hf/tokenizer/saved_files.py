@@ -74,7 +74,7 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def uses_stock_module(config: dict[str, Any]) -> bool:
-    """Tell whether `config` names no code of its own (a user's registered class is left alone)."""
+    """Return whether `config` names no code of its own (a user's registered class is left alone)."""
     entry = config.get("auto_map")
     references = entry.get("AutoTokenizer") if isinstance(entry, dict) else entry
     return not references or _REFERENCE in str(references)

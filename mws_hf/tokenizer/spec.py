@@ -41,7 +41,7 @@ def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def split_of(pre_tokenizer: Any) -> tuple[str | None, bool]:
-    """Find the split pattern of a pre-tokenizer, and whether it writes text in the byte alphabet behind the split.
+    """Find the split pattern of a pre-tokenizer, and whether it writes text in the byte alphabet after the split.
 
     The pattern is None unless the pre-tokenizer is one isolating regular expression and at most that.
 
@@ -110,7 +110,7 @@ class Spec:
 
     @cached_property
     def split(self) -> tuple[str | None, bool]:
-        """The split pattern, or None, and whether text is in the byte alphabet behind it; see `split_of`."""
+        """The split pattern, or None, and whether text is in the byte alphabet after it; see `split_of`."""
         return split_of(self.raw.get("pre_tokenizer"))
 
     @property
@@ -147,7 +147,7 @@ class Spec:
         return {str(part.get("type")): part for part in parts_of(self.raw.get("decoder"))}
 
     def bytes_of(self, token: str) -> bytes:
-        r"""Tell the bytes that an ordinary token stands for in running text.
+        r"""Return the bytes that an ordinary token stands for in running text.
 
         Word marks become the space they stand for; a piece that continues a word loses its ``##``. A decoder that puts
         spaces between words (WordPiece) has no token for them, so its bytes do not add up to the text.

@@ -60,9 +60,9 @@ def special_places(backend: Tokenizer) -> Places:
     places = Places(_pieces_of(asked, "a"), _pieces_of(asked, "a", "bb b"))
     for first, second in _PROBES:
         for texts in ((first,), (first, second)):
-            told = asked.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
+            encoded = asked.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
             plain = [asked.encode(text, add_special_tokens=False).ids for text in texts]
-            expected = list(zip(told.ids, told.special_tokens_mask, told.type_ids, strict=True))
+            expected = list(zip(encoded.ids, encoded.special_tokens_mask, encoded.type_ids, strict=True))
             if places.of(plain) != expected:
                 raise MwSError(
                     f"the post-processor ({type(asked.post_processor).__name__}) does not put the same special tokens "
@@ -73,10 +73,10 @@ def special_places(backend: Tokenizer) -> Places:
 
 def _pieces_of(backend: Tokenizer, *texts: str) -> tuple[Piece, ...]:
     """Ask for the pieces of some texts, none of them empty."""
-    told = backend.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
+    encoded = backend.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
     found: list[Piece] = []
     for number, text, type_id, special in zip(
-        told.ids, told.sequence_ids, told.type_ids, told.special_tokens_mask, strict=True
+        encoded.ids, encoded.sequence_ids, encoded.type_ids, encoded.special_tokens_mask, strict=True
     ):
         piece = Piece(number, 0, type_id) if special else Piece(None, text or 0, type_id)
         if special or not found or found[-1] != piece:

@@ -30,7 +30,7 @@ The Hub's client warns of names that end in .parquet within a model's repository
 KINDS = ("morph", "composition", "required")
 """Of merges, in the order in which a tokenizer has them: by evidence, by frequency at a price, asked for by name."""
 ADDED_KINDS = ("added", "added morph", "added composition")
-"""The same of those that `mws extend` added, behind such as join letters."""
+"""The same of those that `mws extend` added, after those that join letters."""
 
 
 def record_bytes(settings: Mapping[str, Any], merges: str) -> bytes:
@@ -59,7 +59,7 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
 
 
 def belongs(directory: Path, backend: Tokenizer) -> bool:
-    """Tell whether the record in a directory is of this tokenizer's merges."""
+    """Return whether the record in a directory is of this tokenizer's merges."""
     return bool(_read(directory, backend))
 
 
@@ -91,14 +91,14 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
 
 
 def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
-    """Tell the kinds of the last merges of a directory's tokenizer, in order, and how many there are of each."""
+    """Return the kinds of the last merges of a directory's tokenizer, in order, and how many there are of each."""
     record = _read(directory, backend)
     settings = record.get("settings")
     return merge_kinds(settings) if isinstance(settings, dict) else _numbers(record.get("added"), ADDED_KINDS)
 
 
 def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
-    """Tell the kinds of the last merges of a tokenizer, as `kinds_of` does; empty where nothing tells them.
+    """Return the kinds of the last merges of a tokenizer, as `kinds_of` does; empty where they are not known.
 
     Args:
         tokenizer: a directory, a Hub name, or a transformers tokenizer that was trained or loaded from a directory.
@@ -116,7 +116,7 @@ def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
 
 
 def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:
-    """Tell the kinds of a tokenizer's last merges, in order, and how many there are of each; empty where unknown.
+    """Return the kinds of a tokenizer's last merges, in order, and how many there are of each; empty where unknown.
 
     >>> merge_kinds({"merges": {"morph": 3, "composition": 2}}), merge_kinds(None)
     ([('morph', 3), ('composition', 2)], [])
@@ -134,8 +134,8 @@ def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
     >>> kinds_by_rank([("morph", 1), ("composition", 2)], 4)
     ['', 'morph', 'composition', 'composition']
     """
-    told = [kind for kind, number in kinds for _ in range(number)]
-    named = [""] * (n_merges - len(told)) + told
+    kinds_listed = [kind for kind, number in kinds for _ in range(number)]
+    named = [""] * (n_merges - len(kinds_listed)) + kinds_listed
     return named[len(named) - n_merges :]
 
 
@@ -145,10 +145,10 @@ def _numbers(found: Any, kinds: Sequence[str]) -> list[tuple[str, int]]:
     return [(kind, found[kind]) for kind in kinds if kind in found]
 
 
-def told_rare(rare_entries: Mapping[str, float] | None) -> str:
+def rare_entries_said(rare_entries: Mapping[str, float] | None) -> str:
     """Say in words the shares of `mws_hf.cards.group_facts.training_facts`; nothing where there are none.
 
-    >>> told_rare({"unused": 0.012, "under_5": 0.04})
+    >>> rare_entries_said({"unused": 0.012, "under_5": 0.04})
     '4.0 % fewer than 5 times, 1.2 % never'
     """
     if not rare_entries:

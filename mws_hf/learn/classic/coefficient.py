@@ -139,7 +139,7 @@ def terms_of(counts: Counts, len_norm_factor: float, log_base: float) -> Terms:
 
 
 def is_candidate(size: int, n_tokens: int, n_characters: int, max_merge_len: int, max_len_delta: float) -> bool:
-    """Tell whether a product of `size` = L + R characters may be made at the present mean token length."""
+    """Return whether a product of `size` = L + R characters may be made at the present mean token length."""
     return size <= max_merge_len and abs(size - math.sqrt(n_characters / n_tokens)) <= max_len_delta
 
 

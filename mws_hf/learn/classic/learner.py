@@ -164,7 +164,7 @@ def _highest(key: Array, top: Array, n_blocks: int) -> int:
 
 @njit
 def _before(pair: Any, other: Any) -> bool:
-    """Tell which of two pairs of equal coefficient comes first: by left, then by right token."""
+    """Decide which of two pairs of equal coefficient comes first: by left, then by right token."""
     return bool(pair.left < other.left or (pair.left == other.left and pair.right < other.right))
 
 

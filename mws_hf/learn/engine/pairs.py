@@ -142,7 +142,7 @@ def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
 def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
     """Write the occurrences from cell `position` up to `end`, a separator, into the arena, in corpus order.
 
-    Occurrences of pair p go to ``at[p]`` (int64, changed) and behind; pairs that are not listed are passed over.
+    Occurrences of pair p go to ``at[p]`` (int64, changed) and after it; pairs that are not listed are passed over.
     """
     tok, length, keys, ids, pairs, arena = t.tok, t.length, t.keys, t.ids, t.pairs, t.arena
     while position < end:
@@ -309,7 +309,7 @@ def tidy(t: PairTable) -> None:
 
 @njit(inner=True)
 def has_room(t: PairTable, p: int) -> bool:
-    """Tell whether `merge_pair(t, p)` fits into the arrays as they are."""
+    """Return whether `merge_pair(t, p)` fits into the arrays as they are."""
     n = np.int64(t.pairs[p].listed)
     pairs = t.used[PAIRS] + 2 * min(n, t.used[TOKENS] + 1)
     return (

@@ -76,7 +76,7 @@ def _member(value: int) -> int:
 
 @njit
 def known(table: Array, value: int) -> bool:
-    """Tell whether the hash `value` is in the set `table` (see kernels/tables.py)."""
+    """Return whether the hash `value` is in the set `table` (see kernels/tables.py)."""
     return table[slot_of(table, _member(value))] != FREE
 
 
@@ -104,7 +104,7 @@ _AT_ONCE = 4  # parts that count pairs: each has a table of its own, and joining
 
 
 def resized(array: Array, size: int, fill: float = 0) -> Array:
-    """Copy an array to `size` columns (last axis), with `fill` behind the old ones."""
+    """Copy an array to `size` columns (last axis), with `fill` after the old ones."""
     out = np.full((*array.shape[:-1], size), fill, array.dtype)
     out[..., : array.shape[-1]] = array
     return out

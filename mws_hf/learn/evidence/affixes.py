@@ -241,7 +241,7 @@ def piece_probabilities(counts: Longs, lengths: Bytes) -> Doubles:
 def count_pieces(corpus: SymbolCorpus, lattice: Lattice, cut: Mask) -> tuple[Longs, CodePoints]:
     """Count the pieces of words by class, and list the distinct stems of two symbols or more.
 
-    A word's longest piece, the first of equal ones, is its stem; pieces before it are prefixes, pieces behind it
+    A word's longest piece, the first of equal ones, is its stem; pieces before it are prefixes, pieces after it
     suffixes.
 
     Returns:

@@ -125,7 +125,7 @@ def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles,
     Args:
         contexts: from `collect_contexts`.
         first: number of the first word.
-        starts: its start and those of the words behind it, up to the end of the last.
+        starts: its start and those of the words after it, up to the end of the last.
         linear: shape (5 * n_views + 9,), weights of the numbers and flags.
         square: the same shape, weights of their squares.
         out: float64, one a symbol of the whole corpus.

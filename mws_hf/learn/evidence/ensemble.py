@@ -94,7 +94,7 @@ class Ensemble:
     Attributes:
         log_odds: float64, shape (n,), weighted sum of the views, not calibrated.
         views: shape (n, 4): the lexicon, whether it was learnt there, contexts, variation; in a short list shape (n,
-            6), with paradigms and affixes behind. None if not kept.
+            6), with paradigms and affixes last. None if not kept.
         contexts: contexts of the words; None if not kept.
     """
 

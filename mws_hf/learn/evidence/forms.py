@@ -102,7 +102,7 @@ class WordPlaces:
 
 
 def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
-    """Tell words from other pre-tokens; empty pre-tokens are no words.
+    """Separate words from other pre-tokens; empty pre-tokens are no words.
 
     >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
     >>> places.is_word.tolist(), (places.begins - places.text.starts[:-1])[places.is_word].tolist()

@@ -303,7 +303,7 @@ class LexiconView:
         number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
         arcs = drop_arcs(state.rows, state.entries, state.spans, number)
         for array in (state.entries, state.spans):
-            array.resize(arcs, refcheck=False)  # what is behind the arcs left goes back to the system, without a copy
+            array.resize(arcs, refcheck=False)  # what is after the arcs left goes back to the system, without a copy
         state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
         state.p = state.p[keep]
         state.p /= column_sums(state.p)
@@ -361,7 +361,7 @@ def _scatter(
     level: Ints, length: int, masks: npt.NDArray[np.uint16], free: Bytes,
     rows: Ints, entries: Ints, spans: Bytes,
 ) -> None:  # fmt: skip
-    """Bring the arcs of one length into the order of their start, behind the shorter ones, which `free` counts."""
+    """Bring the arcs of one length into the order of their start, after the shorter ones, which `free` counts."""
     at = 0
     for i in range(len(masks)):
         if masks[i] >> (length - 1) & 1:

@@ -180,23 +180,23 @@ def letter_model(
     Args:
         stems: distinct ones.
         frequency: how often each character of the alphabet occurs.
-        most: so many of the most frequent characters are told apart; the others are one, which they share by frequency.
+        most: so many of the most frequent characters stay apart; the others are one, which they share by frequency.
         discount: taken off every count and given to the shorter context.
 
     >>> spelled = letter_model({"ab"}, {"a": 1, "b": 1}, 2)
     >>> round(spelled("ab"), 3), round(spelled("ba"), 6)
     (0.205, 0.006286)
     """
-    told = sorted(frequency, key=lambda c: -frequency[c])[:most]
-    rare = sum(n for c, n in frequency.items() if c not in told)
+    kept = sorted(frequency, key=lambda c: -frequency[c])[:most]
+    rare = sum(n for c, n in frequency.items() if c not in kept)
     grams: Counter[tuple[str, ...]] = Counter()
     for stem in stems:
-        letters = [BOUNDARY, BOUNDARY, *(c if c in told else "" for c in stem), BOUNDARY]
+        letters = [BOUNDARY, BOUNDARY, *(c if c in kept else "" for c in stem), BOUNDARY]
         grams.update(tuple(letters[i : i + 3]) for i in range(len(letters) - 2))
 
     def after(context: tuple[str, ...], letter: str, order: int) -> float:
         if order < 0:
-            return 1 / (len(told) + 2)
+            return 1 / (len(kept) + 2)
         here = Counter[str]()
         for gram, count in grams.items():
             if gram[2 - order : 2] == context[2 - order :]:
@@ -205,9 +205,9 @@ def letter_model(
         return max(here[letter] - discount, 0) / total + discount * len(here) / total * lower if total else lower
 
     def spelled(stem: str) -> float:
-        letters = [BOUNDARY, BOUNDARY, *(c if c in told else "" for c in stem), BOUNDARY]
+        letters = [BOUNDARY, BOUNDARY, *(c if c in kept else "" for c in stem), BOUNDARY]
         found = math.prod(after((letters[i - 2], letters[i - 1]), letters[i], 2) for i in range(2, len(letters)))
-        return found * math.prod(frequency[c] / rare for c in stem if c not in told)
+        return found * math.prod(frequency[c] / rare for c in stem if c not in kept)
 
     return spelled
 

@@ -77,7 +77,7 @@ def learn_end_of_word(
 ) -> list[tuple[str, str]]:
     """Merge the most frequent pair `n_merges` times (Sennrich et al. 2016); ties: the earliest in the order of `words`.
 
-    `mark` is the symbol behind the last character of each word. Fewer merges come out when no pair is left.
+    `mark` is the symbol after the last character of each word. Fewer merges come out when no pair is left.
 
     >>> learn_end_of_word({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 4)
     [('e', 's'), ('es', 't'), ('est', '</w>'), ('l', 'o')]
@@ -92,7 +92,7 @@ def build_end_of_word(task: Task) -> Tokenizer:
 
 
 def build_final_low_line(task: Task) -> Tokenizer:
-    """Build BPE with ``▁`` behind words, on text lower-cased, its white space collapsed, trailing punctuation gone."""
+    """Build BPE with ``▁`` after words, on text lower-cased, its white space collapsed, trailing punctuation gone."""
 
     def plain_words(pre_token: str) -> Iterable[str]:
         return _WORD.findall(regex.sub(_TRAILING, "", pre_token.lower()))

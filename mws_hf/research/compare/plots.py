@@ -14,7 +14,7 @@ from mws_hf.research.compare.results import Comparison, CutExample, is_trivial
 
 logger = logging.getLogger(__name__)
 
-# told apart by people of every colour vision (Okabe and Ito; Tol); the warm ones are kept for MwS
+# distinct for people of every colour vision (Okabe and Ito; Tol); the warm ones are kept for MwS
 _OURS = ("#d55e00", "#7f4a1e", "#e6a000")
 _RIVALS = (
     "#332288 #117733 #44aa99 #0072b2 #999933 #aa4499 #777777 #6699cc #000000 #c2a500 #5a3e85 #2f6f6f #66a61e #b3a2d9"

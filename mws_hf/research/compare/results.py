@@ -156,7 +156,7 @@ class Comparison:
 
 
 def is_trivial(system: str) -> bool:
-    """Tell whether a label is one of the two ends that need no criterion: characters and whole words."""
+    """Return whether a label is one of the two ends that need no criterion: characters and whole words."""
     return system.partition(":")[0] in ("characters", "words")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 from mws_hf.errors import MwSError
@@ -108,11 +109,16 @@ def _from_backend(original: Tokenizer, opened: bool = False) -> Encoder:
         return backend.decode_batch(list(ids), skip_special_tokens=False)
 
     def parts() -> dict[str, tuple[str, str]]:
-        return {left + right: (left, right) for left, right in reversed(Spec.of(backend).merges)}
+        return _parts(Spec.of(backend).merges)
 
     known = parts if isinstance(backend.model, models.BPE) else None
     size, adds_space = backend.get_vocab_size(), _backend_adds_space(backend)
     return Encoder(encode, size, _unknown_id(backend), adds_space, decode, parts=known)
+
+
+def _parts(merges: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """Return the parts of each product; of several merges that make one, the first counts."""
+    return {left + right: (left, right) for left, right in reversed(list(merges))}
 
 
 def _unknown_id(backend: Tokenizer) -> int | None:
@@ -151,7 +157,9 @@ def _from_slow(tokenizer: Any) -> Encoder:
 
     first = (tokenizer.tokenize("a") or [""])[0]
     adds_space = first[:1] in ("▁", "Ġ", " ")
-    return Encoder(encode, len(tokenizer), getattr(tokenizer, "unk_token_id", None), adds_space, decode)
+    merges = getattr(tokenizer, "bpe_ranks", None) or getattr(tokenizer, "_merges", None)  # of GPT-2's class; of ours
+    parts = None if merges is None else partial(_parts, merges)
+    return Encoder(encode, len(tokenizer), getattr(tokenizer, "unk_token_id", None), adds_space, decode, parts=parts)
 
 
 def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> bytes:

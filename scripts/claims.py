@@ -233,6 +233,21 @@ def in_print() -> Iterator[Claim]:
         yield Claim(MODELS, rf"^\| {name} \| 2\.\d{{4}} .*$", (f"| {' | '.join(cells)} |",))
 
 
+def superwords() -> Iterator[Claim]:
+    """Yield the table of superwords at the operations of the default, 16,000 entries."""
+    for language, preset in (("Hungarian", "hun-works"), ("English", "eng-phrases"), ("Russian", "rus-phrases")):
+        if not (RESULTS / f"lm_{preset}.json").is_file():
+            continue
+        rows = {(row["system"], row["flop_matched"]): row for row in results(f"lm_{preset}")["rows"]
+                if row["vocabulary"] == 16_000}  # fmt: skip
+        default, phrases = rows["mws", False], rows["mws-superwords", True]
+        found = phrases["differences"]["mws"]
+        scale = 100 * found["relative"] / found["value"]
+        cells = f"| {default['bits_per_byte']:.4f} | {phrases['bits_per_byte']:.4f} | "
+        more = f"{100 * found['relative']:+.2f} % ({scale * found['low']:+.2f} to {scale * found['high']:+.2f}) |"
+        yield Claim(MODELS, rf"^\| {language}, \d+ MB.*$", (f"| {phrases['seeds']} {cells}{more}",))
+
+
 def dropout() -> Iterator[Claim]:
     """Yield what dropout costs a small model: the least and the greatest mean loss of the three kinds."""
     bits: dict[str, list[float]] = {}
@@ -554,6 +569,7 @@ def claims() -> list[Claim]:
         works,
         other_text,
         in_print,
+        superwords,
         dropout,
         reading,
         texts,

@@ -12,8 +12,7 @@ from mws_hf.atomic import check_output
 from mws_hf.commands import options
 from mws_hf.commands.outputs import counted, refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources
-from mws_hf.errors import MwSError
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
+from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
 if TYPE_CHECKING:
     from mws_hf.corpus.merging import Merged
@@ -25,9 +24,6 @@ def count_command(
     lexicon: options.Lexicon = None,
     word_list: options.WordList = None,
     lemmas: options.Lemmas = None,
-    classic: Annotated[
-        bool, typer.Option("--classic", help="Split by GPT-4's pattern, as --criterion classic does.")
-    ] = False,
     pattern: options.Pattern = None,
     digits: options.Digits = None,
     normalization: options.Normalization = None,
@@ -53,20 +49,20 @@ def count_command(
 
         mws count 'parts/*.parquet' --min-count 5 --memory-cap 1G --output whole.parquet
 
+        mws count 'corpus/*.txt.gz' --pattern gpt4 --output for-the-classic-criterion.parquet
+
         mws count ru='ru/*.gz' en='en/*.gz' --output mixture.parquet
 
         mws train both.parquet --vocab-size 32000 --output out/mine
     """
-    if classic and pattern is not None:
-        raise MwSError("--classic and --pattern both name a split pattern; give one of them")
     refuse_overwriting([output], [options.group_of(name)[1] for name in files or []], word_list, lemmas)
     check_output(output, folder=False)
     cap = options.parse_bytes(memory_cap, "--memory-cap")
     reading = Reading(column, encoding, errors)
     sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, cap, not quiet, group_column)
-    chosen = GPT4_PATTERN if classic else pattern
+    chosen = pattern
     if digits:
-        chosen = with_digits(chosen or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there
+        chosen = with_digits(pattern or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there
     merged = _merged(sources, output, chosen, normalization, cap, min_count)
     sizes = {name: {"types": types, "tokens": tokens} for name, (types, tokens) in merged.groups.items()}
     if as_json:

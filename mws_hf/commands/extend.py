@@ -149,9 +149,9 @@ def extend_command(
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False))
     else:
-        from mws_hf.extend.report import summary
+        from mws_hf.extend.report import extension_summary
 
-        typer.echo(f"{output}: {summary(result)}")
+        typer.echo(f"{output}: {extension_summary(result)}")
 
 
 def _extended(

@@ -85,7 +85,7 @@ def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming 
     }
 
 
-def summary(found: dict[str, Any]) -> str:
+def extension_summary(found: dict[str, Any]) -> str:
     """Write the facts for people: a line on the tokens and a line for each text."""
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "

@@ -164,7 +164,6 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["train", "absent.txt", "--lexicon", "ru", "--output", "OUT"], "absent.txt"),
         (["train", "CORPUS", "--lexicon", "xx", "--output", "OUT"], "'xx'"),
         (["train", "CORPUS", "--errors", "ignor", "--output", "OUT"], "ignor"),
-        (["count", "CORPUS", "--classic", "--pattern", "a", "--output", "OUT"], "--pattern"),
         (["count", "CORPUS", "--output", "CORPUS/below"], "CORPUS"),
         (["encode", "absent", "CORPUS", "--output", "OUT"], "absent"),
         (["encode", "absent", "CORPUS", "--output", "CORPUS"], "would be written over"),

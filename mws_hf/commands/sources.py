@@ -210,9 +210,10 @@ def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, nor
     from mws_hf.corpus.counts import check_normalization
 
     if pattern is not None and literal_pattern(pattern) != counts.pattern:
+        theirs = pattern_name(counts.pattern)
         raise MwSError(
-            f"{name}: counted with the split pattern {pattern_name(counts.pattern)}, not {pattern!r}; count the text "
-            "again, or leave --pattern out"
+            f"{name}: counted with the split pattern {theirs}, not {pattern_name(pattern)}; count the text again, or "
+            "leave --pattern out"
         )
     if normalization is not None and check_normalization(normalization) != counts.normalization:
         raise MwSError(

@@ -275,7 +275,8 @@ def _read_blocks(
     if document == "file":
         for name in names:
             if (kind := how.kind(name)) != "text":
-                raise MwSError(f"{name}: document='file' is for text files; each record of a {kind} file is a document")
+                said = f"is for text files; each record of {name}, a {kind} file, is a document"
+                raise SettingError("document", document, said)
         return whole_files(names, block_bytes, advance, how)
 
     def blocks(name: str) -> Iterator[Block]:

@@ -279,8 +279,8 @@ def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, a
     base = n_special + len(BYTE_TOKENS) + n_alphabet
     if wanted < base:
         _logger.warning(
-            "vocab_size=%d is less than %d special tokens + %d byte tokens + %d %s = %d: no merges are "
-            "learnt; raise vocab_size, or set limit_alphabet",
+            "a vocabulary of %d is less than %d special tokens + %d byte tokens + %d %s = %d: no merges are "
+            "learnt; ask for a larger one, or limit the alphabet",
             wanted, n_special, len(BYTE_TOKENS), n_alphabet, "parts of characters" if in_bytes else "characters", base,
         )  # fmt: skip
     return max(0, wanted - base)
@@ -386,7 +386,7 @@ def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[lis
         room -= over
     raise MwSError(
         f"{len(job.vocabulary.tokens)} strings must be entries, which takes more than the {job.n_merges} merges that "
-        "there is room for; raise vocab_size, or leave some out"
+        "there is room for; ask for a larger vocabulary, or leave some out"
     )
 
 

@@ -55,7 +55,10 @@ def test_characters_and_pairs_are_kept_apart():
         ({"tokens": ["é"], "normalization": "nfd"}, "normalization makes"),
         ({"tokens": "XQZ"}, "give a list"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
-        ({"tokens": ["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"], "vocab_size": 290}, "raise vocab_size"),
+        (
+            {"tokens": ["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"], "vocab_size": 290},
+            "ask for a larger vocabulary",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):

@@ -111,7 +111,8 @@ def _from_backend(original: Tokenizer, opened: bool = False) -> Encoder:
     def parts() -> dict[str, tuple[str, str]]:
         return _parts(Spec.of(backend).merges)
 
-    known = parts if isinstance(backend.model, models.BPE) else None
+    prefixed = getattr(backend.model, "continuing_subword_prefix", None)  # then a product is not its parts in a row
+    known = parts if isinstance(backend.model, models.BPE) and not prefixed else None
     size, adds_space = backend.get_vocab_size(), _backend_adds_space(backend)
     return Encoder(encode, size, _unknown_id(backend), adds_space, decode, parts=known)
 

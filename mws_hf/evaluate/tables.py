@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -147,7 +148,7 @@ def text_table(
     for name, scores in text.items():
         if scores.unaligned_lines:
             about += f"; {name}: {scores.unaligned_lines} lines without offsets count for lengths only"
-    rows = [[name, *(format(getattr(scores, m), form) for _, m, form in TEXT_COLUMNS)] for name, scores in text.items()]
+    rows = [[name, *(_cell(getattr(scores, m), form) for _, m, form in TEXT_COLUMNS)] for name, scores in text.items()]
     header = ["tokenizer", *(title for title, _, _ in TEXT_COLUMNS)]
     if bits:
         header += [BITS_COLUMN, f"minus {next(iter(bits))} (95 %)"]
@@ -156,6 +157,10 @@ def text_table(
             row += [f"{bits[row[0]].value:.4f}", form.format(differences[row[0]]) if differences[row[0]] else ""]
         about += "\n\n" + _about_bits(bits)
     return Table("running text", about, header, rows)
+
+
+def _cell(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)
 
 
 def _about_bits(bits: Mapping[str, NgramBits]) -> str:

@@ -16,6 +16,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
 from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.evaluate.tables import text_table
 from mws_hf.tokenizer.explain import Tracer
 from tests.examples import examples
 
@@ -67,6 +68,14 @@ def test_entries_that_are_taken_up_are_residues():
     assert tokenizer.encode("abcd").tokens == ["abcd"]
     assert residues({"abc": 10, "abcd": 1, "d": 1}, load_encoder(tokenizer).parts()) == {"ab": 0.0}
     assert scores.residues == 1 / 4  # "cd" is never made, "abc" is final in ten of eleven uses
+
+
+def test_a_measure_that_there_is_none_of_is_a_dash():
+    unigram = Tokenizer(models.Unigram([("a", 0.0), ("b", -1.0)], unk_id=0))
+    scores = score_text(unigram, ["ab"])
+    assert math.isnan(scores.residues)
+    table = text_table({"unigram": scores}, {}, {})
+    assert dict(zip(table.header, table.rows[0], strict=True))["residues"] == "-"
 
 
 @given(st.lists(st.text("abcd. ", max_size=12), min_size=1, max_size=6))

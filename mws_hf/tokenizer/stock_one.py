@@ -11,7 +11,7 @@ import json
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -298,11 +298,15 @@ class Tokenizer:
         }
 
     def add_special_tokens(self, tokens: list[AddedToken]) -> int:
+        """Add tokens, as special ones, under the ids that they have in the vocabulary, or else under the next ones."""
+        return self.add_tokens([replace(token, special=True) for token in tokens])
+
+    def add_tokens(self, tokens: list[AddedToken]) -> int:
         """Add tokens under the ids that they have in the vocabulary, or else under the next ones."""
         entries, vocab = list(self.spec["added_tokens"]), self.get_vocab()
         for token in tokens:
             number = vocab.setdefault(token.content, len(vocab))
-            entries.append({"id": number, **vars(token), "special": True})
+            entries.append({"id": number, **vars(token)})
         self._change("added_tokens", sorted(entries, key=lambda entry: entry["id"]))
         return len(tokens)
 

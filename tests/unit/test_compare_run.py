@@ -375,6 +375,32 @@ def test_another_run_into_the_folder_adds_to_the_table_if_the_words_are_the_same
     assert systems("characters", 360, small_counts().as_types()) == [("characters", None)]
 
 
+def test_another_run_into_the_folder_keeps_the_gold_if_the_words_are_the_same(gold, tmp_path, caplog):
+    second = tmp_path / "second.tsv"
+    second.write_text("".join(gold.read_text(encoding="utf-8").splitlines(keepends=True)[:5]), encoding="utf-8")
+    folder = tmp_path / "out"
+
+    def run(names, counts, golds, **more):
+        options = {"systems": parse_systems([names]), "plots": False, "resamples": 10, **more}
+        found = compare(counts, golds, [360], folder, **options)
+        rows = {(row.gold, row.tokenizer.system): row.scores.f1 for row in found.rows}
+        assert list(rows) == [(each["name"], system) for each in found.golds for system in found.systems]
+        return [each["name"] for each in found.golds], rows
+
+    counts = small_counts()
+    _, before = run("mws", counts, [gold])
+    names, rows = run("characters", counts, [second])
+    assert names == ["toy", "second"] and rows["toy", "mws"] == before["toy", "mws"]
+    assert run("mws", counts, [gold])[0] == ["second", "toy"]  # a file given again is read once
+    assert run("mws", counts, [], text=["word"])[0] == ["second", "toy"]
+    second.unlink()
+    assert run("mws", counts, [gold])[0] == ["toy"]
+    assert "second, gold of an earlier run, is left out" in caplog.text
+    other = tmp_path / "other.tsv"
+    other.write_bytes(gold.read_bytes())
+    assert run("characters", counts.as_types(), [other])[0] == ["other"]
+
+
 def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):
     pytest.importorskip("sentencepiece")
     lines = running_text()

@@ -111,7 +111,7 @@ class Comparison:
     Attributes:
         corpus: figures of the training words: types, running words, pattern.
         sizes: vocabulary sizes, ascending.
-        golds: gold files: name, words, lines left out.
+        golds: gold files: name, file (relative to the output folder), words, lines left out.
         tokenizers: all trained systems, in the order of the plan.
         rows: gold by gold, in the order of the plan.
         examples: one for each gold file.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.segmentations import Gold, read_golds
+from mws_hf.corpus.segmentations import Gold, read_gold, read_golds
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import summarize, word_table
@@ -62,7 +62,8 @@ def compare(
     """Train MwS and its rivals on the same words and score them on the same gold and text.
 
     Trained tokenizers are kept under `output`/cache, by content: a broken run resumes, a repeated one scores only. What
-    earlier runs into `output` learnt from the same words stays in the tables, scored on what this run gives.
+    earlier runs into `output` learnt from the same words stays in the tables, and so do their gold files: all systems
+    are scored on all of them. Running text is what this run gives.
 
     Args:
         counts: running-text counts, in any form that `corpus.word_list.as_word_counts` takes; systems marked "types"
@@ -90,8 +91,14 @@ def compare(
     golds, counts = read_golds(gold_files), as_word_counts(counts)
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     folder = Path(output)
+    corpus = {"types": len(counts), "running_words": counts.total, "pattern": counts.pattern}
     cache = ResultCache(folder / "cache", counts_digest(counts), tuple(special_tokens))
-    jobs = _with_earlier(plan(_installed(systems), sorted(set(sizes))), cache, folder)
+    files = {gold.name: os.path.relpath(file, folder) for gold, file in zip(golds, gold_files, strict=True)}
+    earlier_jobs, earlier_files = _earlier(folder, corpus)
+    golds = [*_still_there(folder, {name: earlier_files[name] for name in earlier_files if name not in files}), *golds]
+    files = earlier_files | files
+    jobs = plan(_installed(systems), sorted(set(sizes)))
+    jobs = [*(job for job in earlier_jobs if job not in jobs and cache.read(job, TRAINING) is not None), *jobs]
     all_sizes = sorted({job.vocab_size for job in jobs if job.vocab_size} | set(sizes))
     training = TrainedSystem(counts, cache, fallback_size=max(all_sizes))
     with _ticking(jobs, show_progress) as bar:
@@ -101,9 +108,9 @@ def compare(
     if not tokenizers:
         raise MwSError("no system could be trained; the warnings say why")
     comparison = Comparison(
-        corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
+        corpus=corpus,
         sizes=all_sizes,
-        golds=[_about(gold) for gold in golds],
+        golds=[_about(gold, files[gold.name]) for gold in golds],
         tokenizers=tokenizers,
         rows=[
             row for gold in golds for row in _scored(gold, tokenizers, [each[gold.name] for each in cuts], resamples)
@@ -187,15 +194,26 @@ def open_job(job: Job, directory: Path) -> Encoder | Callable[[str], list[str]]:
     return load_encoder(directory) if job.spec.is_mws else baselines.load(directory).source
 
 
-def _with_earlier(jobs: list[Job], cache: ResultCache, folder: Path) -> list[Job]:
-    """Put the jobs of the last table in the folder first, if this program learnt them from the same words."""
+def _earlier(folder: Path, corpus: Mapping[str, Any]) -> tuple[list[Job], dict[str, str]]:
+    """Return the jobs and the gold files by name of the last table in the folder, if it is of the same corpus."""
     try:
         table = json.loads((folder / RESULTS_FILE).read_text(encoding="utf-8"))
-        rows = [(row["system"], row["vocab_size"]) for row in table["tokenizers"]]
-        earlier = [Job(parse_systems([system])[0], size) for system, size in rows]
+        if table["corpus"] == corpus:
+            rows = [(row["system"], row["vocab_size"]) for row in table["tokenizers"]]
+            jobs = [Job(parse_systems([system])[0], size) for system, size in rows]
+            return jobs, {gold["name"]: gold["file"] for gold in table["golds"] if "file" in gold}
     except (OSError, ValueError, KeyError, TypeError, MwSError):  # none, or of another version
-        return jobs
-    return [*(job for job in earlier if job not in jobs and cache.read(job, TRAINING) is not None), *jobs]
+        pass
+    return [], {}
+
+
+def _still_there(folder: Path, files: Mapping[str, str]) -> Iterator[Gold]:
+    """Read gold files of an earlier run; a file that cannot be read any more is left out, with a warning."""
+    for name, file in files.items():
+        try:
+            yield read_gold(folder / file)
+        except MwSError as error:
+            logger.warning("%s, gold of an earlier run, is left out: %s", name, error)
 
 
 @contextmanager
@@ -272,8 +290,9 @@ def _tokenizer_row(job: Job, cache: ResultCache, folder: Path, text: dict[str, f
     )
 
 
-def _about(gold: Gold) -> dict[str, Any]:
-    return {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
+def _about(gold: Gold, file: str) -> dict[str, Any]:
+    left_out = len(gold.problems)
+    return {"name": gold.name, "file": file, "words": len(gold.words), "lines": gold.lines, "left_out": left_out}
 
 
 def _scored(gold: Gold, tokenizers: Sequence[TokenizerRow], cuts: Sequence[Cuts], resamples: int) -> list[Row]:

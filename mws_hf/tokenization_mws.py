@@ -181,6 +181,11 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         """Number of tokens without those added later."""
         return len(self._vocab)
 
+    @property
+    def bpe_ranks(self) -> dict[tuple[str, str], int]:
+        """Rank of each merge, under the name that slow byte-pair classes give it."""
+        return {pair: rank for pair, (rank, _) in self._ranks.items()}
+
     def get_vocab(self) -> dict[str, int]:
         """Return the vocabulary: token -> id, added tokens included."""
         return {**self._vocab, **self.added_tokens_encoder}

@@ -236,15 +236,12 @@ def in_print() -> Iterator[Claim]:
 def superwords() -> Iterator[Claim]:
     """Yield the table of superwords at the operations of the default, 16,000 entries."""
     for language, preset in (("Hungarian", "hun-works"), ("English", "eng-phrases"), ("Russian", "rus-phrases")):
-        if not (RESULTS / f"lm_{preset}.json").is_file():
-            continue
         rows = {(row["system"], row["flop_matched"]): row for row in results(f"lm_{preset}")["rows"]
                 if row["vocabulary"] == 16_000}  # fmt: skip
         default, phrases = rows["mws", False], rows["mws-superwords", True]
-        found = phrases["differences"]["mws"]
-        scale = 100 * found["relative"] / found["value"]
+        value, low, high = in_per_cent(phrases["differences"]["mws"])
         cells = f"| {default['bits_per_byte']:.4f} | {phrases['bits_per_byte']:.4f} | "
-        more = f"{100 * found['relative']:+.2f} % ({scale * found['low']:+.2f} to {scale * found['high']:+.2f}) |"
+        more = f"{value:+.2f} % ({low:+.2f} to {high:+.2f}) |"
         yield Claim(MODELS, rf"^\| {language}, \d+ MB.*$", (f"| {phrases['seeds']} {cells}{more}",))
 
 
@@ -324,6 +321,12 @@ def mixture() -> Iterator[Claim]:
     yield Claim("docs/languages.md", r"^\*\*Beside `ParityBpeTrainer`\*\*.*$", (*lengths, *spans))
 
 
+def in_per_cent(found: dict[str, float]) -> tuple[float, ...]:
+    """Give a difference of bits and the ends of its interval as per cent of the rival's bits."""
+    scale = 100 * found["relative"] / found["value"]
+    return tuple(scale * found[each] for each in ("value", "low", "high"))
+
+
 def difference(language: str, system: str, rival: str, matched: bool, digits: int, size: int = 8_000) -> str:
     """Tell a difference of bits per byte in words: "1.66 fewer (1.44 to 1.89)"."""
     rows = results(f"lm_{language}")["rows"]
@@ -331,9 +334,7 @@ def difference(language: str, system: str, rival: str, matched: bool, digits: in
     row = next(
         row for row in rows if tuple(row[key] for key in ("system", "vocabulary", "main", "flop_matched")) == wanted
     )
-    found = row["differences"][rival]
-    scale = 100 * found["relative"] / found["value"]
-    value, low, high = (scale * found[each] for each in ("value", "low", "high"))
+    value, low, high = in_per_cent(row["differences"][rival])
     if value > 0:
         low_word = f"{-low:.{digits}f} fewer" if low < 0 else f"{low:.{digits}f}"
         high_word = f"{high:.{digits}f} more" if low < 0 else f"{high:.{digits}f}"

@@ -34,12 +34,13 @@ PROCESSOR = {
 """What the kernels in a wheel are compiled for, as numba is told; other processors compile their own."""
 PLATFORM = "manylinux_2_17_x86_64"
 COMPILE = """
-import json, sys
+import json, os
+from mws_hf.kernels.cache import PROCESSOR_FILE, SHIPPED
+os.environ["NUMBA_CACHE_DIR"] = str(SHIPPED)
 from mws_hf.commands.every_kernel import warm_up
 from numba.core.registry import cpu_target
 warm_up()
-with open(sys.argv[1], "w", encoding="utf-8") as file:
-    json.dump(cpu_target.target_context.codegen().magic_tuple(), file)
+(SHIPPED / PROCESSOR_FILE).write_text(json.dumps(cpu_target.target_context.codegen().magic_tuple()), encoding="utf-8")
 """
 
 DEMO = """
@@ -123,11 +124,8 @@ def wheel(folder: str | Path) -> Path:
         run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", scratch, ROOT)
         run(python, "-m", "wheel", "unpack", "--dest", scratch, next(Path(scratch).glob("*.whl")))
         tree = next(each for each in Path(scratch).iterdir() if each.is_dir())
-        code = tree / "mws_hf" / "kernels" / "machine_code"
-        code.mkdir()
-        places = {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(code)}
-        command = [python, "-c", COMPILE, code / "processor.json"]
-        subprocess.run(command, cwd=scratch, env=os.environ | PROCESSOR | places, check=True)
+        places = {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        subprocess.run([python, "-c", COMPILE], cwd=scratch, env=os.environ | PROCESSOR | places, check=True)
         folder.mkdir(parents=True, exist_ok=True)
         run(python, "-m", "wheel", "pack", "--dest-dir", scratch, tree)
         tags = ("--python-tag", tag, "--abi-tag", tag, "--platform-tag", PLATFORM)

@@ -62,11 +62,7 @@ COMMANDS = {
     "encode": ("mws_hf.commands.encode", "encode_command", "Encode a corpus to memory-mapped token ids."),
     "import": ("mws_hf.commands.export", "import_", "The original notebook's artifact to a tokenizer."),
     "export": ("mws_hf.commands.export", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
-    "check": (
-        "mws_hf.commands.check",
-        "check_command",
-        "Where a directory can go, and what is wrong with it.",
-    ),
+    "check": ("mws_hf.commands.check", "check_command", "Where a directory can go, and what is wrong with it."),
     "repair": ("mws_hf.commands.check", "repair_command", "Mend a directory that a stock class saved; ids stay."),
     "card": ("mws_hf.commands.card", "card", "Measure a tokenizer and write its model card."),
     "push": ("mws_hf.commands.card", "push_command", "Upload a tokenizer and its card to the Hugging Face Hub."),

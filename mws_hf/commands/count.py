@@ -60,10 +60,9 @@ def count_command(
     cap = options.parse_bytes(memory_cap, "--memory-cap")
     reading = Reading(column, encoding, errors)
     sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, cap, not quiet, group_column)
-    chosen = pattern
     if digits:
-        chosen = with_digits(pattern or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there
-    merged = _merged(sources, output, chosen, normalization, cap, min_count)
+        pattern = with_digits(pattern or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there
+    merged = _merged(sources, output, pattern, normalization, cap, min_count)
     sizes = {name: {"types": types, "tokens": tokens} for name, (types, tokens) in merged.groups.items()}
     if as_json:
         result = {"file": str(output), "types": merged.types, "tokens": merged.tokens}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from mws_hf.demo.tokens import Opened
 from mws_hf.demo.writing import visible
 from mws_hf.evaluate.running_text import WORD, TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
+from mws_hf.evaluate.tables import number_cell
 from mws_hf.text.pattern import compiled
 
 MOST_LISTED = 200
@@ -64,9 +64,9 @@ def comparison_html(first: Opened, second: Opened, text: str) -> str:
 
 _MEASURES: dict[str, Callable[[TextScores], str]] = {
     "tokens": lambda scores: f"{scores.tokens:,}",
-    "tokens per word": lambda scores: "-" if math.isnan(scores.fertility) else f"{scores.fertility:.3f}",
+    "tokens per word": lambda scores: number_cell(scores.fertility),
     "bytes per token": lambda scores: f"{scores.bytes_per_token:.3f}",
-    "words whole": lambda scores: "-" if math.isnan(scores.whole_words) else f"{scores.whole_words:.1%}",
+    "words whole": lambda scores: number_cell(scores.whole_words, ".1%"),
     "entries of the vocabulary": lambda scores: f"{scores.vocabulary_size:,}",
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias, cast
 
 from mws_hf.errors import MwSError
@@ -158,8 +157,7 @@ def _from_slow(tokenizer: Any) -> Encoder:
 
     first = (tokenizer.tokenize("a") or [""])[0]
     adds_space = first[:1] in ("▁", "Ġ", " ")
-    merges = getattr(tokenizer, "bpe_ranks", None) or getattr(tokenizer, "_merges", None)  # of GPT-2's class; of ours
-    parts = None if merges is None else partial(_parts, merges)
+    parts = (lambda: _parts(tokenizer.bpe_ranks)) if hasattr(tokenizer, "bpe_ranks") else None
     return Encoder(encode, len(tokenizer), getattr(tokenizer, "unk_token_id", None), adds_space, decode, parts=parts)
 
 

@@ -148,7 +148,9 @@ def text_table(
     for name, scores in text.items():
         if scores.unaligned_lines:
             about += f"; {name}: {scores.unaligned_lines} lines without offsets count for lengths only"
-    rows = [[name, *(_cell(getattr(scores, m), form) for _, m, form in TEXT_COLUMNS)] for name, scores in text.items()]
+    rows = [
+        [name, *(number_cell(getattr(scores, m), form) for _, m, form in TEXT_COLUMNS)] for name, scores in text.items()
+    ]
     header = ["tokenizer", *(title for title, _, _ in TEXT_COLUMNS)]
     if bits:
         header += [BITS_COLUMN, f"minus {next(iter(bits))} (95 %)"]
@@ -159,7 +161,8 @@ def text_table(
     return Table("running text", about, header, rows)
 
 
-def _cell(value: float, form: str) -> str:
+def number_cell(value: float, form: str = ".3f") -> str:
+    """Write a measure; a dash where it is NaN, since there is nothing to measure."""
     return "-" if math.isnan(value) else format(value, form)
 
 

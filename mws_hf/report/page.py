@@ -18,6 +18,7 @@ from mws_hf.evaluate.encoder import Encoder
 from mws_hf.evaluate.formats import open_source
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores
+from mws_hf.evaluate.tables import number_cell
 from mws_hf.report.facts import (
     by_text,
     entries_of,
@@ -164,16 +165,12 @@ def columns(
 
 _TEXT: tuple[tuple[str, str, Any], ...] = (
     ("entries", "of the vocabulary", lambda s: f"{s.vocabulary_size:,}"),
-    ("tokens per word", "how long text becomes; fewer is shorter", lambda s: _number(s.fertility)),
-    ("bytes per token", "how much text a token holds", lambda s: _number(s.bytes_per_token)),
-    ("words whole", "running words that are one token", lambda s: _number(s.whole_words, ".1%")),
+    ("tokens per word", "how long text becomes; fewer is shorter", lambda s: number_cell(s.fertility)),
+    ("bytes per token", "how much text a token holds", lambda s: number_cell(s.bytes_per_token)),
+    ("words whole", "running words that are one token", lambda s: number_cell(s.whole_words, ".1%")),
     ("entries unused", "in the texts of this report", lambda s: f"{1 - s.vocabulary_used:.1%}"),
     ("parts of characters", "tokens that are single bytes or less than a character", lambda s: f"{s.byte_tokens:.2%}"),
 )  # fmt: skip
-
-
-def _number(value: float, form: str = ".3f") -> str:
-    return "-" if math.isnan(value) else format(value, form)
 
 
 def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, str]]:

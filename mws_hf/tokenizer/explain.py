@@ -71,7 +71,7 @@ class Explanation:
         for part, values, seen in zip(self.parts, self.boundaries, self.seen, strict=True):
             if values is not None:
                 lines.append(evidence_lines(*without_space(part, values)))
-                lines += ["(not among the training words: from its letters)"] if seen is False else []
+                lines += ["(not among the training words: judged by its letters)"] if seen is False else []
         return "\n".join(lines)
 
 

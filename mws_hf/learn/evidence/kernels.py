@@ -113,7 +113,8 @@ def forward_backward(starts: Longs, arcs: Arcs, model: WordModel, expected: Expe
 def _add_expected(starts: Longs, arcs: Arcs, model: WordModel, weights: _Weights, expected: Expected) -> None:
     f, stop, rows = weights.f, model.stop, arcs.rows
     for w in range(len(starts) - 1):
-        for e in range(rows[starts[w + 1]], rows[starts[min(w + 2, len(starts) - 1)]]):  # the next word's
+        # the rows of the next word's entries come from memory while this word is summed
+        for e in range(rows[starts[w + 1]], rows[starts[min(w + 2, len(starts) - 1)]]):
             prefetch(model.p, arcs.entries[e])
             prefetch(expected.counts, arcs.entries[e])
         s = starts[w]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import MwSError
 from mws_hf.portable import Held
-from mws_hf.text.pattern import pattern_name
+from mws_hf.text.pattern import cut_by
 from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.saved_files import save_backend
@@ -55,9 +55,9 @@ class Recipe:
         groups = as_grouped_counts(counts, pattern=self.pattern, normalization=self.normalization)
         if groups.pattern != self.pattern or groups.normalization != self.normalization:
             raise MwSError(
-                f"the counts were made with pattern {pattern_name(groups.pattern)} and normalization "
-                f"{groups.normalization}, but training asks for {pattern_name(self.pattern)} and "
-                f"{self.normalization}; count again, or pass pattern= and normalization= of the counts"
+                f"the counts were made with {cut_by(groups.pattern, groups.normalization)}, but training asks for "
+                f"{cut_by(self.pattern, self.normalization)}; count again, or pass pattern= and normalization= of the "
+                "counts"
             )
         return groups
 

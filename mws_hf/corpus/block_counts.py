@@ -20,15 +20,13 @@ from numbers import Integral
 from typing import Generic, Literal, TypeVar, cast
 
 import numpy as np
-import pyarrow as pa
 
 from mws_hf.corpus.blocks import Block, arrow_block, cut_at
-from mws_hf.corpus.columns import arrow_strings, flat_utf8
+from mws_hf.corpus.columns import Columns, arrow_strings, flat_utf8
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED
-from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
+from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import compiled, split
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
@@ -103,11 +101,6 @@ class _Supply(Generic[T]):
 
 
 GroupBlock = tuple[str, Block]
-Entries = tuple[pa.LargeStringArray, Longs]
-"""Distinct pre-tokens and how often each occurs, in an order that depends on the threads."""
-
-MEMORY_CAP = 2 << 30
-_SMALLEST_TABLE = 1 << 19  # below it spilling would cost more than it saves
 
 
 class GroupTables:
@@ -159,7 +152,7 @@ def count_blocks(
     memory_cap: int = MEMORY_CAP,
     text_bytes: int = 0,
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
-) -> dict[str, Entries]:
+) -> dict[str, Columns]:
     """Count the pre-tokens of all sources, by group, groups by name.
 
     Args:
@@ -185,7 +178,7 @@ def count_blocks(
                     shards[group] = stack.enter_context(Shards())
             shards[group].add(table)
 
-        most = max(memory_cap // workers, _SMALLEST_TABLE)
+        most = max(memory_cap // workers, SMALLEST_TABLE)
         threads = [GroupTables(most, spill, text_bytes // workers) for _ in range(workers)]
         seen: set[str] = set()
 
@@ -203,7 +196,7 @@ def count_blocks(
         return {group: _gathered(group, threads, shards.get(group), memory_cap) for group in sorted(seen)}
 
 
-def _gathered(group: str, threads: Sequence[GroupTables], shards: Shards | None, memory_cap: int) -> Entries:
+def _gathered(group: str, threads: Sequence[GroupTables], shards: Shards | None, memory_cap: int) -> Columns:
     """Put together the table of a group and the shards it was spilled to; the tables are given up."""
     tables = [table for thread in threads for table in thread.taken(group)]
     if shards is None and (len(tables) == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
@@ -211,7 +204,7 @@ def _gathered(group: str, threads: Sequence[GroupTables], shards: Shards | None,
     with nullcontext(shards) if shards is not None else Shards() as spilled:
         while tables:
             spilled.add(tables.pop())
-        return spilled.merged(max(memory_cap // 4, _SMALLEST_TABLE))
+        return spilled.merged(max(memory_cap // 4, SMALLEST_TABLE))
 
 
 def _counting_threads(pattern: str, workers: int | None, memory_cap: int) -> int:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ import pyarrow as pa
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind
 from mws_hf.corpus.readers import decoding_error, no_place
 from mws_hf.errors import MwSError, first_line
+
+Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
+"""Distinct words, an Arrow array of large strings, and how often each occurs."""
 
 
 def refuse_splits(folder: str) -> None:

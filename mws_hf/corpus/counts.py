@@ -14,10 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.columns import arrow_integers, flat_utf8, integers
+from mws_hf.corpus.columns import Columns, arrow_integers, flat_utf8, integers
 from mws_hf.corpus.counts_file import (
     MAX_TOTAL,
-    Columns,
     check_total,
     check_utf8,
     exact_sum,
@@ -25,12 +24,12 @@ from mws_hf.corpus.counts_file import (
     read_counts_columns,
     write_columns,
 )
-from mws_hf.corpus.token_table import TokenTable
+from mws_hf.corpus.token_table import summed
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts
-from mws_hf.text.pattern import literal_pattern, pattern_name
+from mws_hf.text.pattern import cut_by, literal_pattern
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
 
@@ -195,16 +194,12 @@ class WordCounts:
             if other.fingerprint != self.fingerprint:
                 raise MwSError(
                     "word counts made with different settings cannot be merged: "
-                    f"pattern {pattern_name(self.pattern)} and normalization {self.normalization} against "
-                    f"pattern {pattern_name(other.pattern)} and normalization {other.normalization}; "
-                    "count again with one setting"
+                    f"{cut_by(self.pattern, self.normalization)} against "
+                    f"{cut_by(other.pattern, other.normalization)}; count again with one setting"
                 )
         parts = [self, *others]
         check_total(sum(exact_sum(part.counts) for part in parts))
-        table = TokenTable()
-        for part in parts:
-            table.count_words(*part.utf8(), part.counts)
-        strings, counts = table.entries()
+        strings, counts = summed(part.file_columns for part in parts)
         return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization, checked=True)
 
     def take(self, rows: npt.NDArray[np.int64]) -> WordCounts:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.atomic import atomic_path
-from mws_hf.corpus.columns import arrow_integers, arrow_strings, integers, is_text
+from mws_hf.corpus.columns import Columns, arrow_integers, arrow_strings, integers, is_text
 from mws_hf.errors import MwSError, brief, first_line
 from mws_hf.text.pattern import compiled
 
@@ -29,8 +29,6 @@ _KEY, _MAGIC = b"mws_hf.word_counts", b"PAR1"
 
 ROW_GROUP = 2**20
 MAX_TOTAL = 2**63 - 1
-Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
-"""Distinct words, an Arrow array of large strings, and how often each occurs."""
 
 
 def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] = ()) -> str:

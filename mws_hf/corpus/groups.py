@@ -22,7 +22,7 @@ from mws_hf.corpus.columns import integers
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import check_total, write_columns
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import pattern_name
+from mws_hf.text.pattern import cut_by
 
 UNNAMED = ""
 """The name of the one group where nobody named any."""
@@ -67,9 +67,8 @@ class GroupedCounts(Mapping[str, WordCounts]):
         for name, counts in ordered.items():
             if counts.fingerprint != first.fingerprint:
                 raise MwSError(
-                    f"group {name!r} was counted with pattern {pattern_name(counts.pattern)} and normalization "
-                    f"{counts.normalization}, another with {pattern_name(first.pattern)} and {first.normalization}; "
-                    "count again with one setting"
+                    f"group {name!r} was counted with {cut_by(counts.pattern, counts.normalization)}, another with "
+                    f"{cut_by(first.pattern, first.normalization)}; count again with one setting"
                 )
         object.__setattr__(self, "groups", ordered)
 

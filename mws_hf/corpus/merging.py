@@ -20,18 +20,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.columns import arrow_integers, arrow_strings, flat_utf8
+from mws_hf.corpus.columns import Columns, arrow_integers, arrow_strings, flat_utf8
 from mws_hf.corpus.counts import in_order
-from mws_hf.corpus.counts_file import ROW_GROUP, Columns, CountsFile, check_total, counts_writer, settings_of
-from mws_hf.corpus.token_table import Shards, TokenTable
+from mws_hf.corpus.counts_file import ROW_GROUP, CountsFile, check_total, counts_writer, settings_of
+from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenTable, summed
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import pattern_name
+from mws_hf.text.pattern import cut_by
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-MEMORY_CAP = 2 << 30
-_SMALLEST = 1 << 19  # of the table of a group: below it every batch would be spilled
 _ROWS = 1 << 15  # of a batch that is read from a file
 _RUN_ROWS = 1 << 12  # and from a run: one of each run is in memory at a time
 EMPTY: Columns = (arrow_strings([]), np.zeros(0, np.int64))
@@ -64,7 +62,7 @@ def merge_files(
     files = _checked_alike([CountsFile.open(path) for path in paths])
     first = files[0]
     names = sorted({name for file in files for name in file.totals})
-    step = max(memory_cap // 4, _SMALLEST * len(names))
+    step = max(memory_cap // 4, SMALLEST_TABLE * len(names))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mws-runs-")))
         runs = {name: _Runs(folder, number) for number, name in enumerate(names)}
@@ -91,9 +89,8 @@ def _checked_alike(files: list[CountsFile]) -> list[CountsFile]:
     for file in files[1:]:
         if (file.pattern, file.normalization) != (first.pattern, first.normalization):
             raise MwSError(
-                f"{file.path}: counted with pattern {pattern_name(file.pattern)} and normalization "
-                f"{file.normalization}, but {first.path} with {pattern_name(first.pattern)} and "
-                f"{first.normalization}; count again with one setting"
+                f"{file.path}: counted with {cut_by(file.pattern, file.normalization)}, but {first.path} with "
+                f"{cut_by(first.pattern, first.normalization)}; count again with one setting"
             )
         if ("" in file.totals) != ("" in first.totals):
             raise MwSError(f"{file.path}, {first.path}: only one of them names groups of words; count the other so too")
@@ -142,10 +139,7 @@ def _frequent(groups: Groups, min_count: int) -> tuple[Groups, int]:
 def _union(groups: Groups) -> Columns:
     if len(groups) == 1:
         return next(iter(groups.values()))
-    table = TokenTable()
-    for words, counts in groups.values():
-        table.count_words(*flat_utf8(words), counts)
-    return table.entries()
+    return summed(groups.values())
 
 
 def _where(columns: Columns, mask: pa.BooleanArray) -> Columns:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +15,7 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.columns import flat_utf8
+from mws_hf.corpus.columns import Columns, flat_utf8
 from mws_hf.corpus.token_table_kernels import (
     BATCH,
     MOST,
@@ -32,6 +32,10 @@ from mws_hf.kernels.arrays import Bytes, Longs
 from mws_hf.kernels.tables import empty_slots, rehash
 from mws_hf.text.unicode import classes_of
 
+MEMORY_CAP = 2 << 30
+"""Bytes that tables of counts may take, unless a caller says otherwise."""
+SMALLEST_TABLE = 1 << 19
+"""Bytes of a table below which spilling would cost more than it saves."""
 _FIRST_SLOTS, _MOST_FIRST_SLOTS = 1 << 12, 1 << 19
 _SMALL = 1 << 18  # slots, below which a table grows by 4 at once
 
@@ -145,6 +149,14 @@ class TokenTable:
 def _most_entries(n_slots: int) -> int:
     """Compute the number of strings that a table may hold: more would stray far from the slots of their hashes."""
     return 3 * n_slots // 4
+
+
+def summed(parts: Iterable[Columns]) -> Columns:
+    """Add up counts of words, in no particular order."""
+    table = TokenTable()
+    for words, counts in parts:
+        table.count_words(*flat_utf8(words), counts)
+    return table.entries()
 
 
 def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Longs]:

@@ -33,7 +33,7 @@ def counts_of(mapping, **options):
 @pytest.fixture(autouse=True)
 def little_memory(monkeypatch):
     """Tables are spilled when they would grow, files and runs read by 100 rows, row groups written by 700."""
-    monkeypatch.setattr(merging, "_SMALLEST", 300_000)
+    monkeypatch.setattr(merging, "SMALLEST_TABLE", 300_000)
     monkeypatch.setattr(merging, "_ROWS", 100)
     monkeypatch.setattr(merging, "_RUN_ROWS", 10)
     for module in (merging, counts_file):

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mws_hf.tokenizer.hub import snapshot
-from mws_hf.tokenizer.ready_made import folder_of, ready_made, write_folder
+from mws_hf.tokenizer.hub import folder_of, ready_made, snapshot, write_folder
 
 if TYPE_CHECKING:
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast

@@ -13,12 +13,15 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.backend import without_limits
-from mws_hf.tokenizer.file import TOKENIZER_FILE, check_directory, load_json, read_spec
-from mws_hf.tokenizer.saved_files import (
+from mws_hf.tokenizer.file import (
     STALE_FILES,
     STOCK_MODULE,
     STOCK_SOURCE,
+    TOKENIZER_FILE,
+    check_directory,
+    load_json,
     portable_config,
+    read_spec,
     uses_stock_module,
     write_config,
 )

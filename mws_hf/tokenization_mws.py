@@ -31,7 +31,7 @@ from mws_hf.tokenizer.backend import (
     without_leading_space,
     without_limits,
 )
-from mws_hf.tokenizer.file import read_tokenizer, refuse_empty
+from mws_hf.tokenizer.file import read_tokenizer, refuse_empty, surrogate_error
 from mws_hf.tokenizer.merging import (
     Dropout,
     Dropped,
@@ -43,7 +43,6 @@ from mws_hf.tokenizer.merging import (
     text_key,
     word_key,
 )
-from mws_hf.tokenizer.saved_files import surrogate_error
 from mws_hf.tokenizer.special_places import special_places
 from mws_hf.tokenizer.training_record import kinds_at
 

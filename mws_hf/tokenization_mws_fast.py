@@ -30,8 +30,7 @@ from mws_hf.tokenizer.backend import (
     with_leading_space,
     without_limits,
 )
-from mws_hf.tokenizer.file import load_json, refuse_empty
-from mws_hf.tokenizer.saved_files import surrogate_error
+from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.trained import Recipe, Training
 

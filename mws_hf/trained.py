@@ -16,7 +16,7 @@ from mws_hf.portable import Held
 from mws_hf.text.pattern import cut_by
 from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
-from mws_hf.tokenizer.saved_files import save_backend
+from mws_hf.tokenizer.file import save_backend
 from mws_hf.tokenizer.stock import Tokenizer
 
 if TYPE_CHECKING:

@@ -120,8 +120,7 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
     from mws_hf.corpus.readers import stored_lines
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
-    from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
-    from mws_hf.tokenizer.saved_files import save_backend
+    from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer, save_backend
 
     refuse_overwriting(tokenizer_files(output), directory, [directory / TOKENIZER_FILE], sample)
     claim_folder(output)

@@ -44,7 +44,7 @@ def files_in(directory: Path, names: Iterable[str]) -> list[Path]:
 
 def tokenizer_files(directory: Path) -> list[Path]:
     """List a directory itself and those of its files that saving a tokenizer there writes or removes."""
-    from mws_hf.tokenizer.saved_files import STALE_FILES, STOCK_MODULE
+    from mws_hf.tokenizer.file import STALE_FILES, STOCK_MODULE
     from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE
 
     return files_in(

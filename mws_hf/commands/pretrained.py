@@ -45,7 +45,7 @@ def pretrained_command(
         mws pretrained mws-fi-16k --from mws-pretrained.zip
     """
     from mws_hf.by_name import pretrained_folder, write_pretrained
-    from mws_hf.tokenizer.ready_made import place_of, ready_made
+    from mws_hf.tokenizer.hub import place_of, ready_made
 
     if name is not None:
         target = output or Path(name)

@@ -1,6 +1,6 @@
 """Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are ever in memory.
 
-Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.tokenizer.weights`.
+Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.tokenizer.ids`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from mws_hf.extend.first_rows import check_init, mixed_rows
 from mws_hf.extend.id_map import IDS_FILE, read_ids
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.hub import snapshot
-from mws_hf.tokenizer.ids import renumber_model
+from mws_hf.tokenizer.ids import INDEX, read_tensor_header, renumber_model, shard_of_tensors
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
-from mws_hf.tokenizer.weights import INDEX, read_tensor_header, shard_of_tensors
 
 _PIECE = 16 << 20
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")

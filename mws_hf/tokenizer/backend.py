@@ -118,11 +118,8 @@ def base_vocab(
 ) -> dict[str, int]:
     """Number the tokens: special tokens, 256 byte tokens, alphabet by code point, merge products in rank order.
 
-    A byte-level vocabulary has `BYTE_CHARACTERS` for byte tokens and no alphabet besides; see `byte_alphabet`.
-
-    Raises:
-        MwSError: a special token is empty or named twice, or equals a byte token, a character or a merge product; the
-            alphabet holds something longer than one character.
+    A byte-level vocabulary has `BYTE_CHARACTERS` for byte tokens and no alphabet besides. Special tokens that are
+    empty, repeated or also ordinary tokens are refused, and so is an alphabet of more than single characters.
 
     >>> vocab = base_vocab(["<pad>"], "ba", [("a", "b")])
     >>> vocab["<pad>"], vocab["<0x00>"], vocab["<0xFF>"], vocab["a"], vocab["b"], vocab["ab"], len(vocab)
@@ -146,9 +143,6 @@ def tokenizer_tables(
 ) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
     """Make vocabulary and merges of a tokenizer, of characters or of bytes, from merges learnt in characters.
 
-    Raises:
-        MwSError: the special tokens or the alphabet are refused by `base_vocab`.
-
     >>> vocab, merges = tokenizer_tables(["<pad>"], "но", [("о", "н")], "bytes")
     >>> merges, [vocab["".join(pair)] for pair in merges], len(vocab)
     ([('Ð', '½'), ('Ð', '¾'), ('Ð¾', 'Ð½')], [257, 258, 259], 260)
@@ -160,15 +154,10 @@ def tokenizer_tables(
 
 
 def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters") -> None:
-    """Check that every token has one derivation and that parts are made before wholes.
+    """Refuse merges that make a token twice, or use a part that no earlier merge makes.
 
     Only then do the stock BPE, a replay of the merges in order and the notebook's loop cut every word alike.
 
-    Raises:
-        MwSError: the first merge that is malformed, repeated, makes an existing token, or uses a part that no earlier
-            merge makes (so it is missing, out of order or cyclic).
-
-    >>> check_merges([("a", "b"), ("ab", "a")])
     >>> check_merges([("ab", "a"), ("a", "b")])
     Traceback (most recent call last):
         ...
@@ -210,11 +199,7 @@ def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> s
 
 
 def find_surrogate(text: str) -> int | None:
-    r"""Return the index of the first lone surrogate in `text`, or None when the text can be encoded.
-
-    >>> find_surrogate("ab\ud83dc"), find_surrogate("ab😀")
-    (2, None)
-    """
+    """Return the index of the first lone surrogate in a text; None where it can be encoded."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -223,11 +208,7 @@ def find_surrogate(text: str) -> int | None:
 
 
 def check_ids(vocab: Mapping[str, int]) -> None:
-    """Check that ids are integers from 0 and no two tokens share one; holes are allowed here.
-
-    Raises:
-        MwSError: an id is no such integer, or two tokens share it; the message names the token.
-    """
+    """Refuse ids that are no integers from 0, and ids that two tokens share; holes are allowed here."""
     owner: dict[int, str] = {}
     all_text = find_surrogate("".join(vocab)) is None
     for token, number in vocab.items():
@@ -241,12 +222,9 @@ def check_ids(vocab: Mapping[str, int]) -> None:
 
 
 def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:
-    """Check that ids run from 0 without holes, the byte tokens exist, and every merge's parts and product have ids.
+    """Refuse ids with holes, a missing byte token, and a merge whose parts or product have no id.
 
     A vocabulary without byte tokens but with all of `BYTE_CHARACTERS` is a byte-level one and needs none.
-
-    Raises:
-        MwSError: ids have a hole, a byte token is missing, or a merge's part or product has no id.
     """
     check_ids(vocab)
     numbers = set(vocab.values())
@@ -357,11 +335,7 @@ def bpe_model(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> mo
 
 
 def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Return vocabulary and merges of a BPE tokenizer's model; added tokens beyond the vocabulary are left out.
-
-    Raises:
-        MwSError: the model is not a BPE.
-    """
+    """Return vocabulary and merges of a BPE tokenizer's model, without added tokens beyond the vocabulary."""
     spec = Spec.of(tokenizer)
     if spec.kind != "BPE":
         raise MwSError(f"the tokenizer's model is {spec.kind}, not BPE; MwS reads BPE tables only")
@@ -377,14 +351,7 @@ def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
 
 
 def pattern_of(tokenizer: Tokenizer) -> str:
-    """Return the split pattern stored in a tokenizer.
-
-    Raises:
-        MwSError: its pre-tokenizer is not a single split by a regular expression, with or without bytes after it.
-
-    >>> pattern_of(build_backend(base_vocab(), [], "gpt4"))[:20]
-    "'(?i:[sdmt]|ll|ve|re"
-    """
+    """Return the split pattern stored in a tokenizer; MwSError where it does more than one split."""
     state = _pre_tokenizer(tokenizer)
     pattern, _ = split_of(state)
     if pattern is None:
@@ -394,21 +361,14 @@ def pattern_of(tokenizer: Tokenizer) -> str:
 
 
 def is_byte_level(tokenizer: Tokenizer) -> bool:
-    """Return whether a tokenizer, any tokenizer, works on bytes as GPT-2's does.
-
-    >>> is_byte_level(build_backend(base_vocab(), []))
-    False
-    """
+    """Return whether a tokenizer, any tokenizer, works on bytes as GPT-2's does."""
     return any(part.get("type") == "ByteLevel" for part in parts_of(_pre_tokenizer(tokenizer)))
 
 
 def check_added(tokenizer: Tokenizer, name: str = "") -> None:
-    """Check that added tokens come out of a byte-level tokenizer as they went in; others keep every added token.
+    """Refuse added tokens that come out of a byte-level tokenizer otherwise than they went in.
 
     Encoding, extending and trimming refuse a tokenizer that fails, and `mws check` reports it.
-
-    Raises:
-        MwSError: a token all of whose characters stand for bytes, one of them not ASCII; see `check_added_tokens`.
 
     >>> tokenizer = build_backend(base_vocab(byte_symbols=BYTE_CHARACTERS), [])
     >>> tokenizer.add_tokens(["né"])

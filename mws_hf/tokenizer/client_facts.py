@@ -15,14 +15,7 @@ Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
 
 
 class ClientFact(NamedTuple):
-    """A client's verdict on a tokenizer.
-
-    Attributes:
-        client: name of the program.
-        verdict: reads the directory rightly, reads rightly the file that `mws export` writes, refuses it, gives other
-            ids, or was never measured with such a pattern.
-        remark: a special condition or a remedy; may be empty.
-    """
+    """A client's verdict on a tokenizer, with a condition or a remedy, which may be empty."""
 
     client: str
     verdict: Verdict
@@ -54,7 +47,7 @@ _ONE_READS = {
 def client_facts(
     kind: Alphabet, pattern: str, *, keeps_bom: bool, in_rank_order: bool, normalized: bool = False
 ) -> list[ClientFact]:
-    """List each client's verdict on a tokenizer.
+    """List each client's verdict on a tokenizer, from its alphabet and split pattern.
 
     Args:
         kind: its alphabet.
@@ -62,11 +55,6 @@ def client_facts(
         keeps_bom: whether U+FEFF is in the vocabulary as a character; of no account in a byte-level one.
         in_rank_order: whether ids grow with the ranks of the merges.
         normalized: whether text is normalized first, which no export keeps and which was measured with few clients.
-
-    >>> from mws_hf.text.pattern import literal_pattern
-    >>> facts = client_facts("bytes", literal_pattern("llama3"), keeps_bom=False, in_rank_order=True)
-    >>> sorted({fact.verdict for fact in facts})
-    ['export', 'right']
     """
     lost = "" if kind == "bytes" or keeps_bom else "but decoding loses U+FEFF, which is not in the vocabulary"
     facts = [ClientFact(_READ_WHOLE, "right", ""), _by_one(pattern), ClientFact("transformers.js", "right", lost)]
@@ -110,12 +98,7 @@ def runs_in_one(pattern: str) -> bool:
 
 
 def refusing(pattern: str) -> dict[Verdict, list[str]]:
-    """List the clients that do not read a byte-level tokenizer with a split pattern, by what they do instead.
-
-    >>> from mws_hf.text.pattern import literal_pattern
-    >>> refusing(literal_pattern("words"))["wrong"], "wrong" in refusing(literal_pattern("o200k"))
-    (['tokie'], False)
-    """
+    """List the clients that do not read a byte-level tokenizer with a split pattern, by what they do instead."""
     found: dict[Verdict, list[str]] = {}
     for fact in client_facts("bytes", pattern, keeps_bom=True, in_rank_order=True):
         if fact.verdict not in ("right", "export"):

@@ -92,9 +92,6 @@ def explain_word(
 
     `tables` are those of `backend`, from `tracing_tables`, where several words are explained.
 
-    Raises:
-        MwSError: the model is no BPE, or does more than merge.
-
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
     >>> print(explain_word(build_backend(base_vocab((), " но", merges), merges), "он"))
@@ -131,15 +128,6 @@ class Tracer:
 
     A byte-level tokenizer is shown in text: tokens as people read them (`byte_alphabet.readable`), without the merges
     that build a character from its bytes.
-
-    Raises:
-        MwSError: the tokenizer's model is no BPE.
-
-    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
-    >>> merges = [("о", "н"), (" ", "он")]
-    >>> trace = Tracer(build_backend(base_vocab((), " но", merges), merges))
-    >>> [(traced.text, traced.tokens, len(traced.steps)) for traced in trace(" он-я")]
-    [(' он', (' он',), 2), ('-я', ('<0x2D>', '<0xD1>', '<0x8F>'), 0)]
     """
 
     def __init__(self, backend: Tokenizer, tables: Tables | None = None) -> None:
@@ -148,12 +136,7 @@ class Tracer:
         self._byte_level = is_byte_level(backend)
 
     def __call__(self, text: str) -> list[Traced]:
-        """Trace every pre-token of a text.
-
-        Raises:
-            MwSError: the tokenizer itself cuts otherwise: the text holds an added token, or its model has settings that
-                are not replayed (dropout, prefixes, an unknown token).
-        """
+        """Trace every pre-token of a text; MwSError where the tokenizer itself cuts otherwise."""
         normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
         text = text if normalizer is None else normalizer.normalize_str(text)
         parts = [text] if splitter is None else [part for part, _ in splitter.pre_tokenize_str(text)]
@@ -192,15 +175,7 @@ def _joins_characters(step: Step) -> bool:
 
 
 def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[int, str]]) -> list[Step]:
-    """List the merges that fire on the symbols of a pre-token, in their order; each one fires at all its places.
-
-    >>> from mws_hf.tokenizer.merging import ranked
-    >>> for step in merge_trace("читать", ranked([("ч", "и"), ("чи", "т"), ("т", "ь")])):
-    ...     print(step.rank, step.left, step.right, "·".join(step.tokens))
-    0 ч и чи·т·а·т·ь
-    1 чи т чит·а·т·ь
-    2 т ь чит·а·ть
-    """
+    """List the merges that fire on the symbols of a pre-token, in their order; each one fires at all its places."""
     steps: list[Step] = []
     tokens = list(symbols)
     before = tuple(tokens)
@@ -214,11 +189,7 @@ def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[in
 
 
 def spell(text: bytes, lengths: Iterable[int]) -> tuple[str, ...]:
-    """Cut a text into the pieces that tokens of so many bytes spell, in UTF-8; a character's tokens are one piece.
-
-    >>> spell("он漢".encode(), [4, 1, 1, 1])
-    ('он', '漢')
-    """
+    """Cut a text into the pieces that tokens of so many bytes spell, in UTF-8; a character's tokens are one piece."""
     cuts = [0, *accumulate(lengths)]
     whole = [cut for cut in cuts if cut == len(text) or text[cut] & 0xC0 != 0x80]  # not within a character
     return tuple(text[begin:end].decode() for begin, end in pairwise(whole))
@@ -247,11 +218,7 @@ def evidence_lines(letters: str, boundaries: Sequence[float], tokens: Sequence[s
 def plot_evidence(
     path: Path, words: Sequence[str], boundaries: Sequence[Sequence[float]], cuts: Sequence[Sequence[str]]
 ) -> None:
-    """Draw the evidence of words, one panel a word: bars between letters, a line where the tokenizer cuts.
-
-    Raises:
-        MwSError: matplotlib is not installed.
-    """
+    """Draw the evidence of words, one panel a word: bars between letters, a line where the tokenizer cuts."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -24,14 +24,7 @@ from mws_hf.tokenizer.stock import AddedToken, Regex, Tokenizer, decoders, model
 
 
 class ByteTables(NamedTuple):
-    """A byte-level BPE.
-
-    Attributes:
-        tokens: by id; ordinary ones in the byte alphabet, added ones as they stand in text.
-        merges: (left, right) in rank order, in the byte alphabet.
-        added: id -> added token.
-        pattern: the split pattern.
-    """
+    """A byte-level BPE: tokens by id (added ones as they stand in text), merges, added tokens by id, split pattern."""
 
     tokens: list[str]
     merges: list[tuple[str, str]]
@@ -40,12 +33,7 @@ class ByteTables(NamedTuple):
 
 
 def byte_tables(backend: Tokenizer) -> ByteTables:
-    """Read the tables of a byte-level tokenizer that another format can carry.
-
-    Raises:
-        MwSError: the tokenizer is of characters, normalizes, puts a space first, adds tokens around a text, or its ids
-            have holes.
-    """
+    """Read the tables of a byte-level tokenizer; MwSError where it has something that other formats cannot carry."""
     vocab, merges = tables_of(backend)
     if alphabet_of(vocab) != "bytes" or not is_byte_level(backend):
         raise MwSError(
@@ -66,13 +54,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
 
 
 class IdComparison(NamedTuple):
-    """The differences between a reader and `tokenizers`.
-
-    Attributes:
-        texts: number of texts compared.
-        ids: the texts that the reader cuts otherwise.
-        decoded: the texts whose ids the reader decodes to another text than `tokenizers` does.
-    """
+    """The number of texts compared, those that a reader cuts otherwise, and those that it decodes otherwise."""
 
     texts: int
     ids: list[str]
@@ -85,13 +67,7 @@ def compare_ids(
     encode: Callable[[str], Sequence[int]],
     decode: Callable[[list[int]], str] | None = None,
 ) -> IdComparison:
-    """Compare a reader with `tokenizers`, text by text; special tokens in a text count as such, none are added.
-
-    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
-    >>> backend = build_backend(base_vocab((), "ab"), [])
-    >>> compare_ids(backend, ["ab", "ba"], lambda text: [256, 257])
-    IdComparison(texts=2, ids=['ba'], decoded=[])
-    """
+    """Compare a reader with `tokenizers`, text by text; special tokens in a text count as such, none are added."""
     wrong_ids, wrong_text, number = [], [], 0
     for text in texts:
         number += 1
@@ -104,11 +80,7 @@ def compare_ids(
 
 
 def refuse_differences(found: IdComparison, what: str, remedy: str) -> None:
-    """Stop an export that would not be exact.
-
-    Raises:
-        MwSError: ids or a decoded text differ; the first text is shown.
-    """
+    """Stop an export that would not be exact; the first text is shown."""
     if found.ids or found.decoded:
         kind, first = ("ids", found.ids[0]) if found.ids else ("decoded text", found.decoded[0])
         number = len(found.ids or found.decoded)
@@ -126,15 +98,10 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     that have no id yet get new ones at the end. Ids differ only where characters outside the vocabulary occur, and
     where another pattern, or its name, is given.
 
-    Raises:
-        MwSError: the tokenizer is byte-level already and no pattern is given, it puts a space before the text or splits
-            by more than a pattern, or an added token would not survive.
-
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
     >>> old = build_backend(base_vocab((), " но", merges), merges)
-    >>> new = to_byte_level_backend(old)
-    >>> new.encode("но он я").ids == old.encode("но он я").ids
+    >>> to_byte_level_backend(old).encode("но он я").ids == old.encode("но он я").ids
     True
     """
     vocab, merges = tables_of(backend)
@@ -210,11 +177,7 @@ def write_tiktoken(
 ) -> IdComparison | None:
     """Write a folder with a rank file and its loader that gives the same ids in tiktoken, or nothing.
 
-    The ids of the tokenizer, a byte-level one, grow with the ranks of its merges; both must agree on the texts. Returns
-    the comparison, or None where tiktoken is not installed.
-
-    Raises:
-        MwSError: the tokenizer cannot be carried exactly.
+    Both must agree on the texts. Returns the comparison, or None where tiktoken is not installed.
     """
     tables = byte_tables(backend)
     ranks = _ranks(tables)

@@ -1,7 +1,7 @@
-"""Open a tokenizer that lies in a directory, in a file or on the Hub. No code that lies there is executed.
+"""Open a tokenizer in a directory, in a file or on the Hub, and write the files of one that any client loads.
 
-The `tokenizers` library reads files that bring it down later, by a panic, by endless padding, or by ids that take all
-memory. Such files are refused in one place, whoever reads them.
+No code that lies there is executed. The `tokenizers` library reads files that bring it down later, by a panic, by
+endless padding, or by ids that take all memory. Such files are refused in one place, whoever reads them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, brief, first_line, library_failure
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.tokenizer.backend import find_surrogate
 from mws_hf.tokenizer.spec import parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -143,11 +145,7 @@ _FILES = (CONFIG_FILE, TOKENIZER_FILE, "vocabulary.json", "merges.json", "specia
 
 
 def load_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        MwSError: the file is missing, is not UTF-8, or is not JSON; the message names the line.
-    """
+    """Read a JSON file; the MwSError of a damaged one names the line."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
@@ -165,10 +163,7 @@ def load_json(path: Path) -> Any:
 
 
 def load_settings(path: Path) -> dict[str, Any]:
-    """Read a tokenizer_config.json; empty when there is none.
-
-    Raises MwSError where the file is damaged, or holds no JSON object.
-    """
+    """Read a tokenizer_config.json; empty when there is none."""
     settings = load_json(path) if path.is_file() else {}
     if not isinstance(settings, dict):
         raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
@@ -176,11 +171,7 @@ def load_settings(path: Path) -> dict[str, Any]:
 
 
 def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a tokenizer.json as it is written, checked by `check_spec`.
-
-    Raises:
-        MwSError: the file is missing or damaged, or no tokenizer can be made of it.
-    """
+    """Read a tokenizer.json as it is written, checked by `check_spec`."""
     spec = load_json(Path(file))
     try:
         return check_spec(spec)
@@ -189,11 +180,7 @@ def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def open_file(file: str | os.PathLike[str]) -> tuple[Tokenizer, dict[str, Any]]:
-    """Return the tokenizer in a tokenizer.json, and the file as written; all readers of such files call this.
-
-    Raises:
-        MwSError: the file is missing or damaged, or was made for another version of `tokenizers`.
-    """
+    """Return the tokenizer in a tokenizer.json, and the file as written; all readers of such files call this."""
     spec = read_spec(file)
     try:
         return Tokenizer.from_file(os.fspath(file)), spec
@@ -206,19 +193,12 @@ def open_file(file: str | os.PathLike[str]) -> tuple[Tokenizer, dict[str, Any]]:
 
 
 def read_tokenizer(file: str | os.PathLike[str]) -> Tokenizer:
-    """Read the tokenizer in a tokenizer.json.
-
-    Raises MwSError as `open_file` does.
-    """
+    """Read the tokenizer in a tokenizer.json."""
     return open_file(file)[0]
 
 
 def token_of(settings: dict[str, Any], role: str, where: Path) -> str | None:
-    """Return the token of a role, such as ``eos_token``, in a tokenizer_config.json.
-
-    Raises:
-        MwSError: the token is no text.
-    """
+    """Return the token of a role, such as ``eos_token``, in a tokenizer_config.json."""
     token = settings.get(role)
     token = token.get("content") if isinstance(token, dict) else token
     if token is not None and not isinstance(token, str):
@@ -229,16 +209,9 @@ def token_of(settings: dict[str, Any], role: str, where: Path) -> str | None:
 def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) -> Any:
     """Open a directory, a tokenizer.json or a Hub name.
 
-    Args:
-        source: where the tokenizer is.
-        by_class: take the class that tokenizer_config.json names where there is one, since it may cut otherwise than
-            tokenizer.json alone; never one whose code lies in the directory (``auto_map``).
-
-    Returns:
-        A `tokenizers.Tokenizer`, or the tokenizer of transformers that `AutoTokenizer` makes of other files.
-
-    Raises:
-        MwSError: the source holds no tokenizer, or a damaged one.
+    Returns a `tokenizers.Tokenizer`, or the tokenizer of transformers that `AutoTokenizer` makes of other files.
+    `by_class` takes the class that tokenizer_config.json names where there is one, since it may cut otherwise than
+    tokenizer.json alone; never one whose code lies in the directory (``auto_map``).
     """
     from mws_hf.tokenizer.hub import tokenizer_place
 
@@ -265,12 +238,7 @@ def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) ->
 def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
     """Return the `tokenizers` backend of a tokenizer or directory, and its end-of-sequence token if it is known.
 
-    Args:
-        tokenizer: a directory with tokenizer.json, such a file, a Hub name (``user/repo``), a fast transformers
-            tokenizer, or a `tokenizers.Tokenizer`.
-
-    Raises:
-        MwSError: there is no such tokenizer, or it is a slow one without a Rust backend.
+    A directory, a tokenizer.json, a Hub name, a fast tokenizer of transformers or a `tokenizers.Tokenizer` is taken.
     """
     if isinstance(tokenizer, (str, os.PathLike)):
         from mws_hf.tokenizer.hub import tokenizer_place
@@ -290,12 +258,7 @@ def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
 
 
 def check_directory(name: str | os.PathLike[str]) -> None:
-    """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen.
-
-    Raises:
-        MissingTokenizerError: the path holds no tokenizer.
-        MwSError: one of its files is damaged.
-    """
+    """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen."""
     path = Path(name)
     if not path.exists():
         return
@@ -312,13 +275,118 @@ def check_directory(name: str | os.PathLike[str]) -> None:
 
 
 def refuse_empty(name: str | None) -> None:
-    """Stop where transformers 5 would make an empty tokenizer of a place without tokenizer files.
-
-    Raises:
-        MissingTokenizerError: `name`, the place loaded from, is given.
-    """
+    """Stop where transformers 5 would make an empty tokenizer of a place without tokenizer files."""
     if name:
         raise MissingTokenizerError(
             f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
             "vocabulary.json and merges.json: mws_hf.notebook.import_notebook)"
         )
+
+
+STOCK_MODULE = "stock_tokenizer"
+STOCK_CLASS = "PreTrainedTokenizerFast"
+STOCK_SOURCE = '''\
+"""Nothing here is needed: this is the stock class of transformers under its own name.
+
+transformers 5.10 and later replace the tokenizer next to a config.json of some model types (qwen2, qwen3_5, siglip2,
+...) by that model's class, with wrong ids, unless tokenizer_config.json names an "auto_map". Without
+trust_remote_code=True this file is never read; with it, it gives the same tokenizer.
+"""
+
+import transformers
+
+
+class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
+    """transformers.PreTrainedTokenizerFast, so that saving again writes a name every version knows."""
+'''
+_REFERENCE = f"{STOCK_MODULE}.{STOCK_CLASS}"
+_PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
+_IN_TOKENIZER_JSON = "added_tokens_decoder"
+_NO_LIMIT = int(1e30)  # transformers' word for a model_max_length that nobody set
+STALE_FILES = (
+    *("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
+    *("vocabulary.json", "merges.json"),
+)
+"""What a loader reads beside tokenizer.json and tokenizer_config.json; an older save's would contradict the new one."""
+
+
+def portable_config(config: dict[str, Any]) -> dict[str, Any]:
+    """Rewrite a tokenizer_config.json so that transformers 4.51 to 5.x load it alike, with no plug-in.
+
+    * ``tokenizer_class`` is the one name every version knows.
+    * A list of ``extra_special_tokens`` (v5) becomes ``additional_special_tokens``: v4 stops at the list.
+    * ``auto_map`` keeps v5 from replacing the class by the one of config.json's model type (see `STOCK_SOURCE`). Both
+      entries are strings, because ``use_fast=False`` in v4 reads the first. Known limit: the stock class, loaded
+      without trust_remote_code, saves the entry but not the module; loading that copy with trust_remote_code=True
+      stops with an OSError that names the file, a loud error in place of silently wrong ids.
+    * Model inputs and clean-up are explicit: v4's defaults differ.
+    * Added tokens are left to tokenizer.json, so that two files cannot disagree after an interrupted save.
+
+    >>> portable_config({"tokenizer_class": "MwSTokenizer", "extra_special_tokens": ["<|user|>"]})["tokenizer_class"]
+    'PreTrainedTokenizerFast'
+    """
+    result = {key: value for key, value in config.items() if key not in (*_PRIVATE, _IN_TOKENIZER_JSON)}
+    result["tokenizer_class"] = STOCK_CLASS
+    extra = result.get("extra_special_tokens")
+    if isinstance(extra, list):
+        result["additional_special_tokens"] = result.pop("extra_special_tokens")
+    elif extra == {}:  # v4 writes it, and 5.10 then forgets the additional tokens
+        del result["extra_special_tokens"]
+    if uses_stock_module(result):
+        result["auto_map"] = {"AutoTokenizer": [_REFERENCE, _REFERENCE]}
+    result.setdefault("model_input_names", ["input_ids", "attention_mask"])
+    result.setdefault("clean_up_tokenization_spaces", False)
+    return result
+
+
+def uses_stock_module(config: dict[str, Any]) -> bool:
+    """Return whether `config` names no code of its own (a user's registered class is left alone)."""
+    entry = config.get("auto_map")
+    references = entry.get("AutoTokenizer") if isinstance(entry, dict) else entry
+    return not references or _REFERENCE in str(references)
+
+
+def write_config(path: Path, config: Mapping[str, Any]) -> None:
+    """Write a tokenizer_config.json in a fixed order."""
+    path.write_text(json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def save_backend(
+    directory: str | os.PathLike[str],
+    backend: Tokenizer,
+    roles: Mapping[str, Any],
+    more: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write a tokenizer as the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers.
+
+    A failure changes nothing. A tokenizer that was just learnt has `mws_hf.trained.TrainedTokenizer.save`.
+
+    Args:
+        directory: made if absent; files of an older tokenizer in it that loaders would read go (`STALE_FILES`).
+        backend: the tokenizer.
+        roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
+        more: further files by name, such as those of a training.
+    """
+    plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
+    with staged(Path(directory), STALE_FILES) as stage:
+        (stage / TOKENIZER_FILE).write_text(backend.to_str(pretty=True), encoding="utf-8", newline="\n")
+        write_config(stage / CONFIG_FILE, portable_config({**plain, **roles}))
+        (stage / f"{STOCK_MODULE}.py").write_text(STOCK_SOURCE, encoding="utf-8")
+        for name, content in (more or {}).items():
+            (stage / name).write_bytes(content)
+
+
+def surrogate_error(inputs: Any) -> MwSError | None:
+    """Return the error for the first lone surrogate in a text or nested lists of texts; None when there is none."""
+    if isinstance(inputs, str):
+        place = find_surrogate(inputs)
+        if place is None:
+            return None
+        around = inputs[max(0, place - 20) : place + 20]
+        return MwSError(
+            f"text {around!r}: lone surrogate U+{ord(inputs[place]):04X} at position {place}; not Unicode text, "
+            "mend it where it is read (errors='replace') or with text.encode('utf-8', 'replace').decode()"
+        )
+    if isinstance(inputs, list | tuple):
+        return next((error for error in map(surrogate_error, inputs) if error is not None), None)
+    return None

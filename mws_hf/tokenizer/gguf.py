@@ -36,13 +36,9 @@ def write_gguf(
 ) -> IdComparison | None:
     """Write the vocabulary of a byte-level tokenizer as a GGUF file that llama.cpp reads with the same ids, or nothing.
 
-    What the post-processor puts before and after a text becomes ``add_bos_token`` and ``add_eos_token``.
-
-    `roles` are ``{"eos_token": "<|endoftext|>", ...}`` and ``chat_template``; both tokenizers must agree on the texts.
+    What the post-processor puts before and after a text becomes ``add_bos_token`` and ``add_eos_token``. `roles` are
+    ``{"eos_token": "<|endoftext|>", ...}`` and ``chat_template``; both tokenizers must agree on the texts.
     Returns the comparison, or None where `llama-cpp-python` is not installed.
-
-    Raises:
-        MwSError: the tokenizer cannot be carried exactly, or the `gguf` package is missing.
     """
     tables = byte_tables(backend)
     pre_type = PRE_TYPES.get(tables.pattern)
@@ -61,11 +57,7 @@ def write_gguf(
 
 
 def tokens_around(backend: Tokenizer) -> tuple[int | None, int | None]:
-    """Return the ids that the post-processor puts before and after a text, as llama.cpp will do too.
-
-    Raises:
-        MwSError: it puts more than one token there, which the format cannot say.
-    """
+    """Return the ids that the post-processor puts before and after a text; the format can say one on each side."""
     pieces = [piece.special for piece in special_places(backend).single]
     at = pieces.index(None)
     before, after = pieces[:at], pieces[at + 1 :]

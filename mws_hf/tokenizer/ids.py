@@ -1,14 +1,26 @@
-"""Where ids stand in a tokenizer.json, its config, and the configs of a model beside it: the one walk over all of them.
+"""Ids and embedding rows in a tokenizer.json, its config, and the model beside it: the one walk over all of them.
 
 Trimming, extending, transplanting and retraining renumber by it, and `mws check` compares by it. An id without a
 successor is dropped and reported. Fields that are not known are never changed; `unknown_ids` names those that could
 hold an id.
+
+A .safetensors file is a length (8 bytes, little-endian), a JSON header with type, shape and place of each tensor, and
+their bytes. Only headers are read here.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import regex
+
+from mws_hf.errors import MwSError
+from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings
+from mws_hf.tokenizer.spec import Spec
+from mws_hf.tokenizer.stock import Tokenizer
 
 Successor: TypeAlias = Callable[[int], "int | None"]
 """The new id of an old one, or None where its token is gone."""
@@ -27,13 +39,9 @@ _GONE = object()
 
 
 class Named(NamedTuple):
-    """An id as a config names it.
+    """An id as a config names it: the field's path, the id, whether only a special token makes sense there.
 
-    Attributes:
-        path: the field, such as ``text_config.eos_token_id``.
-        number: the id.
-        special: whether only a special token makes sense there.
-        token: the token that the field names beside the id, if it names one.
+    `token` is the token that the field names beside the id, if it names one.
     """
 
     path: str
@@ -43,11 +51,7 @@ class Named(NamedTuple):
 
 
 def is_id_field(name: str) -> bool:
-    """Return whether a field of a model's config is known to hold ids of the tokenizer.
-
-    >>> [is_id_field(name) for name in ("image_token_index", "bad_words_ids", "vocab_size")]
-    [True, True, False]
-    """
+    """Return whether a field of a model's config is known to hold ids of the tokenizer."""
     return name.endswith(_ENDINGS) or name in _LISTS | _SEQUENCES | _PAIRS | _NAMED
 
 
@@ -109,14 +113,8 @@ def renumber_model(
 ) -> list[str]:
     """Give a config.json or generation_config.json, in place, the ids of another tokenizer.
 
-    Args:
-        settings: the config; of the configs within it those that share its vocabulary are changed too.
-        successor: the new id of each old one.
-        roles: of the new tokenizer, by field; they serve where the old token is gone.
-        rows: rows of the embeddings, the new ``vocab_size``; None leaves that alone.
-
-    Returns:
-        The fields that lost an id, for it has no successor.
+    Configs within it that share its vocabulary are changed too. `roles` of the new tokenizer serve where the old token
+    is gone; `rows` of embeddings are the new ``vocab_size``, if given. Returns the fields that lost an id.
     """
     lost: list[str] = []
     for prefix, part in list(parts_of_model(settings)):
@@ -186,11 +184,7 @@ def _is_id(value: Any) -> bool:
 
 
 def unknown_ids(settings: Mapping[str, Any], size: int) -> list[str]:
-    """Name the fields of a config that no list here knows and whose value could be an id below `size`.
-
-    >>> unknown_ids({"sep_idx": 7, "num_tokens": 7, "hidden_size": 7, "eos_token_id": 7}, 10)
-    ['sep_idx']
-    """
+    """Name the fields of a config that no list here knows and whose value could be an id below `size`."""
     return [
         f"{prefix}{name}"
         for prefix, part in parts_of_model(settings)
@@ -211,10 +205,7 @@ def _could_be_ids(value: Any, size: int) -> bool:
 
 
 def renumbered_tokenizer(spec: Mapping[str, Any], ids: Mapping[int, int | None]) -> dict[str, Any]:
-    """Copy a tokenizer.json without the entries that are gone; the others have their new ids, wherever ids stand.
-
-    Merges are left alone.
-    """
+    """Copy a tokenizer.json without the entries that are gone, with new ids wherever ids stand; merges stay."""
     vocab = {token: ids[number] for token, number in spec["model"]["vocab"].items() if ids[number] is not None}
     changed = {**spec, "model": {**spec["model"], "vocab": vocab}}
     changed["added_tokens"] = [{**token, "id": ids[token["id"]]} for token in spec.get("added_tokens", [])]
@@ -226,11 +217,7 @@ def renumbered_tokenizer(spec: Mapping[str, Any], ids: Mapping[int, int | None])
 
 
 def renumbered_config(settings: Mapping[str, Any], ids: Mapping[int, int | None]) -> dict[str, Any]:
-    """Copy a tokenizer_config.json with new ids in what transformers 4 writes of added tokens.
-
-    >>> renumbered_config({"added_tokens_decoder": {"7": {"content": "<s>"}}}, {7: 3})
-    {'added_tokens_decoder': {'3': {'content': '<s>'}}}
-    """
+    """Copy a tokenizer_config.json with new ids in what transformers 4 writes of added tokens."""
     decoder = settings.get("added_tokens_decoder")
     if not isinstance(decoder, dict):
         return dict(settings)
@@ -243,10 +230,7 @@ def renumbered_processor(
 ) -> dict[str, Any]:
     """Copy the entry of a post-processor, or of a sequence of them, with new ids.
 
-    Args:
-        part: the entry in tokenizer.json.
-        number_of: the new id of a special token, given its new name and its old id.
-        names: new names of tokens that change theirs.
+    `number_of` gives the new id of a special token from its new name and its old id; `names` are the new names.
     """
     names = names or {}
     changed = dict(part)
@@ -275,3 +259,128 @@ def processor_ids(part: Mapping[str, Any] | None) -> list[tuple[str, int]]:
 
     renumbered_processor(part or {}, note)
     return found
+
+
+class Finding(NamedTuple):
+    """One thing that a user of a tokenizer directory should know: its level, a name for scripts, and the remedy.
+
+    An "error" gives wrong ids, lost text or a failed load somewhere; a "warning" may, by a user's doing.
+    """
+
+    level: Literal["error", "warning"]
+    trap: str
+    message: str
+
+
+def model_rows(model: dict[str, Any]) -> int | None:
+    """Return the number of embedding rows that a config.json tells, maybe in the part of a text model."""
+    parts = [model, model["text_config"] if isinstance(model.get("text_config"), dict) else {}]
+    return next((part["vocab_size"] for part in parts if isinstance(part.get("vocab_size"), int)), None)
+
+
+_IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
+"""Special tokens as chat templates write them."""
+
+
+def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """Compare all ids and special tokens that files name with the vocabulary; fields that may hold ids are reported."""
+    added = backend.get_added_tokens_decoder()
+    for token, number in processor_ids(spec.raw["post_processor"]):
+        if backend.token_to_id(token) != number:
+            yield _stale(TOKENIZER_FILE, "post_processor", number, f"of {token!r}, whose id is another", "train")
+    padding = spec.raw.get("padding")
+    if padding and backend.token_to_id(padding["pad_token"]) != padding["pad_id"]:
+        yield _stale(TOKENIZER_FILE, "padding", padding["pad_id"], "of another token than its pad_token", "repair")
+    for number, token in (settings.get("added_tokens_decoder") or {}).items():
+        content = token.get("content") if isinstance(token, Mapping) else None
+        if not number.isdecimal() or backend.token_to_id(str(content)) != int(number):
+            yield _stale(CONFIG_FILE, "added_tokens_decoder", number, f"of {content!r}, whose id is another", "save")
+    for name, token in settings.items():
+        content = token.get("content") if isinstance(token, Mapping) else token
+        if name.endswith("_token") and content is not None and not isinstance(content, bool):
+            if not isinstance(content, str):
+                message = f"{CONFIG_FILE}: {name} is {content!r}, which is no text; write the token there"
+                yield Finding("error", "token-no-text", message)
+            elif backend.token_to_id(content) is None:
+                message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
+                yield Finding("error", "token-unknown", message)
+    for file in ("config.json", "generation_config.json"):
+        yield from _model_ids(file, load_settings(directory / file), backend, added)
+    yield from _in_template(directory, settings, backend)
+
+
+def _stale(file: str, field: str, number: Any, what: str, remedy: str) -> Finding:
+    advice = {"train": "train or save it again", "repair": "mws repair takes it out", "save": "save it again"}[remedy]
+    return Finding("error", "stale-id", f"{file}: {field} names id {number} {what}; {advice}")
+
+
+def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, added: Mapping[int, Any]) -> Iterator[Finding]:
+    """Compare the ids in a config of the model beside the tokenizer."""
+    size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
+    rows = max(size, model_rows(model) or 0)
+    for named_id in model_ids(model):
+        token = backend.id_to_token(named_id.number)
+        if named_id.token is not None and named_id.token != token:
+            yield _wrong_in_model(file, named_id, f"for {named_id.token!r}, but it is {token!r}")
+        elif token is None and named_id.number >= rows:
+            yield _wrong_in_model(file, named_id, "which is no token")
+        elif named_id.special and token is not None and named_id.number not in added:
+            yield _wrong_in_model(file, named_id, f"which is {token!r}, no special token")
+    for path in unknown_ids(model, size):
+        message = f"{file}: {path} could be an id and is not known; a change of the tokenizer leaves it as it is"
+        yield Finding("warning", "maybe-id", message)
+
+
+def _wrong_in_model(file: str, named_id: Named, what: str) -> Finding:
+    message = f"{file}: {named_id.path} names id {named_id.number}, {what}; name the id of this tokenizer there"
+    return Finding("error", "stale-id", message)
+
+
+def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenizer) -> Iterator[Finding]:
+    """Look for special tokens of the chat template that are not in the vocabulary."""
+    file = directory / "chat_template.jinja"
+    template = file.read_text(encoding="utf-8") if file.is_file() else settings.get("chat_template")
+    if isinstance(template, str):
+        absent = sorted({token for token in _IN_TEMPLATES.findall(template) if backend.token_to_id(token) is None})
+        if absent:
+            message = f"the chat template writes {', '.join(absent[:3])}, no token here: it is cut into pieces"
+            yield Finding("warning", "template-token", message)
+
+
+INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+_INPUTS = (
+    *("embed_tokens.weight", "wte.weight", "embed_in.weight", "word_embeddings.weight", "tok_embeddings.weight"),
+    "shared.weight",
+)
+_OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight")
+
+
+def shard_of_tensors(directory: Path) -> dict[str, str]:
+    """Find the file of each tensor of a model's weights; raises MwSError where there are no .safetensors weights."""
+    if (directory / INDEX).is_file():
+        return dict(load_json(directory / INDEX)["weight_map"])
+    if not (directory / SINGLE).is_file():
+        raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
+    return dict.fromkeys((name for name in read_tensor_header(directory / SINGLE) if name != "__metadata__"), SINGLE)
+
+
+def read_tensor_header(file: Path) -> dict[str, Any]:
+    """Read the header of a .safetensors file; raises MwSError if it is damaged."""
+    try:
+        with file.open("rb") as stream:
+            return dict(json.loads(stream.read(int.from_bytes(stream.read(8), "little"))))
+    except (OSError, ValueError, MemoryError) as error:
+        raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
+
+
+def embedding_rows(directory: Path) -> dict[str, int]:
+    """Count the rows of input and output embeddings by tensor name; empty without .safetensors weights."""
+    if not any((directory / name).is_file() for name in (INDEX, SINGLE)):
+        return {}
+    shards = shard_of_tensors(directory)
+    named = [name for name in shards if any(_ends(name, known) for known in (*_INPUTS, *_OUTPUTS))]
+    return {name: read_tensor_header(directory / shards[name])[name]["shape"][0] for name in named}
+
+
+def _ends(name: str, known: str) -> bool:
+    return name == known or name.endswith(f".{known}")

@@ -75,13 +75,8 @@ class Dropout:
     def may_fail(self, n_merges: int, n_building: int, kinds: Sequence[tuple[str, int]]) -> list[bool]:
         """List for each merge, in rank order, whether it may be left out.
 
-        Args:
-            n_merges: number of merges.
-            n_building: how many of them, the first ones, build characters from bytes; they never fail.
-            kinds: kinds of the last merges, in order, and how many there are of each (`training_record.kinds_of`).
-
-        Raises:
-            MwSError: one kind of merges is asked for, and no record tells the kinds.
+        The first `n_building` merges build characters from bytes and never fail; `kinds` are from
+        `training_record.kinds_of`. MwSError where one kind of merges is asked for and no record tells the kinds.
 
         >>> Dropout(0.1, kind="morph").may_fail(6, 1, [("morph", 3), ("composition", 2)])
         [False, True, True, True, False, False]
@@ -135,14 +130,9 @@ def merge_dropped(
     threshold: int,
     key: int,
 ) -> list[T]:
-    """Merge the symbols of one pre-token, leaving pairs out at random.
+    """Merge the symbols of one pre-token, leaving out pairs at random below `threshold` (`Dropout.threshold`).
 
-    Args:
-        symbols: what merging starts from.
-        merges: pair -> (rank, product), as from `merging.ranked`.
-        may_fail: of each merge, by rank.
-        threshold: `Dropout.threshold`.
-        key: of the pre-token, from `word_key`.
+    `merges` are as from `ranked`, `may_fail` is by rank, and `key` is of the pre-token, from `word_key`.
 
     >>> merges = {("a", "b"): (0, "ab"), ("ab", "c"): (1, "abc")}
     >>> [merge_dropped("abc", merges, [True, True], Dropout(share).threshold, 0) for share in (0, 1)]
@@ -166,10 +156,7 @@ def merge_dropped(
 def starting_symbols(word: str, whole: Collection[str], pieces: Sequence[str]) -> list[str]:
     """Put the bytes of whole characters together, as merging of a byte-level tokenizer starts from them.
 
-    Args:
-        word: a pre-token.
-        whole: the characters that the first merges build (`byte_alphabet.built_first`).
-        pieces: a symbol for each of its bytes.
+    `whole` are the characters that the first merges build (`byte_alphabet.built_first`); `pieces` has a symbol a byte.
 
     >>> starting_symbols("aя", {"a", "я"}, ["a", "Ñ", "ı"]), starting_symbols("я", {"a"}, ["Ñ", "ı"])
     (['a', 'Ñı'], ['Ñ', 'ı'])
@@ -223,11 +210,7 @@ def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> 
 
 
 def with_bytes(word: str, known: Mapping[str, int]) -> list[str]:
-    """List the characters of a pre-token, with byte tokens in place of characters that are not `known`.
-
-    >>> with_bytes("aя", {"a": 0})
-    ['a', '<0xD1>', '<0x8F>']
-    """
+    """List the characters of a pre-token, with byte tokens in place of characters that are not `known`."""
     symbols: list[str] = []
     for character in word:
         symbols += [character] if character in known else [BYTE_TOKENS[byte] for byte in character.encode()]

@@ -39,10 +39,7 @@ def record_bytes(settings: Mapping[str, Any], merges: str) -> bytes:
 
 
 def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:
-    """Put a part into the record of a tokenizer, in place of an older one of this name.
-
-    The other parts stay, unless they are those of another tokenizer.
-    """
+    """Put a part into the record of a tokenizer; the other parts stay, unless they are those of another tokenizer."""
     record = _read(directory, backend) or {"merges": merges_digest(backend)}
     write_text(directory / FILE, _text(record | {name: part}))
 
@@ -78,12 +75,9 @@ def _text(record: Mapping[str, Any]) -> str:
 
 
 def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:
-    """Make the record of an extended tokenizer: the kinds of its last merges, which its base did not have.
+    """Make the record of an extended tokenizer: the kinds of its last `merges`, which its base did not have.
 
-    Args:
-        backend: the extended tokenizer.
-        merges: number of merges added.
-        found: how many of them are "morphs" and "compositions", the last ones; those before them join letters.
+    `found` tells how many of them are "morphs" and "compositions", the last ones; those before them join letters.
     """
     morphs, compositions = found.get("morphs", 0), found.get("compositions", 0)
     numbers = (max(0, merges - morphs - compositions), morphs, compositions)
@@ -98,12 +92,7 @@ def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
 
 
 def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
-    """Return the kinds of the last merges of a tokenizer, as `kinds_of` does; empty where they are not known.
-
-    Args:
-        tokenizer: a directory, a Hub name, or a transformers tokenizer that was trained or loaded from a directory.
-        backend: its `tokenizers` backend.
-    """
+    """Return the kinds of the last merges as `kinds_of` does; `tokenizer` may be a Hub name or one of transformers."""
     if isinstance(tokenizer, (str, os.PathLike)):
         from mws_hf.tokenizer.hub import tokenizer_folder
 
@@ -127,10 +116,6 @@ def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:
 def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
     """Name the kind of each merge, in rank order; "" of the first ones, which no record tells of.
 
-    Args:
-        kinds: kinds of the last merges, in order, and how many there are of each, from `kinds_of`.
-        n_merges: how many merges the tokenizer has.
-
     >>> kinds_by_rank([("morph", 1), ("composition", 2)], 4)
     ['', 'morph', 'composition', 'composition']
     """
@@ -146,11 +131,7 @@ def _numbers(found: Any, kinds: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def rare_entries_said(rare_entries: Mapping[str, float] | None) -> str:
-    """Say in words the shares of `mws_hf.cards.group_facts.training_facts`; nothing where there are none.
-
-    >>> rare_entries_said({"unused": 0.012, "under_5": 0.04})
-    '4.0 % fewer than 5 times, 1.2 % never'
-    """
+    """Say in words the shares of `mws_hf.cards.group_facts.training_facts`; nothing where there are none."""
     if not rare_entries:
         return ""
     return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")

@@ -23,7 +23,7 @@ from mws_hf.commands.app import app
 from mws_hf.extend.extension import extend
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import sample_texts
-from mws_hf.tokenizer.saved_files import save_backend
+from mws_hf.tokenizer.file import save_backend
 from tests.paths import ROOT
 from tests.small_corpus import running_text
 from tests.small_tokenizers import ADVERSARIAL, small_fast

@@ -16,7 +16,7 @@ from mws_hf.atomic import staged, write_text
 from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from mws_hf.tokenizer.saved_files import STOCK_SOURCE, portable_config
+from mws_hf.tokenizer.file import STOCK_SOURCE, portable_config
 from tests.small_tokenizers import small_fast, small_slow
 
 BOTH = pytest.mark.parametrize("make", [small_fast, small_slow], ids=["fast", "slow"])

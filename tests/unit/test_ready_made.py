@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import mws_hf
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
-from mws_hf.tokenizer import ready_made
+from mws_hf.tokenizer import hub
 from tests.fake_hub import running_hub
 from tests.paths import ROOT
 from tests.processes import mws, one_line
@@ -33,9 +33,9 @@ pytestmark = pytest.mark.skipif(not CARDS.is_dir(), reason="model_cards/ is not 
 @pytest.fixture
 def elsewhere(monkeypatch, tmp_path):
     """No checkout, and a cache of one's own, as after `pip install`."""
-    monkeypatch.setattr(ready_made, "BESIDE", tmp_path / "absent")
+    monkeypatch.setattr(hub, "BESIDE", tmp_path / "absent")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv(ready_made.VARIABLE, raising=False)
+    monkeypatch.delenv(hub.VARIABLE, raising=False)
     return tmp_path
 
 
@@ -62,7 +62,7 @@ def test_the_index_is_that_of_the_folders(monkeypatch):
     from pretrained_index import index
 
     rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
-    written = json.loads(ready_made.INDEX.read_text(encoding="utf-8"))["tokenizers"]
+    written = json.loads(hub.INDEX.read_text(encoding="utf-8"))["tokenizers"]
     assert written == index(CARDS, rows), "run `python scripts/pretrained_index.py`"
     assert {row["name"] for row in written} == {path.name for path in CARDS.iterdir()}
     for row in rows:
@@ -85,7 +85,7 @@ def test_it_is_had_from_an_archive_a_folder_or_a_url_and_then_by_name(elsewhere,
         loaded = mws_hf.pretrained(NAME, archives / kind)
     expected = AutoTokenizer.from_pretrained(CARDS / NAME)(WORD)["input_ids"]
     assert loaded(WORD)["input_ids"] == expected
-    kept = ready_made.cache_folder() / NAME
+    kept = hub.cache_folder() / NAME
     assert {path.name for path in kept.iterdir()} == {path.name for path in (CARDS / NAME).iterdir()}
     assert mws_hf.pretrained(NAME)(WORD)["input_ids"] == expected and mws_hf.pretrained_folder(NAME) == kept
 
@@ -96,9 +96,9 @@ class _Silent(http.server.SimpleHTTPRequestHandler):
 
 
 def test_the_variable_names_a_source_for_machines_without_a_network(elsewhere, archives, monkeypatch):
-    monkeypatch.setenv(ready_made.VARIABLE, str(archives / "release.zip"))
+    monkeypatch.setenv(hub.VARIABLE, str(archives / "release.zip"))
     assert len(mws_hf.pretrained(NAME)) == 8000
-    monkeypatch.setenv(ready_made.VARIABLE, str(archives / "absent.zip"))
+    monkeypatch.setenv(hub.VARIABLE, str(archives / "absent.zip"))
     with pytest.raises(MwSError, match="no such file or folder"):
         mws_hf.pretrained(NAME)
 
@@ -133,7 +133,7 @@ def test_what_was_changed_or_is_not_there_is_told(elsewhere, archives):
         mws_hf.pretrained("mws-ru-33k")
     with pytest.raises(MwSError, match=r"cannot be downloaded .*check the address or the network"):
         mws_hf.pretrained(NAME, "http://127.0.0.1:9/release.zip")
-    assert not ready_made.cache_folder().exists()
+    assert not hub.cache_folder().exists()
 
 
 def test_line_ends_that_git_changed_are_no_change(elsewhere):
@@ -147,7 +147,7 @@ def test_line_ends_that_git_changed_are_no_change(elsewhere):
 def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = json.loads(run("pretrained", "--json").stdout)
-    assert [row["name"] for row in rows] == list(ready_made.ready_made()) and rows[0]["here"] == "installed"
+    assert [row["name"] for row in rows] == list(hub.ready_made()) and rows[0]["here"] == "installed"
     assert "mws-fi-16k" in run("pretrained").stdout
     written = run("pretrained", NAME)
     assert written.exit_code == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 entries")
@@ -166,4 +166,4 @@ def test_the_archive_is_the_same_for_the_same_folders(tmp_path, monkeypatch):
     for name in ("one.zip", "two.zip"):
         write_archive(tmp_path / name, tmp_path / "cards")
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
-    assert ready_made._files_of_archive(tmp_path / "one.zip", "one.zip", ready_made.ready_made()[NAME])
+    assert hub._files_of_archive(tmp_path / "one.zip", "one.zip", hub.ready_made()[NAME])

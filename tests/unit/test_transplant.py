@@ -45,7 +45,7 @@ from mws_hf.extend.first_rows import READERS
 from mws_hf.extend.id_map import read_ids
 from mws_hf.extend.trim import trim
 from mws_hf.tokenizer.check import check
-from mws_hf.tokenizer.weights import shard_of_tensors
+from mws_hf.tokenizer.ids import shard_of_tensors
 from tests.in_process import mws
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
 from tests.small_language import train_steps

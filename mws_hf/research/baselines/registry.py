@@ -41,8 +41,7 @@ from mws_hf.research.baselines.sentence_piece import (
 )
 from mws_hf.research.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
-from mws_hf.tokenizer.file import load_json
-from mws_hf.tokenizer.saved_files import STOCK_MODULE, STOCK_SOURCE, portable_config
+from mws_hf.tokenizer.file import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
 
 DESCRIPTION_FILE = "baseline.json"
 Model: TypeAlias = Tokenizer | MorfessorModel

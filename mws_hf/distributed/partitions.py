@@ -41,7 +41,6 @@ from mws_hf.tokenizer.stock import Tokenizer
 PARTITION_CAP = 256 << 20
 """Bytes of counts that one task holds before it hands on what it has."""
 
-FILE = pa.schema([("file", pa.string())])
 SHARD = pa.schema([(name, pa.string() if name in ("file", "checksum") else pa.int64()) for name in Shard._fields])
 """The columns that say which files a partition wrote."""
 
@@ -51,25 +50,13 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Counting:
-    """The settings by which partitions are counted; checked when the value is made.
-
-    Attributes:
-        column: the text column; each row is a document.
-        group_column: the column that names the group of a row, such as its language; None: no groups.
-        pattern: the split pattern.
-        normalization: Unicode normalization before splitting, or None.
-        partial_min_count: words rarer than this within a partial table are dropped from it, before the sum.
-        memory_cap: bytes of counts that a task holds before it hands on a partial table.
-
-    Raises:
-        MwSError: an unknown normalization, a pattern that does not compile, a number below 1.
-    """
+    """The settings by which partitions are counted; checked when the value is made (MwSError)."""
 
     column: str
     group_column: str | None = None
     pattern: str = DEFAULT_PATTERN
     normalization: str | None = None
-    partial_min_count: int = 1
+    partial_min_count: int = 1  # rarer words are dropped from a partial table, before the sum
     memory_cap: int = PARTITION_CAP
 
     def __post_init__(self) -> None:
@@ -99,9 +86,6 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     """Count the documents of a partition; a word may come again in a later batch, so batches are to be summed.
 
     The batches hold the columns `how.inputs`, in that order, by whatever names.
-
-    Raises:
-        MwSError: text that is not UTF-8, a row with a text and no group.
 
     >>> rows = pa.record_batch({"text": ["кот и кот", None, " и"]})
     >>> [batch.to_pydict() for batch in partial_counts([rows], Counting("text"))]
@@ -175,25 +159,15 @@ def _counts(table: pa.Table, how: Counting) -> WordCounts:
 
 
 class SharedTokenizer(NamedTuple):
-    """A tokenizer that travels to the workers.
-
-    Attributes:
-        json: the whole of its tokenizer.json.
-        encode_special_tokens: the one setting that tokenizer.json lacks.
-        separator: the token written after each document, or None.
-    """
+    """A tokenizer that travels to the workers."""
 
     json: str
-    encode_special_tokens: bool
+    encode_special_tokens: bool  # the one setting that tokenizer.json lacks
     separator: str | None
 
     @classmethod
     def of(cls, tokenizer: Any, separator: str | None) -> SharedTokenizer:
-        """Take any tokenizer that `encode_corpus` takes.
-
-        Raises:
-            MwSError: there is no such tokenizer, or no such separator.
-        """
+        """Take any tokenizer that `encode_corpus` takes; raise MwSError if there is none, or no such separator."""
         backend, eos = load_backend(tokenizer)
         shared = cls(backend.to_str(), backend.encode_special_tokens, separator_token(separator, eos))
         encoder_of(shared)  # finds out here, not on a worker, whether there is such a separator
@@ -210,19 +184,11 @@ def encoder_of(tokenizer: SharedTokenizer) -> BlockEncoder:
 
 @dataclass(frozen=True)
 class EncodingTask:
-    """The settings by which partitions are encoded.
-
-    Attributes:
-        tokenizer: the tokenizer that travels to the workers.
-        column: the text column; each row is a document.
-        place: the number of the text column in batches, from 0.
-        ids_column: the column of token ids that is added.
-        shard_size: bytes of text per shard, at least, where shards are written.
-    """
+    """The settings by which partitions are encoded."""
 
     tokenizer: SharedTokenizer
     column: str
-    place: int = 0
+    place: int = 0  # of the text column in batches
     ids_column: str = "input_ids"
     shard_size: int = SHARD_BYTES
 
@@ -230,11 +196,7 @@ class EncodingTask:
     def of(
         cls, columns: dict[str, bool], source: str, tokenizer: Any, column: str, separator: str | None, **more: Any
     ) -> EncodingTask:
-        """Check the arguments of an engine's call; `more` holds the `ids_column` that rows get, or a `shard_size`.
-
-        Raises:
-            MwSError: there is no such tokenizer, separator or column, or `ids_column` is there already.
-        """
+        """Check the arguments of an engine's call; `more` holds the `ids_column` that rows get, or a `shard_size`."""
         new = more.get("ids_column")
         check_columns(columns, [column], source)
         if new in columns:
@@ -244,11 +206,7 @@ class EncodingTask:
 
 
 def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows with a column of token ids, list<int32>; null where the text is null.
-
-    Raises:
-        MwSError: text that is not UTF-8.
-    """
+    """Yield the same rows with a column of token ids, list<int32>; null where the text is null."""
     encoder = encoder_of(how.tokenizer)
     for rows in _smaller_batches(batches, how):
         block = _block(rows, how)
@@ -282,11 +240,7 @@ def _block(rows: pa.RecordBatch, how: EncodingTask) -> Block:
 
 
 def write_shards(batches: Batches, how: EncodingTask, folder: str) -> Iterator[pa.RecordBatch]:
-    """Write the ids of a partition as shards of an encoded corpus into `folder`; yield a row of `SHARD` for each.
-
-    Raises:
-        MwSError: text that is not UTF-8, a folder that cannot be written.
-    """
+    """Write the ids of a partition as shards of an encoded corpus into `folder`; yield a row of `SHARD` for each."""
     encoder = encoder_of(how.tokenizer)
     parts, size, check = list[EncodedBlock](), 0, 0
 

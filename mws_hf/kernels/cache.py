@@ -24,6 +24,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType
@@ -33,12 +34,7 @@ import numpy as np
 
 
 def constants_digest(function: Callable[..., Any]) -> str:
-    """Digest a function's code, all constants in it, and the functions and global values that it names.
-
-    >>> one, two = (eval(f"lambda x: x - {k}", {}) for k in (1, 2))
-    >>> one.__code__.co_code == two.__code__.co_code, constants_digest(one) == constants_digest(two)
-    (True, False)
-    """
+    """Digest a function's code, all constants in it, and the functions and global values that it names."""
     parts: list[str] = []
     _add_function(function, parts, set())
     return hashlib.sha256("\n".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
@@ -61,7 +57,6 @@ def _add_function(function: Any, parts: list[str], seen: set[int]) -> None:
 
 
 def _add_code(code: CodeType, parts: list[str], names: set[str]) -> None:
-    """Add byte code and constants, those of inner functions too."""
     parts.append(f"{code.co_code!r} {code.co_names} {code.co_varnames}")
     names.update(code.co_names)
     for constant in code.co_consts:
@@ -74,7 +69,6 @@ def _add_code(code: CodeType, parts: list[str], names: set[str]) -> None:
 
 
 def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
-    """Add a global value: a function by its code, an array by its content, other objects by their name."""
     kind = type(value).__name__
     if hasattr(getattr(value, "py_func", value), "__code__"):
         _add_function(value, parts, seen)
@@ -91,10 +85,7 @@ def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
 
 logger = logging.getLogger(__name__)
 notices = logging.getLogger(__name__ + ".notices")
-"""What is no fault: that kernels are being compiled. Shown on terminals; ``--quiet`` raises its level.
-
-The command line lowers it to INFO, and then the first run on a machine says so in files and pipes too.
-"""
+"""Tells of compiling on terminals; at the level INFO, which the command line sets, also in files and pipes."""
 
 _SEAL = 32  # bytes of SHA-256
 _COMPILING = "compiling kernels for this machine, once, about 15 s"
@@ -119,9 +110,7 @@ _said: set[str] = set()
 def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
     """Let a numba dispatcher keep its machine code in `folder`; False where this numba lacks the parts it takes.
 
-    numba's cache does two things at loading that this one leaves out: it makes everything known that a kernel may be
-    compiled with, importing SciPy where there is one (0.4 s in every process; a loaded kernel needs the runtime alone),
-    and it trusts its files.
+    numba's own cache imports SciPy at loading where there is one (0.4 s in every process), and it trusts its files.
     """
     try:
         from numba.core.compiler import CompileResult
@@ -136,37 +125,19 @@ def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
     return True
 
 
+@dataclass(eq=False)
 class _KernelCache:
-    """The cache that a dispatcher asks. No error of reading or writing leaves it.
+    """The cache that a dispatcher asks. No error of reading or writing leaves it."""
 
-    Args:
-        function: the kernel.
-        folder: folder of the files, made when first written to.
-        initialize: readies numba's runtime for code that was loaded.
-        rebuild: makes code ready to run from what was stored.
-        dumps: numba's pickling.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        folder: Path,
-        initialize: Callable[[Any], None],
-        rebuild: Callable[..., Any],
-        dumps: Callable[[Any], bytes],
-    ) -> None:
-        self._function, self._folder = function, folder
-        self._initialize, self._rebuild, self._dumps = initialize, rebuild, dumps
+    _function: Callable[..., Any]
+    _folder: Path
+    _initialize: Callable[[Any], None]  # readies numba's runtime for code that was loaded
+    _rebuild: Callable[..., Any]  # makes code ready to run from what was stored
+    _dumps: Callable[[Any], bytes]
 
     @property
     def cache_path(self) -> str:
         return str(self._folder)
-
-    def enable(self) -> None:
-        """Do nothing: the cache is always on."""
-
-    def disable(self) -> None:
-        """Do nothing: numba never calls it for this package's kernels."""
 
     def flush(self) -> None:
         """Do nothing: numba calls it when a kernel is compiled anew by hand."""
@@ -207,7 +178,6 @@ class _KernelCache:
         return sealed[_SEAL:]
 
     def _is_foreign(self, status: os.stat_result, path: Path) -> bool:
-        """Return whether others can have written the folder or file of that status; if so, warn of it."""
         reason = _foreign(status)
         if reason is not None:
             _warn_once(_FOREIGN, self._folder, reason if path == self._folder else f"{path.name}: {reason}")
@@ -250,7 +220,7 @@ def shipped_for(processor: tuple[str, str, str]) -> tuple[str, str, str] | None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether nobody but this user or root can write in a folder; an absent folder is nobody's yet."""
+    """Return whether nobody but this user or root can write in a folder, or it is absent."""
     try:
         return _foreign(os.lstat(folder)) is None
     except OSError:
@@ -258,12 +228,7 @@ def is_ours(folder: Path) -> bool:
 
 
 def _foreign(status: os.stat_result) -> str | None:
-    """Return why others can have written a folder or file of that status, or None.
-
-    Where systems have no owners, they cannot.
-
-    Windows keeps users' folders apart by other means, which its status does not show.
-    """
+    """Return why others can have written a folder or file of that status; None also where systems have no owners."""
     if not hasattr(os, "geteuid"):
         return None
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
@@ -294,7 +259,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _holds_kernels(folder: Path) -> bool:
-    """Return whether any kernel was compiled on this machine before; a folder that cannot be read counts as empty."""
+    """Return whether any kernel was compiled on this machine before."""
     try:
         return any(name.endswith(".kernel") for name in os.listdir(folder))
     except OSError:

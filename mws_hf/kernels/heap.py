@@ -3,12 +3,6 @@
     heap  int64, shape (room, 2): entries of two numbers; the smallest (by the first, then by the second) is ``heap[0]``
 
 The number of entries is handed over and returned; the caller makes sure that there is room.
-
->>> heap, size = np.empty((4, 2), np.int64), np.int64(0)
->>> for first, second in ((3, 0), (1, 9), (1, 2)):
-...     size = push(heap, size, first, second)
->>> heap[0].tolist(), pop(heap, size), heap[0].tolist()
-([1, 2], 2, [1, 9])
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ from llvmlite import ir
 
 from mws_hf.kernels.jit import instruction
 
-WINDOW = 64
-"""Bytes that `range_mask` looks at."""
+WINDOW = 64  # bytes that `range_mask` looks at
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _LANES = ir.VectorType(_I8, WINDOW)
@@ -25,10 +24,7 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> A
 
 @instruction
 def prefetch(_typing: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of ``array[index, 0]`` (C order), without waiting for it.
-
-    On a processor without such an instruction it does nothing.
-    """
+    """Ask for the cache line of ``array[index, 0]`` (C order), without waiting for it."""
     from numba import types
     from numba.core import cgutils
 
@@ -71,9 +67,7 @@ def store_word(_typing: Any, text: Any, at: Any, word: Any) -> Any:
 def range_mask(_typing: Any, text: Any, at: Any, first: Any, count: Any) -> Any:
     """Mark the bytes of a `WINDOW` from byte `at` on that are `first` or up to ``count - 1`` more, as a uint64.
 
-    The first byte is the lowest bit.
-
-    `count` is 1 to 255. A handful of vector instructions: the comparison, and one to gather its results.
+    The first byte is the lowest bit; `count` is 1 to 255. It takes a handful of vector instructions.
     """
     from numba import types
 
@@ -90,17 +84,6 @@ def _repeated(builder: Any, byte: Any) -> Any:
     empty = ir.Constant(_LANES, ir.Undefined)
     one = builder.insert_element(empty, byte, ir.Constant(_I32, 0))
     return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(_I32, WINDOW), [0] * WINDOW))
-
-
-@instruction
-def swapped(_typing: Any, word: Any) -> Any:
-    """Reverse the order of the bytes of a uint64."""
-    from numba import types
-
-    def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bswap(arguments[0])
-
-    return types.uint64(types.uint64), codegen
 
 
 @instruction

@@ -22,34 +22,20 @@ BITS_A_ROW, LEAST_ROWS = 32, 1 << 16
 
 
 class Interned(NamedTuple):
-    """Distinct pairs, numbered in order of first appearance.
+    """Distinct pairs, numbered in order of first appearance."""
 
-    Attributes:
-        ids: int32, number of each row's pair, -1 where `left` was negative.
-        first: int32, row of each pair's first appearance.
-        counts: int32, appearances of each pair.
-    """
-
-    ids: Ints
-    first: Ints
+    ids: Ints  # of each row's pair; -1 where `left` was negative
+    first: Ints  # row of each pair's first appearance
     counts: Ints
 
 
 class Trie(NamedTuple):
-    """The trie of all words read in one direction; a branch with a single word is not followed further.
+    """The trie of all words read in one direction; a branch with a single word is not followed further."""
 
-    Attributes:
-        nodes: int32, one a symbol: the node reached when the word has been read up to and with this symbol; -1 after
-            a node that has this word alone.
-        parents: int32, one a node; -1 under the root.
-        counts: int32, words that pass through or end in a node.
-        ends: int32, words that end in a node.
-    """
-
-    nodes: Ints
-    parents: Ints
-    counts: Ints
-    ends: Ints
+    nodes: Ints  # one a symbol, reached by the word up to and with it; -1 after a node that has this word alone
+    parents: Ints  # one a node; -1 under the root
+    counts: Ints  # words that pass through or end in a node
+    ends: Ints  # words that end in a node
 
 
 @njit(nogil=True, allocates=True)
@@ -136,12 +122,9 @@ def _number_pairs(
 
 
 def intern_dense(left: Ints, right: Ints, lefts: int, rights: int) -> Interned:
-    """Number distinct pairs below `lefts` and `rights`: a bit for every possible pair, ranked by the bits before it.
+    """Number distinct pairs below `lefts` and `rights` as `intern_hashed` does, by a bit for every possible pair.
 
-    The results are those of `intern_hashed`.
-
-    Its tables are a hundredth of a hash table's where pairs are few values' products, so they stay in the processor's
-    cache; three to ten times faster.
+    Three to ten times faster where pairs are products of few values: the tables stay in the processor's cache.
     """
     bits = np.zeros((lefts * rights >> 6) + 1, np.uint64)
     before = np.empty(len(bits), np.int32)
@@ -156,10 +139,6 @@ def intern_pairs(left: Ints, right: Ints) -> Interned:
     """Number the distinct pairs (left[i], right[i]); rows with a negative `left` get -1.
 
     `right` is never negative; its largest decides how pairs are numbered, so it must be written in all rows.
-
-    >>> pairs = intern_pairs(np.array([0, 1, 0, -1], np.int32), np.array([5, 5, 5, 5], np.int32))
-    >>> pairs.ids.tolist(), pairs.first.tolist(), pairs.counts.tolist()
-    ([0, 1, 0, -1], [0, 1], [2, 1])
     """
     lefts, rights = (int(side.max(initial=-1)) + 1 for side in (left, right))
     if lefts * rights <= BITS_A_ROW * max(len(left), LEAST_ROWS):
@@ -172,10 +151,6 @@ def build_trie(symbols: Ints, starts: Longs, backwards: bool) -> Trie:
     """Build the trie of words read forwards (nodes are prefixes) or `backwards` (nodes are suffixes), level by level.
 
     Nodes are numbered by depth, within a depth in order of first appearance.
-
-    >>> trie = build_trie(np.array([7, 8, 5, 7, 9], np.int32), np.array([0, 3, 5]), False)  # words "abd", "ac"
-    >>> trie.nodes.tolist(), trie.parents.tolist(), trie.counts.tolist(), trie.ends.tolist()
-    ([0, 1, -1, 0, 2], [-1, 0, 0], [2, 1, 1], [0, 0, 1])
     """
     nodes = np.full(len(symbols), -1, np.int32)
     left = np.diff(starts)
@@ -195,8 +170,7 @@ def build_trie(symbols: Ints, starts: Longs, backwards: bool) -> Trie:
     return Trie(nodes, *map(np.concatenate, (parents, counts, ends)))
 
 
-_AHEAD = 16
-"""So many words before its turn a word's places in the table are asked for."""
+_AHEAD = 16  # words before its turn, a word's places in the table are asked for
 
 
 @njit(nogil=True)
@@ -266,10 +240,7 @@ def _look_up(
 
 
 def intern_slices(points: Ints, starts: Longs) -> tuple[Ints, Ints]:
-    """Number the distinct slices ``points[starts[w]:starts[w + 1]]`` in order of first appearance.
-
-    Returns:
-        The number of each slice, and the first slice with each number; int32.
+    """Number the distinct slices ``points[starts[w]:starts[w + 1]]``: all the numbers, and each number's first slice.
 
     >>> ids, first = intern_slices(np.array([7, 8, 7, 7, 8], np.int32), np.array([0, 2, 3, 5]))
     >>> ids.tolist(), first.tolist()
@@ -281,11 +252,7 @@ def intern_slices(points: Ints, starts: Longs) -> tuple[Ints, Ints]:
 
 
 def find_slices(points: Ints, starts: Longs, known: Ints, known_starts: Longs) -> Ints:
-    """Find for each slice the first equal slice of `known`, -1 where there is none: int32.
-
-    >>> find_slices(np.array([8, 9], np.int32), np.arange(3), np.array([7, 8], np.int32), np.arange(3)).tolist()
-    [1, -1]
-    """
+    """Find for each slice the first equal slice of `known`, -1 where there is none: int32."""
     keys, values = new_table(len(known_starts) - 1)
     scratch, out = np.empty((2, len(known_starts) - 1), np.int32), np.empty(len(starts) - 1, np.int32)
     _intern(known, known_starts, keys, values, scratch[0], scratch[1])
@@ -300,7 +267,7 @@ def _fill_hashes(points: Ints, starts: Longs, which: Ints, hashes: Longs) -> Non
 
 
 def hash_slices(points: Ints, starts: Longs, which: Ints) -> Longs:
-    """Hash the given slices with `hash_of`: int64."""
+    """Hash the given slices with `hash_of`."""
     hashes = np.empty(len(which), np.int64)
     _fill_hashes(points, starts, which, hashes)
     return hashes

@@ -4,9 +4,8 @@ A kernel is a plain object until it is called: only then is numba imported (0.3 
 for this kernel and those that it calls. A command that needs no kernel does without numba.
 
 numba's own cache looks at the file a kernel stands in, not at the files of the kernels it calls, so after an upgrade it
-could run yesterday's machine code. A file cut short ends every run, and anybody who may write there has his code run.
-Here the cache folder is named by a digest of all files that hold a kernel, a file's name is a digest of the kernel and
-its constants, and each file carries a digest of its content (`mws_hf.kernels.cache`).
+could run yesterday's machine code. Here the cache folder is named by a digest of all files that hold a kernel
+(`mws_hf.kernels.cache` has its files).
 """
 
 from __future__ import annotations
@@ -30,11 +29,7 @@ _SIGNS = (b"njit", b"numba")
 
 @lru_cache(maxsize=1)
 def cache_directory() -> Path:
-    """Return the folder of machine code: ``NUMBA_CACHE_DIR`` or ``~/.cache/mws_hf/numba``, then a digest of sources.
-
-    >>> len(cache_directory().name)
-    16
-    """
+    """Return the folder of machine code: ``NUMBA_CACHE_DIR`` or ``~/.cache/mws_hf/numba``, then a digest of sources."""
     import numba
 
     digest = hashlib.sha256(numba.__version__.encode())
@@ -50,12 +45,7 @@ _MAKING = threading.RLock()
 
 
 class Later:
-    """What numba makes of a function, made when it is first asked for.
-
-    Args:
-        function: what is given to numba; it is called like the result.
-        make: makes the result.
-    """
+    """What numba makes of a function, made when it is first asked for; it is called like the result of `make`."""
 
     def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]) -> None:
         functools.update_wrapper(self, function)
@@ -78,7 +68,6 @@ class Later:
         return self.made(*arguments)
 
     def __getattr__(self, name: str) -> Any:
-        """Look up an attribute of numba's, such as ``signatures``."""
         return getattr(self.made, name)
 
 
@@ -97,19 +86,11 @@ def njit(
 
     Args:
         function: the kernel.
-        allocates: whether the kernel makes arrays, or returns one. Other kernels are compiled without reference counts,
-            in less time, and are called in less. numba refuses to compile a kernel that allocates unannounced ("NRT
-            required").
-        inner: whether kernels alone call it. Then it is compiled without the part that Python calls, in two thirds of
-            the time; called from Python it would crash.
+        allocates: whether the kernel makes or returns arrays; numba refuses to compile one otherwise ("NRT required").
+            Other kernels do without reference counts: they compile and are called faster.
+        inner: whether kernels alone call it. It compiles in two thirds of the time; called from Python it would crash.
         **options: options of `numba.njit`. ``inline="always"`` is for a kernel with one caller or a few lines: a kernel
             of its own costs 50 ms of compilation, and where kernels nest, each compiles those below it again.
-
-    >>> @njit
-    ... def add(a: int, b: int) -> int:
-    ...     return a + b
-    >>> add(2, 3)
-    5
     """
     if function is None:
         return lambda decorated: njit(decorated, allocates=allocates, inner=inner, **options)
@@ -138,9 +119,9 @@ def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Ca
     compiled = numba.njit(**options)(function)
     if cache.attach(compiled, function, cache_directory()):
         return compiled
-    if not cache.is_ours(cache_directory().parent):  # numba trusts whatever lies there
-        return compiled
     try:
-        return numba.njit(cache=True, **options)(function)
+        if cache.is_ours(cache_directory().parent):  # numba trusts whatever lies there
+            return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba's word for: no folder to cache in
-        return compiled
+        pass
+    return compiled

@@ -13,8 +13,8 @@ bytes at once: three times as fast as Arrow on Cyrillic.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mws_hf.kernels.arrays import Array, Bytes
 from mws_hf.kernels.jit import njit
 
 GPT4_KIND, WORD_KIND, O200K_KIND = range(3)
@@ -39,8 +39,7 @@ def _lead_length(byte: int) -> int:
 
 
 @njit
-def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8]) -> np.int64:
-    """Return the class of the character that starts at byte `i` of valid UTF-8."""
+def _class_at(data: Bytes, i: int, classes: Bytes) -> np.int64:
     lead = np.int64(data[i])
     if lead < 0x80:
         return np.int64(classes[lead])
@@ -53,7 +52,7 @@ def _class_at(data: npt.NDArray[np.uint8], i: int, classes: npt.NDArray[np.uint8
 
 
 @njit
-def _contraction_end(data: npt.NDArray[np.uint8], i: int, n: int) -> int:
+def _contraction_end(data: Bytes, i: int, n: int) -> int:
     """End of ``(?i:[sdmt]|ll|ve|re)`` at byte `i`, or -1. U+017F, the long s, folds to s."""
     if i >= n:
         return -1
@@ -73,7 +72,7 @@ def _contraction_end(data: npt.NDArray[np.uint8], i: int, n: int) -> int:
 
 
 @njit
-def _word_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
+def _word_end(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
     r"""End of the letters from byte `i` on, which starts a letter.
 
     ``\p{L}+`` for GPT4_KIND, ``\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*`` for WORD_KIND.
@@ -93,7 +92,7 @@ def _word_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[
 
 
 @njit(inline="always")
-def _blank_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
+def _blank_end(data: Bytes, i: int, n: int, classes: Bytes) -> int:
     r"""End of ``\s*[\r\n]|\s+(?!\S)|\s+`` at byte `i`, which starts a white-space character."""
     last_newline = previous = -1
     start = i
@@ -111,7 +110,7 @@ def _blank_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray
 
 
 @njit
-def _symbols_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
+def _symbols_end(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
     r"""End of ``[^\s\p{L}\p{N}]*[\r\n]*`` at byte `i`; the last part is ``[\r\n/]*`` for O200K_KIND."""
     while i < n:
         code = _class_at(data, i, classes)
@@ -124,7 +123,7 @@ def _symbols_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArr
 
 
 @njit(inline="always")
-def _cased_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8]) -> int:
+def _cased_end(data: Bytes, i: int, n: int, classes: Bytes) -> int:
     r"""End of ``U*L+|U+L*`` and an English ending at byte `i`; `i` where neither matches.
 
     U is ``[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]``, L is ``[\p{Ll}\p{Lm}\p{Lo}\p{M}]``. After all of U that there is, either a
@@ -151,7 +150,7 @@ def _cased_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray
 
 
 @njit(inline="always")
-def _number_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], digits: int) -> int:
+def _number_end(data: Bytes, i: int, n: int, classes: Bytes, digits: int) -> int:
     r"""End of the number part of the pattern, one of `DIGIT_PARTS`, at byte `i`, which starts a number."""
     most = 3
     if digits == SINGLE:
@@ -171,18 +170,15 @@ def _number_end(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArra
 
 
 @njit
-def next_pretoken(data: npt.NDArray[np.uint8], i: int, n: int, classes: npt.NDArray[np.uint8], kind: int) -> int:
+def next_pretoken(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
     """Find the end of the pre-token that starts at byte `i`; the signature is stable, for use inside other kernels.
 
     Args:
-        data: uint8, valid UTF-8; bytes from `n` on are not looked at, so ``[i, n)`` is read as one whole text.
+        data: valid UTF-8; bytes from `n` on are not looked at, so ``[i, n)`` is read as one whole text.
         i: first byte of the pre-token, ``0 <= i < n``, at a character's start.
         n: end of the text in `data`.
         classes: `mws_hf.text.unicode.classes_of` the kind.
         kind: `mws_hf.text.unicode.scanner_kind` of the pattern.
-
-    Returns:
-        The byte after the pre-token, greater than `i`; calling again from there walks over the whole text.
     """
     code = _class_at(data, i, classes)
     if code == NUMBER:
@@ -225,12 +221,8 @@ def _wrong(byte: int, one: int, two: int, three: int) -> bool:
 
 
 @njit(nogil=True)
-def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
-    r"""Return whether `data` (uint8, any length) is valid UTF-8 as Python's strict decoder sees it.
-
-    >>> is_utf8(np.frombuffer("Ёж 🦔".encode(), np.uint8)), is_utf8(np.frombuffer(b"\xed\xa0\x80", np.uint8))
-    (True, False)
-    """
+def is_utf8(data: Bytes) -> bool:
+    """Return whether `data` (any length) is valid UTF-8 as Python's strict decoder sees it."""
     n, wrong = np.uint64(len(data)), False
     for i in range(min(n, _U3)):
         one, two = data[i - 1] if i > 0 else 0, data[i - 2] if i > 1 else 0
@@ -243,14 +235,8 @@ def is_utf8(data: npt.NDArray[np.uint8]) -> bool:
 
 
 @njit(nogil=True)
-def write_code_points(data: npt.NDArray[np.uint8], begin: int, end: int, out: npt.NDArray[np.uint32]) -> None:
-    """Decode ``data[begin:end]``, which is valid UTF-8, into the front of `out`.
-
-    >>> points = np.zeros(3, np.uint32)
-    >>> write_code_points(np.frombuffer(bytearray("Ё€🦔".encode()), np.uint8), 0, 9, points)
-    >>> "".join(map(chr, points))
-    'Ё€🦔'
-    """
+def write_code_points(data: Bytes, begin: int, end: int, out: Array) -> None:
+    """Decode ``data[begin:end]``, which is valid UTF-8, into the front of `out`, uint32."""
     at, i = np.uint64(0), np.uint64(begin)
     while i < np.uint64(end):
         byte = data[i]

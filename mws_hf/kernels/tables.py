@@ -119,8 +119,7 @@ def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, s
 def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool:
     """Return whether `find` would stop at this slot, which the hash of string q points to, and the string is short.
 
-    For nine strings in ten it would. A call of `find` takes longer than this test, for its arrays' references are
-    counted.
+    For nine strings in ten it would; a call of `find` takes longer, for its arrays' references are counted.
     """
     same = slots[slot, 0] == keys[q, 0] and slots[slot, 1] == keys[q, 1] and slots[slot, 2] == keys[q, 2]
     return slots[slot, 2] == _U(0) or same and keys[q, 2] < LONG

@@ -22,37 +22,26 @@ from mws_hf.errors import MwSError
 
 
 @lru_cache(maxsize=1)
-def _libc() -> ctypes.CDLL | None:
-    """Load the C library where it is glibc; None elsewhere."""
-    if not sys.platform.startswith("linux"):
-        return None
-    try:
-        libc = ctypes.CDLL(None)
-        return libc if libc.malloc_trim else None
-    except (OSError, AttributeError):
-        return None
+def _malloc_trim() -> Callable[[int], int] | None:
+    """Find this function of the C library where it is glibc; None elsewhere."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
 
 
 def give_back() -> None:
     """Return freed memory to the system: Arrow's, and the C library's where glibc keeps some.
 
-    glibc keeps freed arrays of up to 32 MB, for each thread; its `malloc_trim` lets go of all their whole pages. Called
-    where a step has ended whose arrays are gone, it takes about a millisecond and saves a third of the peak.
-
-    >>> give_back()
+    glibc keeps freed arrays of up to 32 MB, for each thread. Called where a step has ended whose arrays are gone,
+    `malloc_trim` takes about a millisecond and saves a third of the peak.
     """
-    libc = _libc()
-    if libc is not None:
-        libc.malloc_trim(0)
+    if (trim := _malloc_trim()) is not None:
+        trim(0)
     pa.default_memory_pool().release_unused()
 
 
 VARIABLES = ("MWS_NUM_THREADS", "OMP_NUM_THREADS")
 """Environment variables asked in this order; the second is what schedulers and `torchrun` set."""
 
-_LEAST = 1 << 15
-"""Steps of a loop that are worth a thread."""
-
+_LEAST = 1 << 15  # steps of a loop that are worth a thread
 _CGROUPS = Path("/sys/fs/cgroup")
 _Result = TypeVar("_Result")
 
@@ -60,15 +49,10 @@ _Result = TypeVar("_Result")
 def thread_count(asked: int | None = None) -> int:
     """Return the number of threads to use; no result depends on it, only time and memory.
 
-    Args:
-        asked: an argument of the caller's, which goes before all else. None: ``MWS_NUM_THREADS``, else
-            ``OMP_NUM_THREADS``, else the processors this process may use (`available_processors`).
+    It is `asked`, else the first of `VARIABLES` that is set, else the processors this process may use.
 
     Raises:
-        MwSError: the argument or the first variable that is set is not a whole number from 1 up.
-
-    >>> thread_count(3)
-    3
+        MwSError: the argument or the variable is not a whole number from 1 up.
     """
     if asked is not None:
         if isinstance(asked, bool) or not isinstance(asked, Integral):
@@ -106,15 +90,7 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
 
 
 class ThreadPool(ThreadPoolExecutor):
-    """A pool of threads that tells how many it has, so that work can be cut into as many parts.
-
-    Args:
-        asked: number of threads; None: as `thread_count` says.
-
-    >>> with ThreadPool(2) as pool:
-    ...     pool.size, list(pool.map(abs, [-1, -2, -3]))
-    (2, [1, 2, 3])
-    """
+    """A pool of threads (`thread_count` of them) that tells its size, so that work can be cut into as many parts."""
 
     def __init__(self, asked: int | None = None) -> None:
         self.size = thread_count(asked)
@@ -122,27 +98,13 @@ class ThreadPool(ThreadPoolExecutor):
 
 
 def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int | None = None) -> list[_Result]:
-    """Call `work` with the first element of each of `rows`, with the second of each, and so on, in threads.
-
-    Args:
-        work: mostly kernels without the interpreter's lock.
-        rows: arguments of each call; calls end with the shortest.
-        most: calls that may run at the same time; None: as many as there are threads.
-
-    Returns:
-        Results in the order of the arguments.
-
-    >>> side_by_side(max, [1, 5], [3, 4])
-    [3, 5]
-    """
+    """Call `work` with the first element of each of `rows`, with the second of each, and so on, in threads."""
     with ThreadPoolExecutor(min(thread_count(), most or thread_count())) as pool:
         return list(pool.map(work, *rows))
 
 
 def part_edges(n: int, most: int | None = None) -> list[int]:
-    """List where the even parts of ``range(n)`` for one thread each begin, and `n`; one part where work is little.
-
-    There are `most` parts at the most.
+    """List where the even parts of ``range(n)``, `most` at the most, begin, and `n`; one part where work is little.
 
     >>> part_edges(10), part_edges(1 << 20, most=1)
     ([0, 10], [0, 1048576])
@@ -159,16 +121,10 @@ def available_processors() -> int:
 
 
 def cgroup_quota(root: Path, memberships: str) -> float | None:
-    """Return the processors that the control groups of a process grant it, as containers and job schedulers do.
+    """Return the processors that the control groups of a process grant it; None: no limit.
 
-    None means no limit.
-
-    Args:
-        root: where cgroups (version 2) are mounted. Every group from the process's own up to the root may limit it.
-        memberships: content of ``/proc/self/cgroup``, lines of ``number:controllers:path``.
-
-    >>> cgroup_quota(Path("/nowhere"), "0::/jobs") is None
-    True
+    Version 2 is mounted at `root`, and `memberships` is the content of ``/proc/self/cgroup``. Every group from the
+    process's own up to the root may limit it.
     """
     paths = [line.removeprefix("0::") for line in memberships.splitlines() if line.startswith("0::")]
     groups = [Path(os.path.normpath("/" + path)) for path in paths]

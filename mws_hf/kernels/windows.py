@@ -52,10 +52,7 @@ def _wide_symbols(text: np.ndarray, at: int) -> tuple[int, int]:
 def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
     """Find where pre-tokens end that begin with one at byte `at`: uint64, bit k stands for byte ``at + k``; may be 0.
 
-    Args:
-        text: uint8, with `WINDOW` bytes after every `at` asked for.
-        at: start of a pre-token.
-        end: end of the document, greater than `at`; an end there is never found.
+    The text, uint8, has `WINDOW` bytes after `at`; an end at the document's `end`, greater than `at`, is never found.
     """
     inside = (_ONE << _U(end - at)) - _ONE if end - at < WINDOW else ~_U(0)
     ascii_ = range_mask(text, at, 0, 0x80) & inside
@@ -87,11 +84,8 @@ def cut(
 ) -> int:
     """Cut pre-tokens of ``text[start:end]`` until there are `wanted` or a few more, or the text is at its end.
 
-    Their ends are written to ``bounds[n + 1:]``, which has room for `wanted` and a `WINDOW`; `next_pretoken` describes
-    `classes` and `kind`. Only where the text is not UTF-8, the last one may end beyond `end`.
-
-    Returns:
-        `n` and the number of pre-tokens cut.
+    Their ends are written to ``bounds[n + 1:]``, which has room for `wanted` and a `WINDOW`; returned is the last place
+    written. Only where the text is not UTF-8, the last one may end beyond `end`.
     """
     while n < wanted and start < end:
         plain = kind % N_KINDS != O200K_KIND and start + WINDOW <= len(text)
@@ -109,12 +103,7 @@ def cut(
 
 @njit(nogil=True)
 def find_short(text: np.ndarray, size: int, wanted: np.ndarray) -> int:
-    """Find the first place of one to eight bytes in ``text[:size]``, or -1; ten times as fast as `bytes.find` if rare.
-
-    >>> text = np.frombuffer(b"a<|b<|c" + bytes(WINDOW + 8), np.uint8)
-    >>> find_short(text, 7, np.frombuffer(b"<|c", np.uint8)), find_short(text, 6, np.frombuffer(b"<|c", np.uint8))
-    (4, -1)
-    """
+    """Find the first place of one to eight bytes in ``text[:size]``, or -1; often ten times as fast as `bytes.find`."""
     for start in range(0, size, WINDOW):
         found = range_mask(text, start, wanted[0], 1)
         for k in range(1, wanted.shape[0]):

@@ -41,11 +41,7 @@ BYTE_OF = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
 
 
 def check_alphabet_kind(name: object) -> Alphabet:
-    """Return `name`, a kind of alphabet, if it is one of `ALPHABETS`.
-
-    Raises:
-        MwSError: the name is another one.
-    """
+    """Return `name`, a kind of alphabet, if it is one of `ALPHABETS`; raise MwSError if not."""
     for known in ALPHABETS:
         if name == known:
             return known
@@ -53,11 +49,7 @@ def check_alphabet_kind(name: object) -> Alphabet:
 
 
 def to_byte_level(text: str) -> str:
-    """Write a text with a character for each of its bytes.
-
-    >>> to_byte_level(" он")
-    'ĠÐ¾Ð½'
-    """
+    """Write a text with a character for each of its bytes."""
     return "".join([BYTE_CHARACTERS[byte] for byte in text.encode()])
 
 
@@ -106,15 +98,10 @@ def character_merges(alphabet: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
-    r"""Find the characters that the first merges of a byte-level BPE build from their bytes, before all others.
+    r"""Find the characters that the first merges of a byte-level BPE build from their bytes, and the number of these.
 
-    Text can then start as these: merges that append bytes to the beginning of a character join no two characters.
-
-    Args:
-        merges: in rank order.
-
-    Returns:
-        The characters, ASCII among them, which needs no merge; and how many merges build them.
+    Text can then start as these characters: merges that append bytes to the beginning of one join no two. ASCII needs
+    no merge and is always among them.
 
     >>> characters, number = built_first([("Ñ", "ı"), ("a", "b"), ("Ð", "½")])
     >>> characters[-3:], number
@@ -136,11 +123,7 @@ def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
 
 
 def byte_level_merges(alphabet: Iterable[str], merges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Write merges of characters in the byte alphabet, in rank order, after the merges that build the characters.
-
-    >>> byte_level_merges("он", [("о", "н")])
-    [('Ð', '½'), ('Ð', '¾'), ('Ð¾', 'Ð½')]
-    """
+    """Write merges of characters in the byte alphabet, in rank order, after the merges that build the characters."""
     return character_merges(alphabet) + [(to_byte_level(left), to_byte_level(right)) for left, right in merges]
 
 

@@ -6,12 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
-    r"""Write a table; the first column is aligned left.
-
-    Args:
-        header: titles of the columns.
-        rows: the cells of each row, as many as there are titles.
-        numbers: the other columns hold numbers, and are aligned right; False for columns of words.
+    r"""Write a table: the first column aligned left, the others right, as numbers are, or left without `numbers`.
 
     >>> print(markdown_table(["a", "b|c"], [["x", "1"]]))
     | a | b\|c |

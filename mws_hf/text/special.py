@@ -27,11 +27,7 @@ _ROLES = {
 
 
 def byte_of(token: str) -> int | None:
-    """Return the byte that a byte token of any tokenizer stands for; None for other tokens.
-
-    >>> byte_of("<0x41>"), byte_of("A")
-    (65, None)
-    """
+    """Return the byte that a byte token of any tokenizer stands for; None for other tokens."""
     found = _BYTE.fullmatch(token)
     return None if found is None else int(found[1], 16)
 

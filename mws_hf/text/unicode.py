@@ -52,13 +52,7 @@ _CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
 
 
 def scanner_kind(pattern: str) -> int | None:
-    """Return the scanner's number for a split pattern, or None when only `regex` can do it.
-
-    >>> scanner_kind("gpt4"), scanner_kind("words"), scanner_kind("[a-z]+|.")
-    (0, 1, None)
-    >>> scanner_kind(with_digits("words", "right"))
-    7
-    """
+    """Return the scanner's number for a split pattern, or None when only `regex` can do it."""
     digits = digits_of(pattern)
     if digits is None:
         return None

@@ -13,15 +13,7 @@ from tokenizers import Regex, pre_tokenizers
 
 from mws_hf.corpus.blocks import PADDING
 from mws_hf.corpus.counting import count_documents
-from mws_hf.kernels.instructions import (
-    WINDOW,
-    leading_zeros,
-    load_word,
-    range_mask,
-    store_word,
-    swapped,
-    trailing_zeros,
-)
+from mws_hf.kernels.instructions import WINDOW, leading_zeros, load_word, range_mask, store_word, trailing_zeros
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import LETTER, next_pretoken
 from mws_hf.kernels.windows import find_short, plain_boundaries
@@ -49,7 +41,7 @@ def boundaries(text, at, end):
 @njit
 def instructions(text, at, first, count):
     mask = range_mask(text, at, first, count)
-    return mask, trailing_zeros(mask), leading_zeros(mask), load_word(text, at), swapped(load_word(text, at))
+    return mask, trailing_zeros(mask), leading_zeros(mask), load_word(text, at)
 
 
 @njit
@@ -129,11 +121,10 @@ def test_leads_make_letters_with_every_continuation():
 @examples(200)
 @given(st.binary(min_size=80, max_size=80), st.integers(0, 16), st.integers(0, 255), st.integers(1, 255))
 def test_instructions_by_definition(raw, at, first, count):
-    mask, behind, ahead, word, reverse = map(int, instructions(np.frombuffer(raw, np.uint8), at, first, count))
+    mask, behind, ahead, word = map(int, instructions(np.frombuffer(raw, np.uint8), at, first, count))
     assert mask == sum(1 << k for k in range(WINDOW) if (raw[at + k] - first) % 256 < count)
     assert (behind, ahead) == ((mask & -mask).bit_length() - 1 if mask else 64, 64 - mask.bit_length())
     assert word == int.from_bytes(raw[at : at + 8], "little")
-    assert reverse == int.from_bytes(raw[at : at + 8], "big")
     copy = np.zeros(80, np.uint8)
     stored(copy, at, np.uint64(word))
     assert copy.tobytes() == bytes(at) + raw[at : at + 8] + bytes(72 - at)

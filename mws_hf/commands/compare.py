@@ -11,7 +11,7 @@ import typer
 
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands.evaluate import BitsText, GoldFiles
-from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Json, Lexicon, Quiet, WordList, parse_sizes
+from mws_hf.commands.options import INPUTS, Column, Json, Lexicon, Quiet, parse_sizes
 from mws_hf.commands.outputs import aligned, counted, files_in, refuse_overwriting
 from mws_hf.commands.sources import Reading, Sources, check_present
 from mws_hf.errors import MwSError
@@ -47,11 +47,8 @@ def compare_command(
     bits: BitsText = None,
     systems: Systems = None,
     lexicon: Lexicon = None,
-    word_list: WordList = None,
     no_plots: NoPlots = False,
     column: Column = None,
-    encoding: Encoding = "utf-8",
-    errors: Errors = "strict",
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -85,13 +82,11 @@ def compare_command(
         raise MwSError("--bits measures the bits of --text; give that too")
     files, further = _sizes_apart(corpus or [])
     sizes = parse_sizes([*vocab_size, *further], "--vocab-size")
-    reading = Reading(column, encoding, errors)
+    reading = Reading(column)
     others = [each for each in (text, bits) if each is not None]
-    sources = Sources(files, lexicon, word_list or (), reading=reading, show_progress=not quiet, others=others)
+    sources = Sources(files, lexicon, reading=reading, show_progress=not quiet, others=others)
     check_present([*gold, *([text] if text else []), *([bits] if bits else [])])
-    refuse_overwriting(
-        files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, bits, word_list
-    )
+    refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, bits)
     check_output(output, folder=True)
     if gold and not no_plots and importlib.util.find_spec("matplotlib") is None:
         raise MwSError("the plots need matplotlib: pip install matplotlib, or give --no-plots")

@@ -14,7 +14,7 @@ import typer
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
 from mws_hf.commands.outputs import aligned, refuse_overwriting
-from mws_hf.commands.sources import Reading, Sources
+from mws_hf.commands.sources import Sources
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 
@@ -36,7 +36,7 @@ From = Annotated[
 PANELS = {
     "explain": {
         "What to choose first": ("model", "plot", "pair", "merges"),
-        "Training words": ("source", "lexicon", "word_list", "lemmas", "column", "encoding", "errors"),
+        "Training words": ("source", "lexicon"),
         "Output": ("quiet", "as_json", "help"),
     }
 }
@@ -61,14 +61,9 @@ def explain(
     ] = None,
     source: From = None,
     lexicon: options.Lexicon = None,
-    word_list: options.WordList = None,
-    lemmas: options.Lemmas = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf) [default: none].")
     ] = None,
-    column: options.Column = None,
-    encoding: options.Encoding = "utf-8",
-    errors: options.Errors = "strict",
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -82,12 +77,11 @@ def explain(
 
         mws explain --pair чи т --lexicon ru
 
-        mws explain --merges 20 --lemmas lemmas.txt
+        mws explain --merges 20 --from counts.parquet
     """
     if plot is not None:
-        refuse_overwriting([plot], source, word_list, lemmas)
-    reading = Reading(column, encoding, errors)
-    sources = Sources(source or (), lexicon, word_list or (), lemmas, reading, show_progress=not quiet)
+        refuse_overwriting([plot], source)
+    sources = Sources(source or (), lexicon, show_progress=not quiet)
     classic = pair is not None or merges is not None
     if classic and plot is not None:
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")

@@ -58,13 +58,6 @@ def export(
             show_default=False,
         ),
     ],
-    sample: Annotated[
-        Path | None,
-        typer.Option(
-            help="Text to compare on, besides the built-in sample; its first 1,000 lines [default: none].",
-            show_default=False,
-        ),
-    ] = None,
     pattern: Annotated[
         str | None,
         typer.Option(
@@ -81,7 +74,7 @@ def export(
 
         mws export out/russian --format byte-level --pattern llama3 -o out/russian-bytes
 
-        mws export out/russian-bytes --format gguf -o russian.gguf --sample text.txt
+        mws export out/russian-bytes --format gguf -o russian.gguf
 
         mws export out/imported --format notebook --output notebook/
     """
@@ -94,9 +87,9 @@ def export(
     if form == "notebook":
         _to_notebook(tokenizer_folder(directory), output)
     elif form == "byte-level":
-        _to_byte_level(tokenizer_folder(directory), output, sample, pattern)
+        _to_byte_level(tokenizer_folder(directory), output, pattern)
     else:
-        _to_client(directory, output, form, sample, name=Path(tokenizer).resolve().name)
+        _to_client(directory, output, form, name=Path(tokenizer).resolve().name)
 
 
 def _to_notebook(directory: Path, output: Path) -> None:
@@ -116,21 +109,16 @@ def _to_notebook(directory: Path, output: Path) -> None:
     typer.echo(f"{output}: {VOCABULARY_FILE}, {MERGES_FILE}")
 
 
-def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: str | None) -> None:
-    from mws_hf.corpus.readers import stored_lines
+def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer, save_backend
 
-    refuse_overwriting(tokenizer_files(output), directory, [directory / TOKENIZER_FILE], sample)
+    refuse_overwriting(tokenizer_files(output), directory, [directory / TOKENIZER_FILE])
     claim_folder(output)
     old = read_tokenizer(directory / TOKENIZER_FILE)
     new = to_byte_level_backend(old, pattern)
-    found = compare_ids(
-        old,
-        sample_texts(stored_lines(sample) if sample else ()),
-        lambda text: new.encode(text, add_special_tokens=False).ids,
-    )
+    found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
     typer.echo(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", err=True)
     template = directory / "chat_template.jinja"
@@ -140,8 +128,7 @@ def _to_byte_level(directory: Path, output: Path, sample: Path | None, pattern: 
     typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 
 
-def _to_client(directory: Path, output: Path, form: Format, sample: Path | None, name: str) -> None:
-    from mws_hf.corpus.readers import stored_lines
+def _to_client(directory: Path, output: Path, form: Format, name: str) -> None:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import MODULE_FILE, RANKS_FILE, write_tiktoken
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
@@ -150,8 +137,8 @@ def _to_client(directory: Path, output: Path, form: Format, sample: Path | None,
     folder = directory if directory.is_dir() else directory.parent
     file = folder / TOKENIZER_FILE if directory.is_dir() else directory
     written = [output] if form == "gguf" else files_in(output, (RANKS_FILE, MODULE_FILE))
-    refuse_overwriting(written, directory, list(folder.glob("*")), sample)
-    backend, texts = read_tokenizer(file), sample_texts(stored_lines(sample) if sample else ())
+    refuse_overwriting(written, directory, list(folder.glob("*")))
+    backend, texts = read_tokenizer(file), sample_texts()
     if form == "gguf":
         roles = _roles(load_settings(folder / CONFIG_FILE), folder / "chat_template.jinja")
         found = write_gguf(backend, roles, output, texts, name)

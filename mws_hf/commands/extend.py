@@ -72,7 +72,7 @@ PANELS = {
     "extend": {
         "What to choose first": ("add", "output", "also", "composition", "protect", "replace", "trim_to"),
         "How it learns": ("hidden_boundary_price", "min_saving", "tokens", "keep_apart"),
-        "Input": ("column", "encoding", "errors", "workers"),
+        "Input": ("column", "encoding", "errors"),
         "Output": ("quiet", "as_json", "help"),
     }
 }
@@ -88,7 +88,6 @@ class _Extending:
     also: list[str]
     protect: list[str]
     reading: Reading
-    workers: int | None
     quiet: bool
 
     @property
@@ -113,7 +112,6 @@ def extend_command(
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
-    workers: options.Workers = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -130,7 +128,7 @@ def extend_command(
         mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
     """
     more, left = options.parse_size(add, "--add"), options.parse_optional_size(trim_to, "--trim-to")
-    asked = _Extending(base, corpus, also or [], protect or [], Reading(column, encoding, errors), workers, quiet)
+    asked = _Extending(base, corpus, also or [], protect or [], Reading(column, encoding, errors), quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
     refuse_overwriting(files_in(output, WRITTEN), base, corpus, also, protect, tokens, keep_apart)
@@ -234,7 +232,7 @@ def _count_corpus(asked: _Extending, added: list[str]) -> tuple[WordCounts, list
     held_out: list[str] = []
     if texts := [name for name in files if name not in saved]:
         lines = _held_back(documents(texts, asked.reading), held_out)
-        parts.append(count_documents(lines, special_tokens=added, workers=asked.workers, show_progress=not asked.quiet))
+        parts.append(count_documents(lines, special_tokens=added, show_progress=not asked.quiet))
     return parts[0].merge(*parts[1:]), held_out
 
 

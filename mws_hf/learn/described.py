@@ -221,7 +221,9 @@ class VocabularyFields:
     ] = ()
     limit_alphabet: Annotated[
         int | None,
-        Setting("Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT),
+        Setting(
+            "Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT, option=None
+        ),
     ] = None
     max_token_length: Annotated[
         int | None,

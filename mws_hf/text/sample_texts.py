@@ -6,8 +6,6 @@ The texts are part of the package, so that a directory can be checked and export
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from itertools import islice
 
 NATURAL = (
     "Переписывающаяся с подругой девочка перечитывала письма, не замечая, что за окном уже стемнело.",
@@ -62,17 +60,13 @@ ADVERSARIAL = (
 """White space, marks of byte order, unassigned and new code points, and look-alikes of byte tokens."""
 
 
-_LINES = 1000
-
-
-def sample_texts(lines: Iterable[str] = ()) -> list[str]:
-    """List texts to compare on: the first 1,000 of `lines`, the built-in ones, random Unicode; none is empty.
+def sample_texts() -> list[str]:
+    """List texts to compare on: the built-in ones and random Unicode; none is empty.
 
     >>> len(sample_texts()) > 200, all(sample_texts())
     (True, True)
     """
-    found = [line.rstrip("\r\n") for line in islice(lines, _LINES)]
-    return [text for text in (*found, *NATURAL, *ADVERSARIAL, *_random_texts(200)) if text]
+    return [text for text in (*NATURAL, *ADVERSARIAL, *_random_texts(200)) if text]
 
 
 def _random_texts(number: int) -> list[str]:

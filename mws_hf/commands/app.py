@@ -17,7 +17,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -25,55 +25,29 @@ from typer.core import TyperCommand, TyperGroup
 import mws_hf
 from mws_hf.errors import MwSError, SettingError, Terminated, ending
 
-
-def in_plain_words(message: str) -> str:
-    """Write what typer's validation says of a value so that it speaks of numbers, not of inputs and strings.
-
-    >>> in_plain_words("Input should be greater than or equal to 1")
-    'must be 1 or more'
-    >>> in_plain_words("Input should be a valid integer, unable to parse string as an integer")
-    'must be a whole number'
-    >>> in_plain_words("'x' is not a valid integer range.")
-    "'x' is not a whole number."
-    """
-    for pattern, words in _PLAIN:
-        message = re.sub(pattern, words, message)
-    return message
-
-
-_PLAIN = (
-    (r"Input should (have|be)", r"must \1"),
-    (r"greater than or equal to (\S+)", r"\1 or more"),
-    (r"less than or equal to (\S+)", r"\1 or less"),
-    (r", unable to (parse|interpret) (string|input).*", ""),
-    (r"\ba valid integer( range)?", "a whole number"),
-    (r"\ba valid (number|float)( range)?", "a number"),
-)
-
-
 COMMANDS = {
-    "train": ("mws_hf.commands.train", "train_command", "Learn a tokenizer without labels and save it."),
-    "count": ("mws_hf.commands.count", "count_command", "Count pre-tokens once, or merge counts made before."),
-    "segment": ("mws_hf.commands.evaluate", "segment", "Print words cut into morphs."),
-    "explain": ("mws_hf.commands.explain", "explain", "Why a word is cut as it is, why a pair was merged."),
-    "evaluate": ("mws_hf.commands.evaluate", "evaluate_command", "Score tokenizers against gold and on running text."),
-    "compare": ("mws_hf.commands.compare", "compare_command", "Train MwS and its rivals on the same words, score all."),
-    "report": ("mws_hf.commands.report", "report", "Show tokenizers side by side as one HTML page."),
-    "encode": ("mws_hf.commands.encode", "encode_command", "Encode a corpus to memory-mapped token ids."),
-    "import": ("mws_hf.commands.export", "import_", "The original notebook's artifact to a tokenizer."),
-    "export": ("mws_hf.commands.export", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
-    "check": ("mws_hf.commands.check", "check_command", "Where a directory can go, and what is wrong with it."),
-    "repair": ("mws_hf.commands.check", "repair_command", "Mend a directory that a stock class saved; ids stay."),
-    "card": ("mws_hf.commands.card", "card", "Measure a tokenizer and write its model card."),
-    "push": ("mws_hf.commands.card", "push_command", "Upload a tokenizer and its card to the Hugging Face Hub."),
-    "pretrained": ("mws_hf.commands.pretrained", "pretrained_command", "List this project's tokenizers, or write one."),
-    "demo": ("mws_hf.commands.demo", "demo", "Open a page where tokenizers can be tried."),
-    "extend": ("mws_hf.commands.extend", "extend_command", "Add tokens of a corpus to a pretrained tokenizer."),
-    "trim": ("mws_hf.commands.trim", "trim_command", "Drop entries that texts do not use from a pretrained tokenizer."),
-    "transplant": ("mws_hf.commands.extend", "transplant_command", "Give a pretrained model another tokenizer."),
-    "warmup": ("mws_hf.commands.warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
+    "train": ("train", "train_command", "Learn a tokenizer without labels and save it."),
+    "count": ("count", "count_command", "Count pre-tokens once, or merge counts made before."),
+    "segment": ("evaluate", "segment", "Print words cut into morphs."),
+    "explain": ("explain", "explain", "Why a word is cut as it is, why a pair was merged."),
+    "evaluate": ("evaluate", "evaluate_command", "Score tokenizers against gold and on running text."),
+    "compare": ("compare", "compare_command", "Train MwS and its rivals on the same words, score all."),
+    "report": ("report", "report", "Show tokenizers side by side as one HTML page."),
+    "encode": ("encode", "encode_command", "Encode a corpus to memory-mapped token ids."),
+    "import": ("directories", "import_", "The original notebook's artifact to a tokenizer."),
+    "export": ("directories", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
+    "check": ("directories", "check_command", "Where a directory can go, and what is wrong with it."),
+    "repair": ("directories", "repair_command", "Mend a directory that a stock class saved; ids stay."),
+    "card": ("card", "card", "Measure a tokenizer and write its model card."),
+    "push": ("card", "push_command", "Upload a tokenizer and its card to the Hugging Face Hub."),
+    "pretrained": ("directories", "pretrained_command", "List this project's tokenizers, or write one."),
+    "demo": ("report", "demo", "Open a page where tokenizers can be tried."),
+    "extend": ("extend", "extend_command", "Add tokens of a corpus to a pretrained tokenizer."),
+    "trim": ("extend", "trim_command", "Drop entries that texts do not use from a pretrained tokenizer."),
+    "transplant": ("extend", "transplant_command", "Give a pretrained model another tokenizer."),
+    "warmup": ("warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }
-"""Name -> module, function, line in the list of commands."""
+"""Name -> module here, function, line in the list of commands."""
 
 RESUMED = ("compare", "encode")
 """The commands that go on where they stopped."""
@@ -81,16 +55,19 @@ RESUMED = ("compare", "encode")
 LARGE = ("train", "count", "compare", "extend")
 """The commands that hold large arrays."""
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # malloc.h
-_MAPPED = 1 << 22  # bytes
+_PLAIN_WORDS = (
+    (r"Input should (have|be)", r"must \1"),
+    (r"greater than or equal to (\S+)", r"\1 or more"),
+    (r"less than or equal to (\S+)", r"\1 or less"),
+    (r", unable to (parse|interpret) (string|input).*", ""),
+    (r"\ba valid integer( range)?", "a whole number"),
+    (r"\ba valid (number|float)( range)?", "a number"),
+)
+"""What typer's validation says of a value -> the same for people, who type numbers and not inputs or strings."""
 
 
 class PanelCommand(TyperCommand):
-    """A command whose help lists options under headings.
-
-    Attributes:
-        panels: heading -> names of its options, in order; options that no panel names are listed last.
-    """
+    """A command whose help lists options under the headings of `panels`; those that none names come last."""
 
     panels: Mapping[str, Sequence[str]] = {}
 
@@ -101,7 +78,8 @@ class PanelCommand(TyperCommand):
             return super().parse_args(ctx, args)
         except Exception as error:  # click's BadParameter or, by version, the one of typer's own copy of click
             if isinstance(getattr(error, "message", None), str):
-                error.message = in_plain_words(error.message)  # type: ignore[attr-defined]
+                for pattern, words in _PLAIN_WORDS:
+                    error.message = re.sub(pattern, words, error.message)  # type: ignore[attr-defined]
             raise
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
@@ -129,41 +107,24 @@ class PanelCommand(TyperCommand):
 
 
 def _take_plain_values(params: Sequence[Any]) -> None:
-    """Have plainly right values of parameters taken as they are, in those versions of typer that load pydantic."""
+    """Spare plainly right values the check of those versions of typer that load pydantic for it, which takes .15 s."""
     for param in params:
-        if hasattr(param, "get_runtime_param") and not isinstance(param.get_runtime_param, _PlainFirst):
-            param.get_runtime_param = _PlainFirst(param.type_descriptor, param.get_runtime_param)
+        if hasattr(param, "type_descriptor") and "process_value" not in vars(param):
+            param.process_value = functools.partial(_processed, param, param.process_value)
 
 
-class _PlainFirst:
-    """Let typer check those values alone that are not plainly right: it loads pydantic, which takes .15 s.
-
-    Args:
-        described: what typer knows of the values: their type, and what is asked of paths.
-        usual: makes typer's own check.
-    """
-
-    def __init__(self, described: Any, usual: Callable[[], Any]) -> None:
-        self._kind, self._usual, info = described.annotation, usual, described.parameter_info
-        self._any_path = info.file_okay and info.dir_okay and not (info.exists or info.writable or info.resolve_path)
-
-    def __call__(self) -> _PlainFirst:
-        """Return the check, as typer asks for it."""
-        return self
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return a value of its type; typer converts all but texts, defaults, and paths that may be read."""
-        several = self._kind == list[str] and isinstance(value, (list, tuple))
-        if several and value and all(type(each) is str for each in value):
-            return list(value)
-        if type(value) is self._kind and self._kind in (str, int, float, bool):
-            return value
-        if type(value) is str and self._kind is Path and self._any_path:
-            if not os.path.exists(value) or os.access(value, os.R_OK):
-                return Path(value)
-        if value is None:
-            return () if param.multiple or param.nargs == -1 else None
-        return self._usual().coerce(value, param=param, ctx=ctx)
+def _processed(param: Any, check: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+    any_path = info.file_okay and info.dir_okay and not (info.exists or info.writable or info.resolve_path)
+    if value is None and not param.required:
+        value = () if param.multiple or param.nargs == -1 else None
+    elif kind == list[str] and isinstance(value, (list, tuple)) and value and all(type(each) is str for each in value):
+        value = list(value)
+    elif kind is Path and type(value) is str and any_path and (not os.path.exists(value) or os.access(value, os.R_OK)):
+        value = Path(value)
+    elif value not in get_args(kind) and not (kind in (str, int, float, bool) and type(value) is kind):
+        return check(ctx, value)
+    return value if param.callback is None else param.callback(ctx, param, value)
 
 
 def _without_types(record: tuple[str, str] | None) -> tuple[str, str] | None:
@@ -214,19 +175,23 @@ class LazyGroup(TyperGroup):
 
 def _load(name: str) -> Any:
     place, function, _ = COMMANDS[name]
-    module = importlib.import_module(place)
+    module = importlib.import_module(f"mws_hf.commands.{place}")
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(name, cls=PanelCommand)(_prepared(getattr(module, function), name in LARGE))
     command: Any = typer.main.get_command(single)
     command.panels = getattr(module, "PANELS", {}).get(name, {})
+    for each in command.params:
+        if (
+            each.param_type_name == "option"
+            and each.default is None
+            and not (each.required or "[def" in (each.help or ""))
+        ):
+            each.help = f"{each.help}  [default: none]"
     return command
 
 
 def _prepared(function: Callable[..., None], large: bool) -> Callable[..., None]:
-    """Wrap a command so that a signal lets it clean up its work, and so that its arrays find memory.
-
-    Its errors name options as they are written on the command line.
-    """
+    """Wrap a command: signals let it clean up, its arrays find memory, its errors name options as they are typed."""
 
     @functools.wraps(function)
     def begin(*arguments: Any, **options: Any) -> None:
@@ -247,17 +212,14 @@ def _prepared(function: Callable[..., None], large: bool) -> Callable[..., None]
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    signal.signal(
-        signal.SIGTERM, signal.SIG_IGN
-    )  # batch systems send it to a group and to its leader: do not end twice
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # batch systems send it to a group and its leader: end once
     raise Terminated
 
 
 def _return_freed_memory() -> None:
     """Have glibc map arrays of 4 MB and more one by one, so that the system has them back as soon as they are freed.
 
-    Left alone, glibc keeps freed arrays of up to 32 MB, and 64 MB of smaller ones, for each thread: a third of what
-    training takes. A command may do this to its own process, library code never to a user's.
+    Left alone, it keeps a third of what training takes. A command may do this, library code never to a user's process.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -265,8 +227,8 @@ def _return_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return
-    mallopt(_MMAP_THRESHOLD, _MAPPED)
-    mallopt(_TRIM_THRESHOLD, _MAPPED)
+    for threshold in (-3, -1):  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h
+        mallopt(threshold, 1 << 22)
 
 
 app = typer.Typer(

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mws_hf.commands.evaluate import BitsText, GoldFiles, Text
-from mws_hf.commands.options import Tokenizer
+from mws_hf.commands import options
 from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.commands.sources import check_present
+from mws_hf.commands.sources import check_scored
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
@@ -26,32 +25,22 @@ if TYPE_CHECKING:
 _LINES = 1000
 """Lines of text that are decoded again."""
 
-
+_RECORDED = "[default: what the record says]"
 Languages = Annotated[
-    list[str] | None,
-    typer.Option(metavar="CODE", help="Language, such as ru; repeat for more [default: what the record says]."),
+    list[str] | None, typer.Option(metavar="CODE", help=f"Language, such as ru; repeat for more {_RECORDED}.")
 ]
 License = Annotated[
-    str | None,
-    typer.Option("--license", metavar="ID", help="License, such as cc-by-4.0 [default: what the record says]."),
+    str | None, typer.Option("--license", metavar="ID", help=f"License, such as cc-by-4.0 {_RECORDED}.")
 ]
-Data = Annotated[
-    str | None,
-    typer.Option(help="What it was trained on, and under which license [default: what the record says]."),
-]
-Name = Annotated[
-    str | None, typer.Option(help="The name it is loaded by, such as user/repo [default: what the record says].")
-]
+Data = Annotated[str | None, typer.Option(help=f"What it was trained on, and under which license {_RECORDED}.")]
+Name = Annotated[str | None, typer.Option(help=f"The name it is loaded by, such as user/repo {_RECORDED}.")]
 Words = Annotated[
     list[str] | None,
     typer.Option(help="A word to show cut; repeat for more [default: some of --gold, --text or the record]."),
 ]
 Beside = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=DIR",
-        help="A tokenizer to measure beside it, a directory or Hub name; repeat for more [default: none].",
-    ),
+    typer.Option(metavar="NAME=DIR", help="A directory or Hub name to measure beside it; repeat for more."),
 ]
 
 
@@ -67,10 +56,10 @@ class _Asked:
 
 
 def card(
-    tokenizer: Tokenizer,
-    gold: GoldFiles = None,
-    text: Text = None,
-    bits: BitsText = None,
+    tokenizer: options.Tokenizer,
+    gold: options.GoldFiles = None,
+    text: options.Text = None,
+    bits: options.BitsText = None,
     language: Languages = None,
     license_: License = None,
     data: Data = None,
@@ -134,14 +123,8 @@ def card(
 
 
 def _check_card_inputs(asked: _Asked) -> None:
-    """Refuse what cannot be measured, and metadata that the Hub would refuse.
-
-    Raises:
-        MwSError: a missing file or text, a language that is no code, a license that is no identifier.
-    """
-    check_present([*asked.gold, *filter(None, [asked.text, asked.bits])])
-    if asked.bits is not None and asked.text is None:
-        raise MwSError("--bits measures the bits of --text; give that too")
+    """Refuse what cannot be measured, and metadata that the Hub would refuse."""
+    check_scored(asked.gold, [asked.text], asked.bits)
     if asked.beside and asked.text is None and not asked.gold:
         raise MwSError("--beside compares figures of --gold and --text; give one of them too")
     for code in asked.said.languages:

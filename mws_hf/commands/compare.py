@@ -3,54 +3,40 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mws_hf.atomic import check_output, output_lock
-from mws_hf.commands.evaluate import BitsText, GoldFiles
-from mws_hf.commands.options import INPUTS, Column, Json, Lexicon, Quiet, parse_sizes
-from mws_hf.commands.outputs import aligned, counted, files_in, refuse_overwriting
-from mws_hf.commands.sources import Reading, Sources, check_present
+from mws_hf.commands import options
+from mws_hf.commands.outputs import aligned, counted, files_in, refuse_overwriting, tell
+from mws_hf.commands.sources import Reading, Sources, check_scored
 from mws_hf.errors import MwSError
-
-Results = Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")]
-Sizes = Annotated[
-    list[str],
-    typer.Option(
-        "--vocab-size", metavar="SIZES", help="Sizes: 8k,32k or repeated; further bare numbers are sizes too."
-    ),
-]
-Corpus = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.", show_default=False),
-]
-Systems = Annotated[
-    list[str] | None,
-    typer.Option("--systems", help="Systems of the list above, comma-separated [default: most of them]."),
-]
-Text = Annotated[
-    Path | None,
-    typer.Option("--text", metavar="FILE", help="Held-out running text, any file that is counted [default: none]."),
-]
-NoPlots = Annotated[bool, typer.Option("--no-plots", help="Tables only.")]
 
 
 def compare_command(
-    output: Results,
-    vocab_size: Sizes,
-    corpus: Corpus = None,
-    gold: GoldFiles = None,
-    text: Text = None,
-    bits: BitsText = None,
-    systems: Systems = None,
-    lexicon: Lexicon = None,
-    no_plots: NoPlots = False,
-    column: Column = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")],
+    vocab_size: Annotated[
+        list[str],
+        typer.Option(metavar="SIZES", help="Sizes: 8k,32k or repeated; further bare numbers are sizes too."),
+    ],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`.", show_default=False),
+    ] = None,
+    gold: options.GoldFiles = None,
+    text: options.Text = None,
+    bits: options.BitsText = None,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option(help="Systems of the list above, comma-separated [default: most of them]."),
+    ] = None,
+    lexicon: options.Lexicon = None,
+    no_plots: Annotated[bool, typer.Option("--no-plots", help="Tables only.")] = False,
+    column: options.Column = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Compare MwS with BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words.
 
@@ -78,14 +64,13 @@ def compare_command(
     gold = gold or []
     if not gold and text is None:
         raise MwSError("nothing to compare by: give gold segmentations (--gold FILE), text (--text FILE) or both")
-    if bits is not None and text is None:
-        raise MwSError("--bits measures the bits of --text; give that too")
     files, further = _sizes_apart(corpus or [])
-    sizes = parse_sizes([*vocab_size, *further], "--vocab-size")
+    numbers = [each for words in (*vocab_size, *further) for each in words.split(",") if each.strip()]
+    sizes = sorted({options.parse_size(each, "--vocab-size") for each in numbers})
     reading = Reading(column)
-    others = [each for each in (text, bits) if each is not None]
+    others = [*filter(None, [text, bits])]
     sources = Sources(files, lexicon, reading=reading, show_progress=not quiet, others=others)
-    check_present([*gold, *([text] if text else []), *([bits] if bits else [])])
+    check_scored(gold, [text], bits)
     refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, bits)
     check_output(output, folder=True)
     if gold and not no_plots and importlib.util.find_spec("matplotlib") is None:
@@ -110,11 +95,8 @@ def compare_command(
             show_progress=not quiet,
         )
     record = {"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}
-    if as_json:
-        typer.echo(json.dumps(record))
-        return
     where = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
-    typer.echo(f"{aligned(summary(result))}\n\n{where}")
+    tell(record, f"{aligned(summary(result))}\n\n{where}", as_json)
 
 
 def _sizes_apart(words: list[str]) -> tuple[list[str], list[str]]:

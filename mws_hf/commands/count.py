@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.outputs import counted, refuse_overwriting
+from mws_hf.commands.outputs import counted, refuse_overwriting, tell
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
@@ -64,13 +63,12 @@ def count_command(
         pattern = with_digits(pattern or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there
     merged = _merged(sources, output, pattern, normalization, cap, min_count)
     sizes = {name: {"types": types, "tokens": tokens} for name, (types, tokens) in merged.groups.items()}
-    if as_json:
-        result = {"file": str(output), "types": merged.types, "tokens": merged.tokens}
-        typer.echo(json.dumps(result | ({} if "" in sizes else {"groups": sizes}), ensure_ascii=False))
-        return
-    for name, size in sizes.items():
-        where = f"{output}, {name}" if name else str(output)
-        typer.echo(f"{where}: {counted(size['types'], 'distinct pre-token')}, {size['tokens']:,} in all")
+    result = {"file": str(output), "types": merged.types, "tokens": merged.tokens}
+    lines = [
+        f"{output}{', ' if name else ''}{name}: {counted(types, 'distinct pre-token')}, {tokens:,} in all"
+        for name, (types, tokens) in merged.groups.items()
+    ]
+    tell(result | ({} if "" in sizes else {"groups": sizes}), "\n".join(lines), as_json)
 
 
 def _merged(

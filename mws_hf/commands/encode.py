@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -11,48 +10,38 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.options import INPUTS, Column, Encoding, Errors, Json, Quiet, Workers, parse_bytes
-from mws_hf.commands.outputs import counted, files_in, refuse_overwriting
+from mws_hf.commands.outputs import counted, files_in, refuse_overwriting, tell
 from mws_hf.errors import ending
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
     from mws_hf.tokenizer.merging import Dropped
 
-Share = Annotated[
-    float | None,
-    typer.Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1 [default: none]."),
-]
-Seed = Annotated[int, typer.Option(help="Of --dropout: which merges fail; another one for each pass.")]
-Drop = Annotated[
-    str, typer.Option(help="Merges that --dropout concerns: all, morph (within morphs) or composition (across).")
-]
-
 
 def encode_command(
     tokenizer: options.Tokenizer,
-    corpus: Annotated[list[str], typer.Argument(help=f"{INPUTS}.")],
+    corpus: Annotated[list[str], typer.Argument(help=f"{options.INPUTS}.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
-    workers: Workers = None,
+    workers: options.Workers = None,
     document: Annotated[str, typer.Option(help="What a document is in text files: line or file.")] = "line",
     separator: Annotated[
         str, typer.Option(help="Token after each document: eos, another token of the vocabulary, or none.")
     ] = "eos",
-    shard_size: Annotated[
-        str, typer.Option(metavar="BYTES", help="Bytes of text per shard, such as 500K or 1G.")
-    ] = "64M",
-    dropout: Share = None,
-    seed: Seed = 0,
-    drop: Drop = "all",
+    shard_size: Annotated[str, typer.Option(metavar="BYTES", help="Text in a shard, such as 500K or 1G.")] = "64M",
+    dropout: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of --dropout: which merges fail; another one for each pass.")] = 0,
+    drop: Annotated[
+        str, typer.Option(help="Merges that --dropout concerns: all, morph (within morphs) or composition (across).")
+    ] = "all",
     resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a finished corpus of other settings, once the new one is finished.")
-    ] = False,
-    column: Column = None,
-    encoding: Encoding = "utf-8",
-    errors: Errors = "strict",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a finished corpus of other settings.")] = False,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
 ) -> None:
     """Encode a corpus: memory-mapped ids that `datasets.load_from_disk` and `mws_hf.encode.EncodedCorpus` read.
 
@@ -66,7 +55,7 @@ def encode_command(
 
         mws encode out/mine corpus.txt --output ids-2 --dropout 0.1 --seed 2
     """
-    shard_bytes = parse_bytes(shard_size, "--shard-size")
+    shard_bytes = options.parse_bytes(shard_size, "--shard-size")
     from mws_hf.corpus.files import expand_paths
     from mws_hf.encode.bulk import encode_corpus
     from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
@@ -123,12 +112,9 @@ def _tell(encoded: EncodedCorpus, output: Path, seconds: float, there: bool, as_
         "seconds": round(seconds, 3),
         "already_there": there,
     }
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
-        return
     rate, ratio = encoded.n_bytes / 1e6 / max(seconds, 1e-9), encoded.n_bytes / max(encoded.n_tokens, 1)
-    typer.echo(
+    said = (
         f"{output}: {'already there, ' if there else ''}{counted(len(encoded), 'document')}, "
         f"{counted(encoded.n_tokens, 'id')} ({encoded.dtype}), {ratio:.2f} bytes per id"
-        f"{'' if there else f', {rate:.1f} MB/s'}"
     )
+    tell(result, said if there else f"{said}, {rate:.1f} MB/s", as_json)

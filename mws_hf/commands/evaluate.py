@@ -2,75 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, Literal
 
 import typer
 
 from mws_hf.atomic import check_output, write_text
 from mws_hf.commands import options
-from mws_hf.commands.outputs import aligned, counted, refuse_overwriting
-from mws_hf.commands.sources import check_present
+from mws_hf.commands.outputs import aligned, counted, refuse_overwriting, tell
+from mws_hf.commands.sources import check_scored
 from mws_hf.errors import MwSError
-
-if TYPE_CHECKING:
-    from mws_hf.evaluate.segment import Isolated
-    from mws_hf.evaluate.tables import Table
 
 _logger = logging.getLogger(__name__)
 
 
-Directories = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DIR...",
-        help="Tokenizers: a directory, Hub name, tokenizer.json, SentencePiece .model, Morfessor model as text, or a "
-        "file of word<TAB>pieces; NAME=DIR names one in the table.",
-    ),
-]
-GoldFiles = Annotated[
-    list[Path] | None,
-    typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files [default: none]."),
-]
-Text = Annotated[
-    Path | None,
-    typer.Option("--text", metavar="FILE", help="Running text, any file that is counted; by line [default: none]."),
-]
-BitsText = Annotated[
-    Path | None,
-    typer.Option(
-        "--bits", metavar="TRAIN", help="Also n-gram bits per byte of --text, by models of this text [default: none]."
-    ),
-]
-IsolatedWords = Annotated[
-    str, typer.Option("--isolated", metavar="space|none", help="Give gold words as after a space, or bare.")
-]
-Json = Annotated[bool, typer.Option("--json", help="JSON with every figure instead of Markdown.")]
-Columns = Annotated[
-    bool | None,
-    typer.Option("--all/--short", help="All columns, or five [default: five on a terminal, else all]."),
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", metavar="FILE", help="The file to write [default: standard output].")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No notes on standard error.")]
-
-
 def evaluate_command(
-    directories: Directories,
-    gold: GoldFiles = None,
-    text: Text = None,
-    bits: BitsText = None,
+    directories: options.Tokenizers,
+    gold: options.GoldFiles = None,
+    text: options.Text = None,
+    bits: options.BitsText = None,
     column: options.Column = None,
-    isolated: IsolatedWords = "space",
-    every: Columns = None,
-    as_json: Json = False,
-    output: Output = None,
-    quiet: Quiet = False,
+    isolated: Annotated[
+        Literal["space", "none"], typer.Option(metavar="space|none", help="Give gold words as after a space, or bare.")
+    ] = "space",
+    every: Annotated[
+        bool | None,
+        typer.Option("--all/--short", help="All columns, or five [default: five on a terminal, else all]."),
+    ] = None,
+    as_json: options.Json = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file to write [default: standard output].")
+    ] = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Score tokenizers against gold morpheme segmentations, and on running text.
 
@@ -105,11 +71,9 @@ def evaluate_command(
     from mws_hf.tokenizer.hub import named_sources, tokenizer_place
 
     sources = named_sources(directories)
-    if isolated not in ("space", "none"):
-        raise MwSError(f"--isolated {isolated!r} is unknown; choose space or none")
     if not gold and text is None:
         raise MwSError("nothing to score on: give gold segmentations (--gold FILE), running text (--text FILE) or both")
-    check_present([*(gold or []), *([text] if text else []), *([bits] if bits else [])])
+    check_scored(gold, [text], bits)
     named = {name: tokenizer_place(source) for name, source in sources.items()}
     if output is not None:
         tokenizers = [str(file) for place in named.values() for file in place.glob("*.json")]
@@ -118,7 +82,7 @@ def evaluate_command(
     from mws_hf.evaluate.report import evaluate as run_evaluation
     from mws_hf.evaluate.report import json_text
 
-    report = run_evaluation(named, gold or [], text, bits=bits, column=column, isolated=cast("Isolated", isolated))
+    report = run_evaluation(named, gold or [], text, bits=bits, column=column, isolated=isolated)
     if not quiet:
         for entry in report.golds:
             if entry.problems:
@@ -128,17 +92,14 @@ def evaluate_command(
     if as_json:
         result = json_text(report.to_dict(), indent=2)
     elif every is False or (every is None and output is None and sys.stdout.isatty()):
-        result = "\n".join(f"{table.title}: {table.about}\n{_aligned(table.short())}" for table in report.tables())
+        short = ((table, table.short()) for table in report.tables())
+        result = "\n".join(f"{t.title}: {t.about}\n{aligned([s.header, *s.rows])}\n" for t, s in short)
     else:
         result = report.to_markdown()
     if output is None:
         typer.echo(result, nl=False)
     else:
         write_text(output, result)
-
-
-def _aligned(table: Table) -> str:
-    return aligned([table.header, *table.rows]) + "\n"
 
 
 def segment(
@@ -167,18 +128,11 @@ def segment(
         if find_surrogate(line) is not None:
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
         pieces = segment_words(opened, line.split())
-        if as_json:
-            typer.echo(json.dumps({"text": line, "words": pieces}, ensure_ascii=False))
-        else:
-            typer.echo(" ".join(separator.join(word) for word in pieces))
+        tell({"text": line, "words": pieces}, " ".join(separator.join(word) for word in pieces), as_json)
 
 
 def _stdin_lines() -> Iterator[str]:
-    """Read lines of standard input, which is UTF-8 whatever the locale.
-
-    Raises:
-        MwSError: a line is not.
-    """
+    """Read lines of standard input, which is UTF-8 whatever the locale."""
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
             yield line.decode("utf-8").rstrip("\r\n")

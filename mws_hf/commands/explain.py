@@ -13,7 +13,7 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.outputs import aligned, refuse_overwriting
+from mws_hf.commands.outputs import aligned, refuse_overwriting, tell
 from mws_hf.commands.sources import Sources
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.settings import CriterionSettings, VocabularySettings
-    from mws_hf.tokenizer.explain import Traced
+    from mws_hf.tokenizer.explain import Explanation
     from mws_hf.tokenizer.stock import Tokenizer
 
 From = Annotated[
     list[str] | None,
-    typer.Option(
-        "--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat [default: none]."
-    ),
+    typer.Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
 ]
 
 PANELS = {
@@ -46,24 +44,17 @@ PANELS = {
 def explain(
     words: Annotated[list[str] | None, typer.Argument(help="Words to explain.", show_default=False)] = None,
     model: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="The tokenizer whose merges to show, also a Hub name [default: none]."),
+        str | None, typer.Option(metavar="DIR", help="The tokenizer whose merges to show, also a Hub name.")
     ] = None,
     pair: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient [default: none]."),
+        tuple[str, str] | None, typer.Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient.")
     ] = None,
     merges: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Show every term of the first N merges of a classic run [default: none]."
-        ),
+        int | None, typer.Option(metavar="N", min=1, help="Show every term of the first N merges of a classic run.")
     ] = None,
     source: From = None,
     lexicon: options.Lexicon = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf) [default: none].")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -92,23 +83,23 @@ def explain(
         typer.echo(f"{model}: {known.describe()}", err=True)
     if classic:
         rows = _classic_rows(sources, pair, merges, known)
-        typer.echo(json.dumps(rows, ensure_ascii=False) if as_json else _terms_table(rows))
+        tell(rows, _terms_table(rows), as_json)
         return
     _explain_words(words or [], known, sources, plot, as_json)
 
 
 def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Sources) -> None:
-    """Refuse, before anything is loaded or counted, what cannot be explained of words.
-
-    Raises:
-        MwSError: no word, neither model nor training words, or one of these is missing.
-    """
+    """Refuse, before anything is loaded or counted, what cannot be explained of words."""
     if not words:
         raise MwSError("nothing to explain: give words, --pair LEFT RIGHT, or --merges N")
     if model is None and sources.is_empty:
         raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise MwSError(f"--plot {plot}: a plot is written as .png, .svg or .pdf; give the file one of these endings")
     if plot is not None:
-        _check_plot(plot)
+        if importlib.util.find_spec("matplotlib") is None:
+            raise MwSError("plotting needs matplotlib: pip install matplotlib")
+        check_output(plot, folder=False)
     if not sources.is_empty:
         sources.check(None, None)
 
@@ -187,7 +178,7 @@ def _open(model: str) -> Explained:
 
 
 def _explain_words(words: list[str], known: Explained, sources: Sources, plot: Path | None, as_json: bool) -> None:
-    from mws_hf.tokenizer.explain import Traced, Tracer, evidence_lines, plot_evidence, without_space
+    from mws_hf.tokenizer.explain import Traced, Tracer, plot_evidence, with_evidence
 
     if not sources.is_empty:
         from mws_hf.learn.any_word import AnyWord
@@ -199,26 +190,23 @@ def _explain_words(words: list[str], known: Explained, sources: Sources, plot: P
     tracer = None if known.backend is None else Tracer(known.backend)
     drawn: list[tuple[str, list[float], list[str]]] = []
     for word in words:
-        traced = tracer(" " + word) if tracer else [Traced(p, (p,), (), (p,)) for p in _parts_of(" " + word, counts)]
-        found = [None if evidence is None else evidence.word(each.text) for each in traced]
-        shown = [without_space(each, values) for each, values in zip(traced, found, strict=True) if values is not None]
-        drawn += shown
+        parts = tracer(" " + word) if tracer else [Traced(p, (p,), (), (p,)) for p in _parts_of(" " + word, counts)]
+        told = with_evidence(parts, evidence)
+        drawn += told.spelt
         if as_json:
-            typer.echo(json.dumps(_result(word, traced, found, known, evidence is not None), ensure_ascii=False))
+            typer.echo(json.dumps(_result(word, told, known, evidence is not None), ensure_ascii=False))
             continue
-        for step in (step for each in traced for step in each.steps):
-            typer.echo(f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}")
-        for letters, values, pieces in shown:
-            typer.echo(evidence_lines(letters, values, pieces))
-        for each, own in zip(traced, found, strict=True):
-            if evidence and own is None:
-                typer.echo(f"{each.text.strip()}: no word, so there is no evidence of morphs", err=True)
-            elif evidence and not evidence.knows(each.text):
-                typer.echo(f"{each.text.strip()}: not among the training words, judged by its letters", err=True)
+        for line in told.lines():
+            typer.echo(line)
+        for part, seen in zip(told.parts, told.seen, strict=True):
+            if evidence and seen is None:
+                typer.echo(f"{part.text.strip()}: no word, so there is no evidence of morphs", err=True)
+            elif evidence and not seen:
+                typer.echo(f"{part.text.strip()}: not among the training words, judged by its letters", err=True)
     if plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")
-        plot_evidence(plot, [w for w, _, _ in drawn], [b for _, b, _ in drawn], [t for _, _, t in drawn])
+        plot_evidence(plot, *zip(*drawn, strict=True))
 
 
 def _tell_of_no_evidence(known: Explained, plot: Path | None) -> None:
@@ -242,21 +230,19 @@ def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:
     return split(normalizer.normalize_str(text) if normalizer else text, counts.pattern)
 
 
-def _result(
-    word: str, traced: list[Traced], found: list[list[float] | None], known: Explained, with_evidence: bool
-) -> dict[str, Any]:
+def _result(word: str, told: Explanation, known: Explained, with_evidence: bool) -> dict[str, Any]:
     """Write one line of `--json`; boundaries are None for pre-tokens without evidence, and as a whole without any."""
     result: dict[str, Any] = {"word": word}
     if known.backend is not None:
-        result["pretokens"] = [each.text for each in traced]
-        result["tokens"] = [token for each in traced for token in each.tokens]
-        result["merges"] = [asdict(step) for each in traced for step in each.steps]
+        result["pretokens"] = [part.text for part in told.parts]
+        result["tokens"] = [token for part in told.parts for token in part.tokens]
+        result["merges"] = [asdict(step) for part in told.parts for step in part.steps]
         result["settings"] = known.record
     if with_evidence:
         values: list[float | None] = []
-        for each, own in zip(traced, found, strict=True):
-            values += [None] * len(each.text) if own is None else [round(value, 4) for value in own]
-        result["boundaries"] = None if all(own is None for own in found) else values[1:]
+        for part, own in zip(told.parts, told.boundaries, strict=True):
+            values += [None] * len(part.text) if own is None else [round(value, 4) for value in own]
+        result["boundaries"] = values[1:] if told.spelt else None
     return result
 
 
@@ -280,19 +266,6 @@ def _classic_rows(
     return [row.to_dict() for row in found]
 
 
-def _check_plot(plot: Path) -> None:
-    """Refuse, before anything is counted, a plot that cannot be drawn.
-
-    Raises:
-        MwSError: it has another ending, no matplotlib or no place to be written.
-    """
-    if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise MwSError(f"--plot {plot}: a plot is written as .png, .svg or .pdf; give the file one of these endings")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise MwSError("plotting needs matplotlib: pip install matplotlib")
-    check_output(plot, folder=False)
-
-
 _LEGEND = {
     "u_l, u_r": "tokens equal to the left and to the right part",
     "b": "places where the pair stands",
@@ -314,20 +287,14 @@ def _terms_table(rows: list[dict[str, Any]]) -> str:
     """Write rows as an aligned text table with a legend; a single one as a column, which fits any terminal."""
     if not rows:
         return "no merges"
+    table: list[Any] = [list(rows[0]), *([_for_people(value) for value in row.values()] for row in rows)]
     if len(rows) == 1:
-        return "\n".join([aligned([["term", "value"], *_row_for_people(rows[0]).items()]), "", _legend()])
-    return "\n".join([aligned([list(rows[0]), *(list(_row_for_people(row).values()) for row in rows)]), "", _legend()])
-
-
-def _legend() -> str:
+        table = [["term", "value"], *zip(*table, strict=True)]
     width = max(map(len, _LEGEND))
-    return "\n".join(f"{name.ljust(width)}  {meaning}" for name, meaning in _LEGEND.items())
+    return "\n".join([aligned(table), "", *(f"{name.ljust(width)}  {meaning}" for name, meaning in _LEGEND.items())])
 
 
-def _row_for_people(row: dict[str, Any]) -> dict[str, Any]:
-    """Write a row for people: its parts stand in quotes, for one may begin with a space."""
-    plain = {True: "yes", False: "no", None: "-"}
-    return {
-        name: repr(value) if isinstance(value, str) else plain[value] if isinstance(value, bool | None) else value
-        for name, value in row.items()
-    }
+def _for_people(value: object) -> object:
+    if isinstance(value, str):
+        return repr(value)  # a part of a pair, which may begin with a space
+    return {True: "yes", False: "no", None: "-"}[value] if isinstance(value, bool | None) else value

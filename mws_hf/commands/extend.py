@@ -1,10 +1,13 @@
-"""`mws extend` and `mws transplant`: new tokens for a pretrained tokenizer, and its model fitted to them."""
+"""`mws extend`, `mws trim`, `mws transplant`: a pretrained tokenizer with other entries, its model fitted to them."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,9 +16,8 @@ import typer
 
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import claim_folder, files_in, refuse_overwriting, tell_what_is_left
+from mws_hf.commands.outputs import claim_folder, files_in, refuse_overwriting, tell, tell_what_is_left
 from mws_hf.commands.sources import Reading, check_texts, entries_in
-from mws_hf.commands.trim import WRITTEN, documents, name_of_base, write_made_card
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import HIDDEN_BOUNDARY_PRICE
 
@@ -23,50 +25,36 @@ if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.extend.base import Base
     from mws_hf.extend.extension import Extension
-    from mws_hf.extend.trim import Trimming
     from mws_hf.tokenizer.stock import Tokenizer
+
+WRITTEN = ("*.json", "*.jinja", "README.md")
+"""Files of a tokenizer directory that a command writes."""
 
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
 
-Also = Annotated[
-    list[str] | None,
-    typer.Option(help="Other text to report on, such as English; repeat for more [default: none]."),
-]
 Composition = Annotated[
     float, typer.Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
 ]
-HiddenBoundaryPrice = Annotated[float, typer.Option(help=HIDDEN_BOUNDARY_PRICE.about)]
 MinSaving = Annotated[int, typer.Option(help="Occurrences that a new token must save at least.", min=0)]
 Replace = Annotated[
-    bool,
-    typer.Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones."),
+    bool, typer.Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
 ]
 Protect = Annotated[
     list[str] | None,
     typer.Option(
         help="Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty held "
-        "out to measure how other such text fares; repeat for more [default: none]."
+        "out to measure how other such text fares; repeat for more."
     ),
-]
-Tokens = Annotated[
-    Path | None,
-    typer.Option(help="Strings that must become entries, one a line, among those added [default: none]."),
 ]
 KeepApart = Annotated[
     Path | None,
-    typer.Option(
-        help="A line of one character: no new merge joins it with another; of two: none joins these [default: none]."
-    ),
+    typer.Option(help="A line of one character: no new merge joins it with another; of two: none joins these."),
 ]
 TrimTo = Annotated[
     str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="First drop entries that corpus and --also use least, until so many are left [default: none].",
-    ),
+    typer.Option(metavar="SIZE", help="First drop entries that corpus and --also use least, until so many are left."),
 ]
-
 
 PANELS = {
     "extend": {
@@ -96,17 +84,21 @@ class _Extending:
 
 
 def extend_command(
-    base: Annotated[str, typer.Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")],
+    base: options.Base,
     corpus: Annotated[list[str], typer.Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
     add: Annotated[str, typer.Option(metavar="SIZE", help="How many tokens to add, such as 4k.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
-    also: Also = None,
+    output: options.Directory,
+    also: Annotated[
+        list[str] | None, typer.Option(help="Other text to report on, such as English; repeat for more.")
+    ] = None,
     composition: Composition = 0.5,
-    hidden_boundary_price: HiddenBoundaryPrice = 1,
+    hidden_boundary_price: Annotated[float, typer.Option(help=HIDDEN_BOUNDARY_PRICE.about)] = 1,
     min_saving: MinSaving = 2,
     replace: Replace = False,
     protect: Protect = None,
-    tokens: Tokens = None,
+    tokens: Annotated[
+        Path | None, typer.Option(help="Strings that must become entries, one a line, among those added.")
+    ] = None,
     keep_apart: KeepApart = None,
     trim_to: TrimTo = None,
     column: options.Column = None,
@@ -135,21 +127,19 @@ def extend_command(
     check_output(output, folder=True)
     claim_folder(output, beside=Path(base))
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
-    settings = {
-        "composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving,
-    }  # fmt: skip
-    lists = tokens, keep_apart
+    settings = {"composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving}
     with output_lock(output):
-        result, left_behind = _extended(asked, output, more, left, replace, lists, settings)
+        result, left_behind = _extended(asked, output, more, left, replace, (tokens, keep_apart), settings)
+    from mws_hf.extend.report import extension_summary
+
+    _tell_of_the_rest(output, left_behind)
+    tell(result, f"{output}: {extension_summary(result)}", as_json)
+
+
+def _tell_of_the_rest(output: Path, left_behind: list[str]) -> None:
     tell_what_is_left(output)
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
-    else:
-        from mws_hf.extend.report import extension_summary
-
-        typer.echo(f"{output}: {extension_summary(result)}")
 
 
 def _extended(
@@ -166,6 +156,7 @@ def _extended(
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.report import facts
+    from mws_hf.extend.trim import trim
     from mws_hf.learn.settings import Apart
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted
@@ -173,7 +164,7 @@ def _extended(
     settings["keep_apart"] = entries_in(lists[1], asked.reading, lambda entry: Apart.of([entry]))
     trimmed = None
     if trim_to is not None:
-        trimmed = _trimmed(original, asked, trim_to)
+        trimmed = trim(original, documents(asked.texts, asked.reading), keep_size=trim_to)
         opened = trimmed.trimmed_base
     counts, held_out = _count_corpus(asked, sorted(original.added))
     kept = documents(asked.texts, asked.reading) if replace else None
@@ -187,12 +178,6 @@ def _extended(
     left_behind = extension.save(output, asked.base, trimmed, {RETIRED_FILE: retired} if replace else {})
     _write_card(output, extension.tokenizer, asked, result)
     return result, left_behind
-
-
-def _trimmed(opened: Base, asked: _Extending, keep_size: int) -> Trimming:
-    from mws_hf.extend.trim import trim
-
-    return trim(opened, documents(asked.texts, asked.reading), keep_size=keep_size)
 
 
 def _write_card(output: Path, backend: Tokenizer, asked: _Extending, found: dict[str, Any]) -> None:
@@ -254,6 +239,85 @@ def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], 
     return {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
 
 
+def trim_command(
+    base: options.Base,
+    text: Annotated[
+        list[str], typer.Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")
+    ],
+    output: options.Directory,
+    keep_size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="How many entries stay, such as 64k; or give --min-count.")
+    ] = None,
+    min_count: Annotated[
+        int | None, typer.Option(help="Least number of uses with which an entry stays.", min=1)
+    ] = None,
+    keep: Annotated[Path | None, typer.Option(help="Entries that stay in any case, one a line.")] = None,
+    column: options.Column = None,
+    encoding: options.Encoding = "utf-8",
+    errors: options.Errors = "strict",
+    as_json: options.Json = False,
+) -> None:
+    """Drop entries that texts do not use from a pretrained tokenizer; text of kept entries is cut as before.
+
+    Added tokens and bytes stay. What became of each id: ids.json, which `mws transplant` takes.
+
+    For example:
+
+        mws trim meta-llama/Llama-3.2-1B --text 'english/*.txt.gz' --text code.txt --keep-size 64000 -o out/smaller
+
+        mws trim Qwen/Qwen3-0.6B --text corpus.jsonl --min-count 20 --keep words.txt -o out/smaller
+    """
+    if (keep_size is None) == (min_count is None):
+        raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
+    size = options.parse_optional_size(keep_size, "--keep-size")
+    reading = Reading(column, encoding, errors)
+    refuse_overwriting(files_in(output, WRITTEN), base, text, keep)
+    check_output(output, folder=True)
+    claim_folder(output, beside=Path(base))
+    check_texts(text, reading, "mws trim")
+    from mws_hf.corpus.files import expand_paths
+    from mws_hf.corpus.repeats import warn_of_repeated
+    from mws_hf.extend.base import TRIM_FILE, open_base
+    from mws_hf.extend.trim import check_uses, entry_of, measure_use, trim_facts, trim_summary
+    from mws_hf.extend.trim import trim as run
+
+    warn_of_repeated(expand_paths(text))
+    opened = open_base(base)
+    named = entries_in(keep, reading, partial(entry_of, opened))
+    with output_lock(output):
+        before: dict[str, Any] = {name: measure_use(opened, documents([name], reading)) for name in expand_paths(text)}
+        uses = check_uses(sum(use.uses for use in before.values()))
+        trimming = run(opened, uses, keep_size=size, min_count=min_count, keep=named)
+        after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
+        found = trim_facts(trimming, before, after)
+        left_behind = trimming.save(output, base, {TRIM_FILE: {"base": base, **found}})
+        write_made_card(output, trimming.tokenizer, text, trimmed={"base": name_of_base(base), **found})
+    _tell_of_the_rest(output, left_behind)
+    tell({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", as_json)
+
+
+def documents(names: list[str], reading: Reading) -> Any:
+    """Read the documents of files, one after another."""
+    from mws_hf.corpus.inputs import read_documents
+
+    return read_documents(names, reading)
+
+
+def write_made_card(output: Path, backend: Tokenizer, texts: list[str], **figures: Any) -> None:
+    """Write the card of a tokenizer made of another one by texts, and the facts (see `CardFacts`) into its record."""
+    from mws_hf.cards.card import keep_card, trained_card
+    from mws_hf.cards.facts import CardFacts
+
+    data, command = ", ".join(Path(name).name for name in texts), shlex.join(["mws", *sys.argv[1:]])
+    facts = CardFacts(data=data, command=command, **figures)
+    keep_card(output, backend, trained_card(output.resolve().name, backend, facts, {}))
+
+
+def name_of_base(base: str) -> str:
+    """Return the name of a base as cards have it: the name of its folder, or its name on the Hub."""
+    return Path(base).resolve().name if Path(base).exists() else base
+
+
 def transplant_command(
     model: Annotated[str, typer.Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
     tokenizer: Annotated[str, typer.Argument(help="Directory of the new tokenizer, or a Hub name.")],
@@ -268,17 +332,10 @@ def transplant_command(
     ] = "mean",
     text: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Text of the new tokens' language, for --init weighted and focus; repeat for more [default: none]."
-        ),
+        typer.Option(help="Text of the new tokens' language, for --init weighted and focus; repeat for more."),
     ] = None,
     pad_to_multiple: Annotated[
-        int | None,
-        typer.Option(
-            "--pad-to-multiple",
-            help="Fill rows up to a multiple of this [default: as the base has it].",
-            min=1,
-        ),
+        int | None, typer.Option(help="Fill rows up to a multiple of this [default: as the base has it].", min=1)
     ] = None,
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
@@ -310,7 +367,7 @@ def transplant_command(
     report = asdict(transplant_directory(model, tokenizer, output, init, pad_to_multiple, read))
     tell_what_is_left(output)
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())
-    typer.echo(json.dumps({"directory": str(output), **report}) if as_json else f"{output}: rows {line}")
+    tell({"directory": str(output), **report}, f"{output}: rows {line}", as_json)
 
 
 def _check_rows_text(init: str, text: list[str] | None, reading: Reading) -> None:

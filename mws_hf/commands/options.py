@@ -6,7 +6,7 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from decimal import Decimal
 from pathlib import Path
@@ -18,13 +18,22 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS, TrainerFields
 from mws_hf.text.pattern import literal_pattern
 
-Tokenizer = Annotated[
-    str, typer.Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")
-]
 INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
     "'-' for stdin"
 )
+Tokenizer = Annotated[
+    str, typer.Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")
+]
+Tokenizers = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DIR...",
+        help="Tokenizers: a directory, Hub name, tokenizer.json, SentencePiece .model, Morfessor model as text, or a "
+        "file of word<TAB>pieces; NAME=DIR names one in the table.",
+    ),
+]
+Base = Annotated[str, typer.Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")]
 GroupedFiles = Annotated[
     list[str] | None,
     typer.Argument(
@@ -34,58 +43,54 @@ GroupedFiles = Annotated[
         show_default=False,
     ),
 ]
+Directory = Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")]
 GroupColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--group-column", help="The column of tables and datasets that holds the group of each row [default: none]."
-    ),
+    str | None, typer.Option(help="The column of tables and datasets that holds the group of each row.")
 ]
 Lexicon = Annotated[
     str | None,
-    typer.Option(
-        metavar="ru|uk",
-        help="Train on all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk' [default: none].",
-    ),
+    typer.Option(metavar="ru|uk", help="All word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."),
 ]
 WordList = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--word-list",
-        metavar="FILE",
-        help="A word<TAB>count list, plain or compressed; repeat for more [default: none].",
-    ),
+    typer.Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more."),
 ]
 Lemmas = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="A list of lemmas, one a line, expanded to all forms (--lexicon says whose) [default: none].",
-    ),
+    typer.Option(metavar="FILE", help="Lemmas, one a line, expanded to all forms (--lexicon says whose)."),
 ]
 Column = Annotated[
     str | None,
     typer.Option(
-        "--column",
         help="What holds the text: the field of .jsonl records, the column of .csv, .tsv, .parquet, .arrow, datasets. "
         "With it, '-' and files of unknown kinds are JSON lines [default: text].",
     ),
 ]
 Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
 Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
+GoldFiles = Annotated[
+    list[Path] | None, typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
+]
+Text = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Held-out running text, any file that is counted; by line.")
+]
+BitsText = Annotated[
+    Path | None,
+    typer.Option(metavar="TRAIN", help="Also n-gram bits per byte of --text, by models of this text."),
+]
 
 
 def setting(name: str, **more: Any) -> Any:
     """Make the option of a setting of a training from its description (`mws_hf.learn.described`)."""
     described = SETTINGS[name]
-    declared = described.option or option_of(name)
-    return typer.Option(declared, metavar=described.metavar, help=described.option_help(), **more)
+    return typer.Option(option_of(name), metavar=described.metavar, help=described.option_help(), **more)
 
 
 def option_of(name: str) -> str:
     """Return the option of an argument or a setting.
 
-    >>> option_of("vocab_size"), option_of("weights"), option_of("keep_size")
-    ('--vocab-size', '--weight', '--keep-size')
+    >>> option_of("vocab_size"), option_of("weights")
+    ('--vocab-size', '--weight')
     """
     described = SETTINGS.get(name)
     return (described and described.option) or "--" + name.replace("_", "-")
@@ -131,23 +136,17 @@ Workers = Annotated[int | None, typer.Option(min=1, help="Threads [default: all 
 
 
 def _no_notices(quiet: bool) -> bool:
-    """Keep the note on compiling kernels off the terminal as well; the cache of kernels is not loaded for it."""
-    if quiet:
+    if quiet:  # the note on compiling kernels stays away too
         logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.ERROR)
     return quiet
 
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.", callback=_no_notices)]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable result on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no notes.", callback=_no_notices)]
+Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
 
 
 def group_of(name: str) -> tuple[str, str]:
-    """Group and file of an argument GROUP=FILE; no group, "", where there is no = before the first slash.
-
-    A name that is a file as it stands is that file, unless GROUP=FILE has a meaning too, which is refused.
-
-    Raises:
-        MwSError: what stands before the = can be no name of a group, nothing stands after it, or both are files.
+    """Read GROUP=FILE: group and file; the group is "" where no = stands before a slash, or a file has this name.
 
     >>> group_of("ru=ru/*.gz"), group_of("./a=b.txt"), group_of("a.txt")
     (('ru', 'ru/*.gz'), ('', './a=b.txt'), ('', 'a.txt'))
@@ -173,9 +172,6 @@ def group_of(name: str) -> tuple[str, str]:
 def parse_weights(texts: list[str] | None) -> dict[str, float]:
     """Read the values of --weight: group=number each.
 
-    Raises:
-        MwSError: no such thing, a group twice.
-
     >>> parse_weights(["ru=2", "en=.5"])
     {'ru': 2.0, 'en': 0.5}
     """
@@ -195,11 +191,6 @@ def parse_weights(texts: list[str] | None) -> dict[str, float]:
 def parse_labels(texts: list[str] | None) -> Path | dict[str, Path] | None:
     """Read the values of --labels: one file, or GROUP=FILE each.
 
-    Raises:
-        MwSError: several files without a group, a group twice.
-
-    >>> parse_labels(["fin=a.tsv", "eng=b.tsv"]) == {"fin": Path("a.tsv"), "eng": Path("b.tsv")}
-    True
     >>> parse_labels(["a.tsv", "eng=b.tsv"])
     Traceback (most recent call last):
         ...
@@ -239,9 +230,6 @@ _SIZE = re.compile(r"(\d[\d_]*(?:\.\d+)?)([kKmM]?)")
 def parse_size(text: str, option: str) -> int:
     """Read a number of entries or tokens: plain, or with k or M for thousands or millions.
 
-    Raises:
-        MwSError: it is neither, no whole number, or zero.
-
     >>> parse_size("8k", "--vocab-size"), parse_size("1.5M", "--add"), parse_size("32_000", "--vocab-size")
     (8000, 1500000, 32000)
     """
@@ -257,23 +245,11 @@ def parse_optional_size(text: str | None, option: str) -> int | None:
     return None if text is None else parse_size(text, option)
 
 
-def parse_sizes(texts: Iterable[str], option: str) -> list[int]:
-    """Read several numbers as `parse_size` does, ascending, each once; commas separate them too.
-
-    >>> parse_sizes(["1000,2k", "8_000"], "--vocab-size")
-    [1000, 2000, 8000]
-    """
-    return sorted({parse_size(part, option) for text in texts for part in text.split(",") if part.strip()})
-
-
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_bytes(text: str, option: str) -> int:
     """Read a number of bytes, plain or with K, M, G or T (of 1024).
-
-    Raises:
-        MwSError: it is neither, or zero.
 
     >>> parse_bytes("2G", "--memory-cap"), parse_bytes("1.5m", "--memory-cap"), parse_bytes("64", "--shard-size")
     (2147483648, 1572864, 64)
@@ -281,13 +257,9 @@ def parse_bytes(text: str, option: str) -> int:
     number = text.strip().upper().removesuffix("IB").removesuffix("B")
     unit = number[-1:] if number[-1:].isalpha() else ""
     try:
-        size = float(number.removesuffix(unit))
-        return _positive(int(size * _UNITS[unit]))
+        size = int(float(number.removesuffix(unit)) * _UNITS[unit])
     except (ValueError, KeyError, OverflowError):
-        raise MwSError(f"{option} {text!r}: give a number of bytes above 0, such as 500M or 2G") from None
-
-
-def _positive(size: int) -> int:
+        size = 0
     if size < 1:
-        raise ValueError(size)
+        raise MwSError(f"{option} {text!r}: give a number of bytes above 0, such as 500M or 2G")
     return size

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import typer
 
 from mws_hf.errors import MwSError
 
@@ -15,18 +19,7 @@ PathLike = str | os.PathLike[str]
 def refuse_overwriting(outputs: Iterable[PathLike], *inputs: PathLike | Sequence[PathLike] | None) -> None:
     """Refuse a command whose output is one of its inputs: the same file or folder, through links as well.
 
-    Args:
-        outputs: what will be written, files or folders, there already or not.
-        *inputs: what will be read: names, globs, "-", lists of these, or None for an option that was not given.
-
-    Raises:
-        MwSError: the first input that is also an output.
-
-    >>> refuse_overwriting(["counts.parquet"], ["corpus.txt", "-"], None)
-    >>> refuse_overwriting(["."], "./")
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: ./: is read and would be written over; name another output
+    Inputs are names, globs, "-", lists of these, or None for an option that was not given.
     """
     there = {_identity(path): path for path in outputs if os.path.exists(path)}
     for given in inputs:
@@ -47,18 +40,9 @@ def tokenizer_files(directory: Path) -> list[Path]:
     from mws_hf.tokenizer.file import STALE_FILES, STOCK_MODULE
     from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE
 
-    return files_in(
-        directory,
-        (
-            "tokenizer.json",
-            "tokenizer_config.json",
-            f"{STOCK_MODULE}.py",
-            "README.md",
-            FILE,
-            EVIDENCE_FILE,
-            *STALE_FILES,
-        ),
-    )
+    module = f"{STOCK_MODULE}.py"
+    own = ("tokenizer.json", "tokenizer_config.json", module, "README.md", FILE, EVIDENCE_FILE)
+    return files_in(directory, (*own, *STALE_FILES))
 
 
 _OURS = ("tokenizer.json", "tokenizer_config.json", "ids.json", "retired.json", "trim.json", "stock_tokenizer.py")
@@ -73,19 +57,9 @@ _OF_MODELS = ("config.json", "generation_config.json", "*.safetensors", "*.safet
 def claim_folder(output: Path, *, beside: Path | None = None, model: bool = False, anew: bool = True) -> None:
     """Refuse an output folder where files would be replaced or deleted that `mws` did not write.
 
-    This is the rule of all commands that write a folder of a tokenizer or a model.
-
-    What has nothing to do with tokenizers stays, and an edited README.md is kept. A tokenizer may be written anew where
-    mws_training.json is the record of its merges. Any other one, its chat template, or a model is refused.
-
-    Args:
-        output: the folder, there already or not.
-        beside: a folder from which files are copied; files of equal content may be there.
-        model: whether a model's files are written too.
-        anew: whether an earlier tokenizer of ours may be replaced.
-
-    Raises:
-        MwSError: such files are there; the message names three.
+    What has nothing to do with tokenizers stays, and an edited README.md is kept. A tokenizer may be written anew
+    (unless `anew` is False) where mws_training.json is the record of its merges. Any other one, its chat template, or,
+    where a `model` is written, a model is refused. Files equal to those of the folder `beside` may be there.
     """
     patterns = (*_OF_TOKENIZERS, *(_OF_MODELS if model else ()), *(() if anew else ("README.md",)))
     there = [path for name in patterns for path in sorted(output.glob(name)) if path.is_file()]
@@ -99,7 +73,6 @@ def claim_folder(output: Path, *, beside: Path | None = None, model: bool = Fals
 
 
 def _is_recorded(folder: Path) -> bool:
-    """Return whether the tokenizer in a folder is one that `mws` wrote: the record there is of its merges."""
     from mws_hf.tokenizer.file import read_tokenizer
     from mws_hf.tokenizer.training_record import belongs
 
@@ -116,8 +89,6 @@ def _is_copy(path: Path, output: Path, beside: Path | None) -> bool:
 
 def tell_what_is_left(output: Path) -> None:
     """Write a line to stderr for each error that `mws check` finds in a directory that a command wrote."""
-    import sys
-
     from mws_hf.tokenizer.check import check
 
     for finding in check(output).findings:
@@ -128,6 +99,11 @@ def tell_what_is_left(output: Path) -> None:
 def _identity(path: PathLike) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_dev, found.st_ino
+
+
+def tell(result: object, text: str, as_json: bool) -> None:
+    """Print what a command found: for people, or for programs with --json."""
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else text)
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -160,7 +136,6 @@ def aligned(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _is_figure(value: object) -> bool:
-    """Return whether a cell is a number, or one written out with its unit, or left empty."""
     if isinstance(value, str):
         return value == "" or value.lstrip("+-")[:1].isdigit()
     return isinstance(value, int | float)

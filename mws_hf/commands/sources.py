@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,11 +37,7 @@ class Sources:
 
     @property
     def by_group(self) -> dict[str, list[str]]:
-        """Return the files, without their groups' names, by group; "" is the group of files that have none.
-
-        Raises:
-            MwSError: a name that can be none of a group.
-        """
+        """Return the files, without their groups' names, by group; "" is the group of files that have none."""
         found: dict[str, list[str]] = {}
         for name in self.files:
             group, file = group_of(name)
@@ -50,11 +46,8 @@ class Sources:
 
     def describe(self) -> str:
         """Name the sources in words, for a model card."""
-        lemmas = [] if self.lemmas is None else [self.lemmas]
-        files = [
-            f"{group}={Path(file).name}" if group else Path(file).name for group, file in map(group_of, self.files)
-        ]
-        named = files + [Path(str(name)).name for name in [*self.word_lists, *lemmas]]
+        named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files)]
+        named += [path.name for path in [*self.word_lists, *filter(None, [self.lemmas])]]
         lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon and self.lemmas is None else []
         return ", ".join(lexicon + named)
 
@@ -72,11 +65,7 @@ class Sources:
         return not (self.files or self.word_lists or self.lexicon or self.lemmas)
 
     def check(self, pattern: str | None, normalization: str | None) -> None:
-        """Check, before anything is counted, that every source is there and every option has a meaning.
-
-        Raises:
-            MwSError: no source was given, one is missing, an option is unknown or lacks what it needs.
-        """
+        """Check, before anything is counted, that every source is there and every option has a meaning."""
         from mws_hf.corpus.counts import check_normalization
         from mws_hf.corpus.inputs import check_files, check_group_files
         from mws_hf.corpus.repeats import warn_of_repeated
@@ -116,11 +105,7 @@ class Sources:
             raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
 
     def saved(self) -> list[str]:
-        """Return the files if they are counts saved before, to which nothing is to be added; else none.
-
-        Raises:
-            MwSError: a file is missing.
-        """
+        """Return the files if they are counts saved before, to which nothing is to be added; else none."""
         if set(self.by_group) != {""} or self.word_lists or self.lexicon or self.lemmas or self.group_column:
             return []
         saved, texts = _apart(self.by_group[""])
@@ -135,14 +120,8 @@ class Sources:
     ) -> GroupedCounts:
         """Count every source with one pattern and merge the results, group by group.
 
-        Args:
-            pattern: the split pattern; None: that of saved counts among the files, else `default_pattern`.
-            normalization: None: that of saved counts among the files, else none.
-            default_pattern: see `pattern`.
-            special_tokens: texts are cut at these tokens.
-
-        Raises:
-            MwSError: no source was given, one cannot be read, or saved counts were made with another pattern.
+        A pattern of None is that of saved counts among the files, else `default_pattern`; so with the normalization.
+        Texts are cut at special tokens.
         """
         from mws_hf.corpus.counts import check_normalization
         from mws_hf.corpus.groups import GroupedCounts
@@ -223,11 +202,7 @@ def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, nor
 
 
 def check_texts(names: list[str], reading: Reading, command: str) -> None:
-    """Refuse, before any work, what a command that reads its texts twice cannot read.
-
-    Raises:
-        MwSError: a file is missing or unreadable, holds counts, or is standard input.
-    """
+    """Refuse, before any work, what a command that reads its texts twice cannot read."""
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import STDIN, expand_paths
     from mws_hf.corpus.inputs import check_files
@@ -242,13 +217,7 @@ def check_texts(names: list[str], reading: Reading, command: str) -> None:
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:
     """Read the lines of a file that are not empty, without their line ends; spaces at either end belong to an entry.
 
-    Args:
-        file: None for an option that was not given: no entries.
-        reading: encoding, and what to do about errors in it.
-        check: is called with each entry, and raises MwSError for what is none.
-
-    Raises:
-        MwSError: the file is missing, unreadable, or has no such line; `check` refuses one, by file and line.
+    `check` is called with each entry, and raises MwSError for what is none.
     """
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.readers import stored_lines
@@ -272,13 +241,12 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
     return found
 
 
-def check_present(paths: list[Path]) -> None:
-    """Refuse a missing gold file or text before anything is counted, trained or scored.
-
-    Raises:
-        MwSError: a path is no file.
-    """
-    for path in paths:
+def check_scored(gold: list[Path] | None, texts: Iterable[Path | None], bits: Path | None) -> None:
+    """Refuse a missing gold file or text, and bits of no text, before anything is counted, trained or scored."""
+    given = [path for path in texts if path is not None]
+    if bits is not None and not given:
+        raise MwSError("--bits measures the bits of --text; give that too")
+    for path in [*(gold or []), *given, *filter(None, [bits])]:
         if not path.is_file():
             what = "a folder" if path.is_dir() else "no such file"
             raise MwSError(f"{path}: {what}; give a gold file to --gold and a file of running text to --text")

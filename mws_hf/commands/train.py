@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shlex
 import sys
@@ -10,26 +9,27 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from mws_hf.atomic import check_output, output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import claim_folder, counted, refuse_overwriting, tokenizer_files
+from mws_hf.commands.outputs import claim_folder, counted, refuse_overwriting, tell, tokenizer_files
 from mws_hf.commands.sources import Reading, Sources, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS
 from mws_hf.text.alphabets import NAMED_ALPHABETS
+from mws_hf.text.pattern import WORD_PATTERN, named
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
+    from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.evidence.labels import LabelFit
     from mws_hf.trainer import MwSTrainer
 
 _logger = logging.getLogger(__name__)
 
-Output = Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")]
 OWN = ("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers")
 FIRST = ("output", *(name for name, setting in SETTINGS.items() if setting.first))
 PANELS = {
@@ -45,7 +45,7 @@ PANELS = {
 
 @options.takes_settings
 def train_command(
-    output: Output,
+    output: options.Directory,
     files: options.GroupedFiles = None,
     lexicon: options.Lexicon = None,
     word_list: options.WordList = None,
@@ -108,7 +108,7 @@ def train_command(
         asked = trainer.split_pattern if given["digits"] else given["pattern"]
         result, fits = _train_and_save(trainer, sources, asked, given["normalization"], output)
     _tell_labels({} if quiet else fits)
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _summary(result))
+    tell(result, _summary(result), as_json)
 
 
 def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
@@ -124,10 +124,8 @@ def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any
     in_bytes = given["alphabet"]
     return {
         **given,
-        **{
-            name: options.parse_optional_size(given[name], options.option_of(name))
-            for name in ("vocab_size", "n_merges")
-        },
+        "vocab_size": options.parse_optional_size(given["vocab_size"], "--vocab-size"),
+        "n_merges": options.parse_optional_size(given["n_merges"], "--n-merges"),
         "alphabet": None if in_bytes is None else "bytes" if in_bytes else "characters",
         "special_tokens": given["special_tokens"] or DEFAULT_SPECIAL_TOKENS,
         "initial_alphabet": _alphabet(given["initial_alphabet"]),
@@ -160,11 +158,10 @@ def _train_and_save(
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     from mws_hf.cards.card import keep_card, trained_card
     from mws_hf.cards.facts import CardFacts
-    from mws_hf.commands.first_run import compile_ahead
-    from mws_hf.commands.pattern_notices import pattern_notices, refuse_unrunnable
+    from mws_hf.commands.warmup import compile_ahead
 
     started = time.perf_counter()
-    refuse_unrunnable(trainer.split_pattern)
+    _refuse_unrunnable(trainer.split_pattern)
     compile_ahead()
     counts = sources.gather(pattern, normalization, trainer.split_pattern, trainer.special_tokens)
     for line in pattern_notices(counts.union):
@@ -217,3 +214,77 @@ def _summary(result: dict[str, Any]) -> str:
         f"from {counted(result['word_types'], 'word type')} in {result['seconds']} s"
         + (f"; morphs cut {result['places_cut']:.1%} of the places inside words" if "places_cut" in result else "")
     )
+
+
+def _refuse_unrunnable(pattern: str) -> None:
+    """Stop a training whose tokenizer the installed `tokenizers` (1.0) could not run."""
+    from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, runs_in_one
+    from mws_hf.tokenizer.stock import IS_ONE
+
+    if IS_ONE and not runs_in_one(pattern):
+        raise MwSError(
+            f"{TOKENIZERS_ONE} is installed here and cannot run this split pattern: give --pattern o200k or llama3 "
+            "(which splits as GPT-4's does), or pip install 'tokenizers<1'"
+        )
+
+
+class ApostropheCuts(NamedTuple):
+    """Words cut at an inner apostrophe: their share of all running words, and the commonest second part, or ""."""
+
+    share: float
+    example: str
+
+
+def cut_at_apostrophes(counts: WordCounts) -> ApostropheCuts:
+    """Find the words whose inner apostrophe the pattern of the counts has cut.
+
+    An apostrophe directly before a letter begins a pre-token only after a letter or digit, or at the start of a line.
+    The share is a lower bound: GPT-4o's pattern cuts some words after an apparent English ending, ``Ankara'd|a``.
+
+    >>> from mws_hf.corpus.counts import WordCounts
+    >>> counts = WordCounts.from_mapping({" п": 3, "'ять": 3, " слово": 7, "'": 2, " слово's": 1}, pattern="...")
+    >>> cut_at_apostrophes(counts)
+    ApostropheCuts(share=0.2727272727272727, example="'ять")
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from mws_hf.corpus.columns import integers
+
+    expressions = r"^[^\r\n\p{L}\p{N}]?\p{L}", r"^['’]\p{L}"
+    found = (pc.cast(pc.match_substring_regex(counts.strings, each), pa.uint8()) for each in expressions)
+    begins, rests = (integers(each).astype(bool) for each in found)
+    words = counts.counts[begins & ~rests].sum()
+    if words == 0 or not rests.any():
+        return ApostropheCuts(0.0, "")
+    commonest = int(np.argmax(np.where(rests, counts.counts, -1)))
+    return ApostropheCuts(float(counts.counts[rests].sum() / words), str(counts.strings[commonest].as_py()))
+
+
+_TOLD_FROM = 0.002
+"""Share of the words with a cut inner apostrophe from which it is reported."""
+
+
+def pattern_notices(counts: WordCounts) -> list[str]:
+    """Return lines about the split pattern that words were counted with: words it cuts, programs that cannot run it."""
+    from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, refusing
+
+    known = named(counts.pattern)
+    name = "this split pattern" if known is None else f"split pattern {known[0]}"
+    found = []
+    if TOKENIZERS_ONE in refusing(counts.pattern).get("refuses", []):
+        digits = "" if known is None or known[1] == "threes" else f" with --digits {known[1]}"
+        found.append(
+            f"{TOKENIZERS_ONE} cannot run {name}{digits}: it loads the tokenizer, then stops at the first text; it "
+            "runs --pattern o200k (the contextual default) and llama3, the latter also with --digits single"
+        )
+    cut = cut_at_apostrophes(counts)
+    if cut.share > _TOLD_FROM:
+        costs = refusing(WORD_PATTERN)
+        found.append(
+            f"at least {100 * cut.share:.1f} % of the words have an inner apostrophe, and {name} cuts them there "
+            f"(…{cut.example}); --pattern words keeps them whole, but {', '.join(costs['refuses'])} refuse it and "
+            f"{', '.join(costs['wrong'])} cuts it otherwise"
+        )
+    return found

@@ -62,17 +62,21 @@ class Explanation:
     boundaries: tuple[list[float] | None, ...]
     seen: tuple[bool | None, ...]
 
+    @property
+    def spelt(self) -> list[tuple[str, list[float], list[str]]]:
+        """Letters, evidence and pieces of each part that has evidence, without the space before it."""
+        found = zip(self.parts, self.boundaries, strict=True)
+        return [without_space(part, values) for part, values in found if values is not None]
+
+    def lines(self) -> list[str]:
+        """Write the merges in order, then pieces with the evidence under their letters."""
+        steps = (step for part in self.parts for step in part.steps)
+        merges = [f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}" for step in steps]
+        return merges + [evidence_lines(*part) for part in self.spelt]
+
     def __str__(self) -> str:
-        lines = [
-            f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}"
-            for part in self.parts
-            for step in part.steps
-        ]
-        for part, values, seen in zip(self.parts, self.boundaries, self.seen, strict=True):
-            if values is not None:
-                lines.append(evidence_lines(*without_space(part, values)))
-                lines += ["(not among the training words: judged by its letters)"] if seen is False else []
-        return "\n".join(lines)
+        unseen = False in self.seen
+        return "\n".join(self.lines() + ["(not among the training words: judged by its letters)"] * unseen)
 
 
 class WordEvidence(Protocol):
@@ -98,12 +102,17 @@ def explain_word(
           0  'о' + 'н'  ->   ·он
           1  ' ' + 'он'  ->   он
     """
-    parts = tuple(Tracer(backend, tables)(" " + word))
-    if evidence is None:
-        return Explanation(parts, (None,) * len(parts), (None,) * len(parts))
-    values = tuple(evidence.word(part.text) for part in parts)
-    seen = [None if v is None else evidence.knows(part.text) for part, v in zip(parts, values, strict=True)]
-    return Explanation(parts, values, tuple(seen))
+    return with_evidence(Tracer(backend, tables)(" " + word), evidence)
+
+
+def with_evidence(parts: Sequence[Traced], evidence: WordEvidence | None) -> Explanation:
+    """Look up the evidence of each part of a word."""
+    values = tuple(None if evidence is None else evidence.word(part.text) for part in parts)
+    seen = (
+        None if evidence is None or own is None else evidence.knows(part.text)
+        for part, own in zip(parts, values, strict=True)
+    )
+    return Explanation(tuple(parts), values, tuple(seen))
 
 
 def without_space(traced: Traced, values: list[float]) -> tuple[str, list[float], list[str]]:

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mws_hf.commands.app import app
-from mws_hf.commands.pattern_notices import cut_at_apostrophes, pattern_notices
+from mws_hf.commands.train import cut_at_apostrophes, pattern_notices
 from mws_hf.corpus.counting import count_documents
 from mws_hf.text.pattern import NAMED_PATTERNS, with_digits
 

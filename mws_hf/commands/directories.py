@@ -1,7 +1,8 @@
-"""`mws import` and `mws export`: the notebook's layout, and clients that do not read tokenizer.json."""
+"""`mws import`, `export`, `check`, `repair` and `pretrained`: tokenizer directories from and for elsewhere."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,21 +11,23 @@ import typer
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
 from mws_hf.commands.outputs import (
+    aligned,
     claim_folder,
     counted,
     files_in,
     refuse_overwriting,
+    tell,
     tell_what_is_left,
     tokenizer_files,
 )
-from mws_hf.errors import MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError
 
 Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
 
 
 def import_(
     source: Annotated[Path, typer.Argument(help="A folder with vocabulary.json and merges.json.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")],
+    output: options.Directory,
 ) -> None:
     """Turn the original notebook's artifact into a Hugging Face directory; every id is kept.
 
@@ -45,24 +48,18 @@ def import_(
 
 def export(
     tokenizer: options.Tokenizer,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="What to write: a file for gguf, else a folder.", show_default=False),
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="What to write: a file for gguf, else a folder.")],
     form: Annotated[
         Format,
         typer.Option(
             "--format",
             metavar="gguf|tiktoken|byte-level|notebook",
             help="gguf: llama.cpp; byte-level: from characters, or with another --pattern; notebook: of the paper.",
-            show_default=False,
         ),
     ],
     pattern: Annotated[
         str | None,
-        typer.Option(
-            help="byte-level only: another split pattern, such as llama3 [default: the one there].", show_default=False
-        ),
+        typer.Option(help="Of byte-level: another split pattern, such as llama3 [default: the one there]."),
     ] = None,
 ) -> None:
     """Write a tokenizer for other clients; one that a format cannot carry exactly is refused, with the reason.
@@ -163,3 +160,131 @@ def _roles(settings: dict[str, Any], template: Path) -> dict[str, str]:
     if template.is_file():
         roles["chat_template"] = template.read_text(encoding="utf-8")
     return roles
+
+
+def check_command(tokenizer: options.Tokenizer, as_json: options.Json = False) -> None:
+    """Tell where a directory can go: lost text, traps, versions, and which clients read it rightly.
+
+    Exits with 0 when nothing is wrong, with 1 when something gives wrong ids, loses text or fails to load somewhere.
+
+    For example:
+
+        mws check out/russian
+
+        mws check Qwen/Qwen3-0.6B --json
+    """
+    from mws_hf.tokenizer import check as checking
+    from mws_hf.tokenizer.hub import tokenizer_folder
+
+    folder = tokenizer_folder(tokenizer)
+    try:
+        report = checking.check(folder)
+    except MissingTokenizerError:
+        raise
+    except MwSError as error:  # damaged: not a misuse of the command
+        report = checking.Report({}, [checking.Finding("error", "damaged", str(error))], [])
+    if as_json:
+        typer.echo(checking.as_json(report))
+    else:
+        for name, value in report.facts.items():
+            typer.echo(f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}")
+        if report.ok:
+            how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
+            wrong = any(fact.verdict == "wrong" for fact in report.clients)
+            least = "" if report.findings else "; other programs, see below" if wrong else "; nothing is wrong"
+            typer.echo(f"every text of the sample {how}{least}")
+        for finding in report.findings:
+            typer.echo(f"{finding.level}: {finding.message}")
+        for fact in report.clients:
+            remark = f" ({fact.remark})" if fact.remark else ""
+            typer.echo(f"{fact.verdict:<8}{fact.client}{remark}")
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def repair_command(tokenizer: options.Tokenizer) -> None:
+    """Mend a directory that a stock class saved or that lost files: names, module, baked truncation; never ids.
+
+    For example:
+
+        mws repair checkpoints/last
+    """
+    from mws_hf.tokenizer.check import repair as mend
+    from mws_hf.tokenizer.hub import is_repository, tokenizer_folder
+
+    if is_repository(tokenizer):
+        raise MwSError(
+            f"{tokenizer}: lies on the Hub, where nothing can be repaired; fetch it with `hf download {tokenizer} "
+            "--local-dir DIR`, repair DIR, and `mws push` it"
+        )
+    done = mend(tokenizer_folder(tokenizer))
+    for line in done or ["nothing to repair"]:
+        typer.echo(line)
+
+
+def pretrained_command(
+    name: Annotated[str | None, typer.Argument(help="The tokenizer to write [default: list all].")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder to write [default: NAME, in this folder].")
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE|URL|DIR|hub:USER",
+            help="A release's archive by path or URL, a folder of tokenizers, or a user of the Hub "
+            "[default: MWS_PRETRAINED if set, else the checkout, else what was taken before].",
+        ),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the trained tokenizers of this project, or write one of them into a folder; its files are checked.
+
+    No network is asked unless --from names a URL or the Hub. What is taken from an archive is kept in
+    ~/.cache/mws_hf/pretrained, where `mws_hf.pretrained("NAME")` and `mws pretrained NAME` find it again. On a machine
+    without a network, carry the archive there and name its path.
+
+    For example:
+
+        mws pretrained
+
+        mws pretrained mws-ru-32k -o out/russian
+
+        mws pretrained mws-fi-16k --from mws-pretrained.zip
+    """
+    from mws_hf.by_name import pretrained_folder, write_pretrained
+    from mws_hf.tokenizer.hub import place_of, ready_made
+
+    if name is not None:
+        target = output or Path(name)
+        refuse_overwriting([target], source)
+        claim_folder(target, beside=pretrained_folder(name, source), anew=False)
+        written = write_pretrained(name, target, source)
+        entry = ready_made()[name]
+        found = {"directory": str(written), "license": entry.license}
+        tell(found, f"{written}: {name}, {entry.entries:,} entries, {entry.license}", as_json)
+        return
+    if output is not None or source is not None:
+        raise MwSError("--output and --from are for one tokenizer; name it: mws pretrained NAME ...")
+    rows = [{**asdict(entry), "here": place_of(entry.name)} for entry in ready_made().values()]
+    header = ["name", "languages", "entries", "MB", "F1", "tokens/word", "bytes/token", "licence", "here"]
+    cells = [
+        [
+            row["name"],
+            " ".join(row["languages"]),
+            f"{row['entries']:,}",
+            f"{row['megabytes']:.1f}",
+            "" if row["f1"] is None else f"{row['f1']:.3f}",
+            f"{row['tokens_per_word']:.2f}",
+            f"{row['bytes_per_token']:.2f}",
+            row["license"],
+            row["here"] or "no: --from",
+        ]
+        for row in rows
+    ]
+    tell(rows, aligned([header, *cells]), as_json)
+    if not as_json:
+        typer.echo(
+            "F1: boundary F1 on the first gold set of the language; lengths on held-out text. See docs/pretrained.md.",
+            err=True,
+        )

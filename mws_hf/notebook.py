@@ -17,17 +17,9 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
 from mws_hf.text.special import BYTE_TOKENS, check_special_tokens, special_roles
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from mws_hf.tokenizer.backend import (
-    build_backend,
-    check_ids,
-    check_merges,
-    is_byte_level,
-    pattern_of,
-    tables_of,
-    without_limits,
-)
+from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.file import load_json
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
 VOCABULARY_FILE = "vocabulary.json"
 MERGES_FILE = "merges.json"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, overload
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
-from mws_hf.tokenizer.backend import without_limits
 from mws_hf.tokenizer.file import (
     STALE_FILES,
     STOCK_MODULE,
@@ -25,7 +24,7 @@ from mws_hf.tokenizer.file import (
     uses_stock_module,
     write_config,
 )
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import Explanation

@@ -28,8 +28,6 @@ from mws_hf.tokenizer.backend import (
     check_vocab,
     settle_leading_space,
     tables_of,
-    without_leading_space,
-    without_limits,
 )
 from mws_hf.tokenizer.file import read_tokenizer, refuse_empty, surrogate_error
 from mws_hf.tokenizer.merging import (
@@ -43,7 +41,7 @@ from mws_hf.tokenizer.merging import (
     text_key,
     word_key,
 )
-from mws_hf.tokenizer.special_places import special_places
+from mws_hf.tokenizer.stock import special_places, without_limits
 from mws_hf.tokenizer.training_record import kinds_at
 
 
@@ -151,7 +149,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._ranks = ranked(merges)
         self._tokens = {number: token for token, number in self._vocab.items()}
         spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
-        self._split, self._normalizer = without_leading_space(backend.pre_tokenizer), backend.normalizer
+        settle_leading_space(backend, False)
+        self._split, self._normalizer = backend.pre_tokenizer, backend.normalizer
         self._post_processor, self._places = backend.post_processor, special_places(backend)
         self._words_given = False  # whether the texts of a call are words of one text
         self._built = Held()

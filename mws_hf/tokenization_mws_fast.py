@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import AddedToken, Tokenizer, models
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
@@ -17,25 +17,16 @@ from transformers.utils import PaddingStrategy
 from mws_hf.errors import MwSError
 from mws_hf.portable import PortableMixin
 from mws_hf.text.byte_alphabet import Alphabet
-from mws_hf.tokenizer.backend import (
-    PARTS,
-    base_vocab,
-    bpe_model,
-    build_backend,
-    is_byte_level,
-    pattern_of,
-    processor_of,
-    settle_leading_space,
-    share_parts,
-    with_leading_space,
-    without_limits,
-)
+from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
-from mws_hf.tokenizer.spec import Spec
+from mws_hf.tokenizer.spec import Spec, bpe_model, has_leading_space
+from mws_hf.tokenizer.stock import PARTS, entry_of, set_part, share_parts, without_limits
 from mws_hf.trained import Recipe, Training
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
+
+_SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
 
 
 class WorkingCopies:
@@ -187,8 +178,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             if not _sets_backend(own, kwargs):
                 return getattr(super(), method)(*args, **kwargs)
             with self._copies.lend(own) as backend:
-                if kwargs.get("is_split_into_words"):
-                    backend.pre_tokenizer = with_leading_space(backend.pre_tokenizer)
+                if kwargs.get("is_split_into_words") and not has_leading_space(entry_of(backend, "pre_tokenizer")):
+                    then = [] if backend.pre_tokenizer is None else [backend.pre_tokenizer]
+                    backend.pre_tokenizer = pre_tokenizers.Sequence([_SPACE_FIRST, *then])
                 return getattr(super(MwSTokenizerFast, self._with(_tokenizer=backend)), method)(*args, **kwargs)
         except TypeError as error:
             raise (surrogate_error((*args, *kwargs.values())) or error) from None
@@ -239,7 +231,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         )
         words = recipe.words(counted)
         learned = recipe.learn(words)
-        new.backend_tokenizer.model = bpe_model(*recipe.tables(learned))  # all else is this tokenizer's
+        model = bpe_model(*recipe.tables(learned), in_bytes=kind == "bytes")
+        new.backend_tokenizer.model = Spec({"model": model}).open().model  # all else is this tokenizer's
         self._restore_settings(new, special_tokens_map or {})
         plain = without_limits(new.backend_tokenizer)
         settle_leading_space(plain, False)
@@ -285,7 +278,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             from mws_hf.tokenizer.ids import renumbered_processor  # retraining alone needs it
 
             placed = renumbered_processor(processor, lambda token, _: _known_id(new.backend_tokenizer, token), names)
-            new.backend_tokenizer.post_processor = processor_of(placed)
+            set_part(new.backend_tokenizer, "post_processor", placed)
         padding = new.backend_tokenizer.padding
         if padding is not None:
             padding["pad_id"] = new.backend_tokenizer.token_to_id(padding["pad_token"])

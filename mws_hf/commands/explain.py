@@ -222,12 +222,11 @@ def _tell_of_no_evidence(known: Explained, plot: Path | None) -> None:
 
 def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:
     """Cut a text into pre-tokens as the texts of the counts were cut."""
-    from mws_hf.tokenizer.backend import NORMALIZERS
+    from mws_hf.corpus.block_counts import normalizer
 
     if counts is None:
         return [text]
-    normalizer = NORMALIZERS[counts.normalization]() if counts.normalization else None
-    return split(normalizer.normalize_str(text) if normalizer else text, counts.pattern)
+    return split(normalizer(counts.normalization)(text), counts.pattern)
 
 
 def _result(word: str, told: Explanation, known: Explained, with_evidence: bool) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from tokenizers import Tokenizer
 from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.text.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
-from mws_hf.tokenizer.backend import empty_template, without_limits
 from mws_hf.tokenizer.file import load_backend, open_tokenizer
 from mws_hf.tokenizer.hub import named_sources
-from mws_hf.tokenizer.spec import Spec
+from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec
+from mws_hf.tokenizer.stock import set_part, without_limits
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_of
 
 
@@ -128,7 +128,7 @@ def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Op
     kinds = kinds_of(Path(source), backend) if Path(source).is_dir() else []
     plain = without_limits(backend)
     # offsets that a byte-level post-processor trims would take the spaces off their tokens
-    plain.post_processor = empty_template()
+    set_part(plain, "post_processor", EMPTY_TEMPLATE)
     return Opened(name or Path(source).resolve().name, plain, kinds)
 
 

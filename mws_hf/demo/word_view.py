@@ -6,7 +6,7 @@ import html
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mws_hf.demo.text_view import COLOURS, note
 from mws_hf.demo.tokens import Opened
@@ -14,7 +14,7 @@ from mws_hf.demo.writing import direction, visible
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.segment import cuts_within
 from mws_hf.text.pattern import split
-from mws_hf.tokenizer.backend import NORMALIZERS, is_byte_level
+from mws_hf.tokenizer.backend import is_byte_level
 from mws_hf.tokenizer.explain import Step, Tracer
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def word_html(tokenizers: Sequence[Opened], word: str, known: TrainingEvidence |
     said = "" if len(word) <= LONGEST else note(f"Only the first {LONGEST} characters are shown.")
     word = word[:LONGEST]
     if known is not None and known.normalization:
-        word = NORMALIZERS[known.normalization]().normalize_str(word)
+        form: Any = known.normalization.upper()
+        word = unicodedata.normalize(form, word)
     values = known.values(" " + word)[1:] if known else [None] * len(word)
     cuts = [word_cuts(opened, word) for opened in tokenizers]
     steps = "".join(merges_html(opened, word) for opened in tokenizers)

@@ -24,9 +24,9 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import find_short
 from mws_hf.text.byte_alphabet import built_first
-from mws_hf.tokenizer.backend import check_added, without_limits
+from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
 if TYPE_CHECKING:
     from mws_hf.tokenizer.merging import Dropout

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias, cast
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import BYTE_OF
 from mws_hf.text.special import byte_of
-from mws_hf.tokenizer.backend import is_byte_level, without_limits
+from mws_hf.tokenizer.backend import is_byte_level
 from mws_hf.tokenizer.file import open_tokenizer
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.stock import IS_ONE, Tokenizer, models
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
 Span: TypeAlias = tuple[int, int]
 _BATCH = 4096
@@ -93,14 +93,14 @@ def _from_backend(original: Tokenizer, opened: bool = False) -> Encoder:
         for start in range(0, len(texts), _BATCH):
             batch = backend.encode_batch(list(texts[start : start + _BATCH]), add_special_tokens=False)
             encoded.extend(
-                Encoded(item.ids, item.tokens, laid(text, item.tokens) if IS_ONE else item.offsets)
+                Encoded(item.ids, item.tokens, spans(text, item))
                 for text, item in zip(texts[start : start + _BATCH], batch, strict=True)
             )
         return encoded
 
-    def laid(text: str, tokens: list[str]) -> list[Span] | None:
-        """Lay tokens on a text where `tokenizers` 1.0 tells no spans."""
-        return align(text, [token_bytes(token, bytes_) for token in tokens])
+    def spans(text: str, item: Any) -> list[Span] | None:
+        found: list[Span] | None = getattr(item, "offsets", None)  # `tokenizers` 1.0 tells none
+        return align(text, [token_bytes(token, bytes_) for token in item.tokens]) if found is None else found
 
     bytes_ = BYTE_OF if is_byte_level(backend) else None
 
@@ -111,7 +111,7 @@ def _from_backend(original: Tokenizer, opened: bool = False) -> Encoder:
         return _parts(Spec.of(backend).merges)
 
     prefixed = getattr(backend.model, "continuing_subword_prefix", None)  # then a product is not its parts in a row
-    known = parts if isinstance(backend.model, models.BPE) and not prefixed else None
+    known = parts if type(backend.model).__name__ == "BPE" and not prefixed else None
     size, adds_space = backend.get_vocab_size(), _backend_adds_space(backend)
     return Encoder(encode, size, _unknown_id(backend), adds_space, decode, parts=known)
 
@@ -124,7 +124,7 @@ def _parts(merges: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
 def _unknown_id(backend: Tokenizer) -> int | None:
     if unknown := getattr(backend.model, "unk_token", None):
         return backend.token_to_id(unknown)
-    if isinstance(backend.model, models.Unigram):  # its binding shows no attribute; the model's own JSON does
+    if type(backend.model).__name__ == "Unigram":  # its binding shows no attribute; the model's own JSON does
         return cast("int | None", Spec.of(backend).model["unk_id"])
     return None
 

@@ -29,7 +29,7 @@ from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, op
 from mws_hf.tokenizer.hub import tokenizer_place
 from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.spec import Spec, parts_of
-from mws_hf.tokenizer.stock import Tokenizer, models
+from mws_hf.tokenizer.stock import Tokenizer
 
 RETIRED_FILE, TRIM_FILE = RECORDS = ("retired.json", "trim.json")
 """What `mws extend --replace` retired, and what was measured of a trimming."""
@@ -163,8 +163,7 @@ class Base:
         Raises:
             MwSError: the tokenizer is no BPE, or of neither kind, or has ids that `tokenizers` does not give.
         """
-        if not isinstance(tokenizer.model, models.BPE):
-            kind = type(tokenizer.model).__name__
+        if (kind := type(tokenizer.model).__name__) != "BPE":
             raise MwSError(
                 f"{name}: its model is {kind}, not BPE; only byte-level or byte-fallback BPE can be extended"
             )

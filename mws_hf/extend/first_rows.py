@@ -14,8 +14,7 @@ from mws_hf.errors import SettingError
 from mws_hf.extend.cuts import count_ids
 from mws_hf.extend.spelling import Spelling
 from mws_hf.extend.static_vectors import static_vectors
-from mws_hf.tokenizer.backend import without_limits
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
 """Old ids and their weights, which add up to 1; without ids, the mean of all old rows."""

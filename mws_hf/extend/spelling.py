@@ -6,9 +6,8 @@ replacement character and a word mark to nothing.
 
 from __future__ import annotations
 
-from mws_hf.tokenizer.backend import without_limits
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
 
 class Spelling:

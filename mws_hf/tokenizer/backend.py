@@ -1,4 +1,4 @@
-"""Build the Rust tokenizer from a vocabulary and merges, and check these tables; nothing is learnt or saved here.
+"""Build the stock tokenizer of a vocabulary and merges, and check these tables; nothing is learnt or saved here.
 
 `add_prefix_space=True`, and words given one by one, ask for a space before each stretch of text. Most words of running
 text stand after a space and were learnt with it; a word without one is cut as at the start of a document. The space is
@@ -8,7 +8,6 @@ stands there; offsets stay those of the text given.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,98 +15,31 @@ from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
 from mws_hf.text.pattern import DEFAULT_PATTERN, check_backtracking, compiled, literal_pattern
 from mws_hf.text.special import BYTE_TOKENS, check_special_tokens
-from mws_hf.tokenizer.spec import Spec, parts_of, split_of
-from mws_hf.tokenizer.stock import (
-    AddedToken,
-    Regex,
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
+from mws_hf.tokenizer.spec import (
+    EMPTY_TEMPLATE,
+    Spec,
+    bpe_model,
+    decoder,
+    has_leading_space,
+    parts_of,
+    special_entries,
+    split_of,
+    splitter,
+    with_leading_space,
+    without_leading_space,
 )
+from mws_hf.tokenizer.stock import Tokenizer, entry_of, set_part
 
-_SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
-_STATE = json.loads(_SPACE_FIRST.__getstate__())
-
-
-def has_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> bool:
-    """Return whether a pre-tokenizer puts a space first.
-
-    >>> from tokenizers.pre_tokenizers import Digits
-    >>> has_leading_space(Digits()), has_leading_space(with_leading_space(Digits()))
-    (False, True)
-    """
-    state = json.loads(splitter.__getstate__()) if splitter is not None else {}
-    return bool(state.get("type") == "Sequence" and state["pretokenizers"][:1] == [_STATE])
+NORMAL_FORMS = ("nfc", "nfd", "nfkc", "nfkd")
 
 
-def with_leading_space(splitter: pre_tokenizers.PreTokenizer | None) -> pre_tokenizers.PreTokenizer:
-    """Return the pre-tokenizer with a space put first.
-
-    >>> from tokenizers.pre_tokenizers import Digits
-    >>> with_leading_space(Digits()).pre_tokenize_str("ab1")
-    [(' ab', (0, 2)), ('1', (2, 3))]
-    """
-    if splitter is not None and has_leading_space(splitter):
-        return splitter
-    return pre_tokenizers.Sequence([_SPACE_FIRST, *_parts(splitter)])
-
-
-def without_leading_space(splitter: Any) -> Any:
-    """Return the pre-tokenizer without the space that `with_leading_space` put first."""
-    if not has_leading_space(splitter):
-        return splitter
-    rest = _parts(splitter)[1:]
-    return pre_tokenizers.Sequence(rest) if len(rest) > 1 else next(iter(rest), None)
-
-
-def _parts(splitter: pre_tokenizers.PreTokenizer | None) -> list[pre_tokenizers.PreTokenizer]:
-    if splitter is None:
-        return []
-    if not isinstance(splitter, pre_tokenizers.Sequence):
-        return [splitter]
-    return [splitter[place] for place in range(len(json.loads(splitter.__getstate__())["pretokenizers"]))]
-
-
-def settle_leading_space(backend: Tokenizer, wanted: bool | None) -> bool:
-    """Make a backend put a space first, or not; None changes nothing. Return whether it puts one."""
-    if wanted is not None and wanted != has_leading_space(backend.pre_tokenizer):
-        change = with_leading_space if wanted else without_leading_space
-        backend.pre_tokenizer = change(backend.pre_tokenizer)
-    return has_leading_space(backend.pre_tokenizer)
-
-
-PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-
-
-def without_limits(backend: Tokenizer) -> Tokenizer:
-    """Copy a tokenizer without truncation and padding; settings of the copy can change while others use the first one.
-
-    The copy shares the model, so it costs microseconds and no memory.
-
-    >>> backend = build_backend(base_vocab(), [])
-    >>> copy = without_limits(backend)
-    >>> copy.enable_truncation(2)
-    >>> len(copy.encode("abc")), len(backend.encode("abc")), copy.get_vocab() == backend.get_vocab()
-    (2, 3, True)
-    """
-    copy = Tokenizer(backend.model)
-    share_parts(copy, backend)
-    copy.add_tokens([token for _, token in sorted(backend.get_added_tokens_decoder().items())])
-    return copy
-
-
-def share_parts(copy: Tokenizer, backend: Tokenizer, parts: Iterable[str] = PARTS) -> None:
-    """Give a copy the parts of a tokenizer, and whether special tokens in text are text."""
-    for part in parts:
-        if getattr(backend, part) is not None:  # old versions refuse None
-            setattr(copy, part, getattr(backend, part))
-    copy.encode_special_tokens = backend.encode_special_tokens
-
-
-NORMALIZERS = {"nfc": normalizers.NFC, "nfd": normalizers.NFD, "nfkc": normalizers.NFKC, "nfkd": normalizers.NFKD}
+def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
+    """Make a tokenizer at work put a space first, or not; None changes nothing. Return whether it puts one."""
+    entry = entry_of(tokenizer, "pre_tokenizer")
+    there = has_leading_space(entry)
+    if wanted is not None and wanted != there:
+        set_part(tokenizer, "pre_tokenizer", with_leading_space(entry) if wanted else without_leading_space(entry))
+    return there if wanted is None else wanted
 
 
 def base_vocab(
@@ -277,61 +209,30 @@ def build_backend(
     >>> tokenizer.decode(tokenizer.encode("но он я").ids)
     'но он я'
     """
-    kind, pattern = alphabet_of(vocab), literal_pattern(pattern)
-    check_merges(merges, kind)
+    in_bytes, pattern = alphabet_of(vocab) == "bytes", literal_pattern(pattern)
+    check_merges(merges, "bytes" if in_bytes else "characters")
     check_vocab(vocab, merges)
     compiled(pattern)
     check_backtracking(pattern, "oniguruma")
-    tokenizer = Tokenizer(bpe_model(vocab, merges))
+    if normalization is not None and (normalization := normalization.lower()) not in NORMAL_FORMS:
+        raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMAL_FORMS))}")
+    if in_bytes:
+        check_added_tokens(special_tokens)
+    spec = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": special_entries(special_tokens, vocab),
+        "normalizer": normalization and {"type": normalization.upper()},
+        "pre_tokenizer": splitter(pattern, in_bytes=in_bytes),
+        "post_processor": EMPTY_TEMPLATE,
+        "decoder": decoder(in_bytes=in_bytes),
+        "model": bpe_model(vocab, merges, in_bytes=in_bytes),
+    }
     try:
-        splitter = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
+        return Spec(spec).open()
     except Exception as error:  # the bindings raise nothing narrower
         raise MwSError(f"split pattern {pattern!r} does not compile in tokenizers: {error}") from error
-    if kind == "bytes":
-        check_added_tokens(special_tokens)
-        in_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([splitter, in_bytes])
-        tokenizer.decoder = decoders.ByteLevel()
-    else:
-        tokenizer.pre_tokenizer = splitter
-        tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
-    if normalization is not None:
-        normalization = normalization.lower()
-        if normalization not in NORMALIZERS:
-            raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMALIZERS))}")
-        tokenizer.normalizer = NORMALIZERS[normalization]()
-    tokenizer.post_processor = empty_template()  # which transformers 5 would set
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special_tokens])
-    return tokenizer
-
-
-def empty_template() -> processors.PostProcessor:
-    """Make the post-processor that adds no token to a text or to a pair of texts."""
-    return processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1")
-
-
-def processor_of(entry: Mapping[str, Any]) -> processors.PostProcessor:
-    """Make the post-processor of an entry in tokenizer.json.
-
-    >>> bert = processor_of({"type": "BertProcessing", "sep": ["[SEP]", 1], "cls": ["[CLS]", 0]})
-    >>> bert.num_special_tokens_to_add(True)
-    3
-    """
-    made = processors.Sequence([])
-    made.__setstate__(json.dumps(entry).encode())
-    return made
-
-
-def bpe_model(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> models.BPE:
-    """Make the BPE model alone; `build_backend` checks the tables first."""
-    return models.BPE(
-        vocab=dict(vocab),
-        merges=[(left, right) for left, right in merges],
-        unk_token=None,
-        fuse_unk=False,
-        byte_fallback=alphabet_of(vocab) == "characters",
-        ignore_merges=False,
-    )
 
 
 def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str]]]:
@@ -345,7 +246,7 @@ def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str
 def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
     """Return the pre-tokenizer's entry of tokenizer.json without the rest; None for one written in Python."""
     try:
-        return json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer is not None else None
+        return entry_of(tokenizer, "pre_tokenizer")
     except Exception:  # the bindings raise nothing narrower
         return None
 

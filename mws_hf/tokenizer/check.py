@@ -20,7 +20,7 @@ from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import special_roles
-from mws_hf.tokenizer.backend import alphabet_of, check_added, has_leading_space, without_limits
+from mws_hf.tokenizer.backend import alphabet_of, check_added
 from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts, runs_in_one
 from mws_hf.tokenizer.file import (
     CONFIG_FILE,
@@ -35,8 +35,8 @@ from mws_hf.tokenizer.file import (
     write_config,
 )
 from mws_hf.tokenizer.ids import Finding, embedding_rows, model_rows, named_ids
-from mws_hf.tokenizer.spec import Spec, parts_of, split_of
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
+from mws_hf.tokenizer.stock import Tokenizer, entry_of, without_limits
 from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
 from mws_hf.tokenizer.training_record import belongs, rare_entries_said, read_record
 
@@ -109,7 +109,7 @@ def check(directory: Path) -> Report:
     model = load_settings(directory / "config.json")
     ids = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
     spec = Spec.of(backend)
-    shape = _shape(spec, has_leading_space(backend.pre_tokenizer))
+    shape = _shape(spec, has_leading_space(entry_of(backend, "pre_tokenizer")))
     findings = [
         *_lossless(backend),
         *_baked(backend),
@@ -140,7 +140,7 @@ def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any]) ->
         known, way = named(pattern) or (pattern, "threes")
         facts |= {"alphabet": kind, "pattern": known if way == "threes" else f"{known}, digits {way}"}
     facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
-    facts["add_prefix_space"] = has_leading_space(backend.pre_tokenizer)
+    facts["add_prefix_space"] = has_leading_space(entry_of(backend, "pre_tokenizer"))
     facts["transformers"] = (
         "4.51 to 5.x" if name in _KNOWN_EVERYWHERE else "5.x" if name in NEUTRAL_CLASSES else "unknown"
     )
@@ -173,7 +173,7 @@ def _clients(backend: Tokenizer, spec: Spec, shape: Shape | None) -> list[Client
         in_rank_order=made == sorted(made),
         normalized=backend.normalizer is not None,
     )
-    if not has_leading_space(backend.pre_tokenizer):
+    if not has_leading_space(entry_of(backend, "pre_tokenizer")):
         return facts
     unread = ClientFact(TOKENIZERS_ONE, "refuses", "reads no Metaspace, which add_prefix_space is")
     return [unread if fact.client == TOKENIZERS_ONE else fact for fact in facts]
@@ -185,7 +185,7 @@ def _lossless(backend: Tokenizer) -> Iterator[Finding]:
         check_added(backend)
     except MwSError as error:
         yield Finding("error", "added-token", str(error))
-    spaced = has_leading_space(backend.pre_tokenizer)
+    spaced = has_leading_space(entry_of(backend, "pre_tokenizer"))
     bare = without_limits(backend)
     lost = []
     for text in sample_texts():

@@ -12,9 +12,9 @@ from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import bytes_of, readable
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import is_byte_level, tables_of, without_limits
+from mws_hf.tokenizer.backend import is_byte_level, tables_of
 from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
 _BYTES = frozenset(BYTE_TOKENS)
 

@@ -7,20 +7,19 @@ rank file comes with the few lines of Python that load it.
 from __future__ import annotations
 
 import base64
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, bytes_of, check_added_tokens, to_byte_level
 from mws_hf.text.pattern import literal_pattern
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import alphabet_of, check_ids, has_leading_space, is_byte_level, pattern_of, tables_of
-from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.stock import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+from mws_hf.tokenizer.backend import alphabet_of, check_ids, is_byte_level, pattern_of, tables_of
+from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, has_leading_space, splitter
+from mws_hf.tokenizer.stock import Tokenizer, entry_of
 
 
 class ByteTables(NamedTuple):
@@ -28,7 +27,7 @@ class ByteTables(NamedTuple):
 
     tokens: list[str]
     merges: list[tuple[str, str]]
-    added: dict[int, AddedToken]
+    added: dict[int, Any]
     pattern: str
 
 
@@ -42,7 +41,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
         )
     if backend.normalizer is not None:
         raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without")
-    if has_leading_space(backend.pre_tokenizer):
+    if has_leading_space(entry_of(backend, "pre_tokenizer")):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
     if not Spec.of(backend).plain:
         raise MwSError("its BPE has dropout, ignore_merges or affixes, which would be lost; train one without")
@@ -109,29 +108,23 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     if pattern is None and not in_characters:
         raise MwSError("it is byte-level already; export it as gguf or tiktoken, give it another --pattern, or use it")
     there = pattern_of(backend)
-    wanted = there if pattern is None else literal_pattern(pattern)
-    new = _in_bytes(backend, vocab, merges) if in_characters else Tokenizer.from_str(backend.to_str())
-    splitter = pre_tokenizers.Split(Regex(wanted), behavior="isolated")
-    spelled = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
-    new.pre_tokenizer = pre_tokenizers.Sequence([splitter, spelled])
-    return new
+    spec = dict(Spec.of(backend).raw)
+    if in_characters:
+        spec |= _in_bytes(backend, vocab, merges)
+    spec["pre_tokenizer"] = splitter(there if pattern is None else literal_pattern(pattern), in_bytes=True)
+    return Spec(spec).open()
 
 
-def _in_bytes(backend: Tokenizer, vocab: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
-    """Return the same tokenizer in bytes, without a pre-tokenizer."""
+def _in_bytes(backend: Tokenizer, vocab: dict[str, int], merges: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return what changes in tokenizer.json, but for the pre-tokenizer."""
     added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
     check_added_tokens(list(added))
     characters = [token for token in vocab if len(token) == 1 and token not in added]
     in_bytes = byte_level_merges(characters, merges)
     recoded = _recoded(vocab, added, in_bytes)
     check_ids(recoded)
-    spec = json.loads(backend.to_str())
-    new = Tokenizer(models.BPE(vocab=recoded, merges=in_bytes, fuse_unk=False, byte_fallback=False))
-    new.normalizer = backend.normalizer
-    new.decoder = decoders.ByteLevel()
-    written = json.loads(new.to_str())
-    written |= {key: spec[key] for key in ("added_tokens", "post_processor")}
-    return Tokenizer.from_str(json.dumps(written, ensure_ascii=False))
+    model = bpe_model(recoded, in_bytes, in_bytes=True)
+    return {"truncation": None, "padding": None, "decoder": decoder(in_bytes=True), "model": model}
 
 
 def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tuple[str, str]]) -> dict[str, int]:

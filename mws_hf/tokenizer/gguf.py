@@ -16,8 +16,7 @@ from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import Digits, with_digits
 from mws_hf.tokenizer.export import ByteTables, IdComparison, byte_tables, compare_ids, refuse_differences
-from mws_hf.tokenizer.special_places import special_places
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.stock import Tokenizer, special_places
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}

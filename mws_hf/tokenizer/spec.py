@@ -1,4 +1,4 @@
-r"""A tokenizer.json as a value: its parts, and what its tokens stand for. No other module reads these from the file.
+r"""A tokenizer.json as a value: its parts, and what its tokens stand for. No other module writes or reads these.
 
 >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
 >>> merges = [("о", "н"), (" ", "он")]
@@ -10,7 +10,7 @@ r"""A tokenizer.json as a value: its parts, and what its tokens stand for. No ot
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,66 @@ from mws_hf.text.special import byte_of
 from mws_hf.tokenizer.stock import Tokenizer
 
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
+_SPACE_FIRST = {"type": "Metaspace", "replacement": " ", "prepend_scheme": "always", "split": False}
+_FIRST, _SECOND = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
+EMPTY_TEMPLATE = {"type": "TemplateProcessing", "single": [_FIRST], "pair": [_FIRST, _SECOND], "special_tokens": {}}
+"""The post-processor that adds no token to a text or to a pair of texts; transformers 5 would set it."""
+
+
+def splitter(pattern: str, *, in_bytes: bool) -> dict[str, Any]:
+    """Write the pre-tokenizer that splits by a pattern, and may write the pieces in the byte alphabet.
+
+    >>> split_of(splitter("a+", in_bytes=True))
+    ('a+', True)
+    """
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    spelled = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    return {"type": "Sequence", "pretokenizers": [split, spelled]} if in_bytes else split
+
+
+def decoder(*, in_bytes: bool) -> dict[str, Any]:
+    """Write the decoder of tokens in the byte alphabet, or of characters with byte fallback."""
+    if in_bytes:
+        return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    return {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+
+
+def bpe_model(vocab: Mapping[str, int], merges: Iterable[tuple[str, str]], *, in_bytes: bool) -> dict[str, Any]:
+    """Write the model of a tokenizer of bytes, or of characters with byte fallback."""
+    return {
+        "type": "BPE",
+        **dict.fromkeys(("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix")),
+        "fuse_unk": False,
+        "byte_fallback": not in_bytes,
+        "ignore_merges": False,
+        "vocab": dict(sorted(vocab.items(), key=lambda item: item[1])),
+        "merges": list(merges),
+    }
+
+
+def special_entries(tokens: Sequence[str], vocab: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Write special tokens that are recognized whole in text; those outside the vocabulary get the next free ids."""
+    fresh = [token for token in dict.fromkeys(tokens) if token not in vocab]
+    ids = {**vocab, **{token: number for number, token in enumerate(fresh, start=len(vocab))}}
+    flags = {**dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False), "special": True}
+    return [{"id": ids[token], "content": token, **flags} for token in sorted(set(tokens), key=lambda each: ids[each])]
+
+
+def has_leading_space(pre_tokenizer: Mapping[str, Any] | None) -> bool:
+    """Return whether a pre-tokenizer puts a space first."""
+    return pre_tokenizer is not None and pre_tokenizer.get("pretokenizers", [])[:1] == [_SPACE_FIRST]
+
+
+def with_leading_space(pre_tokenizer: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a pre-tokenizer that puts no space first with one put first."""
+    rest = [] if pre_tokenizer is None else pre_tokenizer.get("pretokenizers", [pre_tokenizer])
+    return {"type": "Sequence", "pretokenizers": [_SPACE_FIRST, *rest]}
+
+
+def without_leading_space(pre_tokenizer: Any) -> Mapping[str, Any] | None:
+    """Return a pre-tokenizer that puts a space first without this space."""
+    rest = pre_tokenizer["pretokenizers"][1:]
+    return {"type": "Sequence", "pretokenizers": rest} if len(rest) > 1 else next(iter(rest), None)
 
 
 def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
@@ -73,6 +133,10 @@ class Spec:
     def of(cls, tokenizer: Tokenizer) -> Spec:
         """Take the text that a loaded tokenizer would write."""
         return cls(json.loads(tokenizer.to_str()))
+
+    def open(self) -> Tokenizer:
+        """Open the tokenizer; errors are those of the library."""
+        return Tokenizer.from_str(json.dumps(self.raw))
 
     @property
     def model(self) -> Mapping[str, Any]:

@@ -29,9 +29,9 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.kernels.arrays import Longs, Mask
-from mws_hf.tokenizer.backend import without_limits
 from mws_hf.tokenizer.file import CONFIG_FILE, load_backend, load_settings, token_of
 from mws_hf.tokenizer.merging import Dropout
+from mws_hf.tokenizer.stock import without_limits
 
 _BATCH = 4096
 

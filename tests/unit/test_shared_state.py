@@ -18,7 +18,8 @@ from mws_hf.corpus.blocks import block_of
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from mws_hf.tokenizer.backend import build_backend, tokenizer_tables, without_limits
+from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
+from mws_hf.tokenizer.stock import without_limits
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, MERGES, roles, small_fast, small_slow
 
 WORDS = ["перечитать", "the", "abab", "<|user|>"]

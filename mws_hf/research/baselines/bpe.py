@@ -17,7 +17,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from mws_hf.research.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.research.baselines.pairs import PairLearner, frequency
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import NORMALIZERS, base_vocab, build_backend, tables_of
+from mws_hf.tokenizer.backend import base_vocab, build_backend, tables_of
 
 SUFFIX = "</w>"
 LOW_LINE = "▁"
@@ -115,7 +115,7 @@ def _marked(words: Mapping[str, int], steps: list[normalizers.Normalizer], mark:
     merges = [*made, *(pair for pair in merges if "".join(pair) not in base)]
     vocab = numbered((*base, *map("".join, merges)))
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=merges, unk_token=UNKNOWN))
-    first = [NORMALIZERS[normalization]()] if normalization else []
+    first = [getattr(normalizers, normalization.upper())()] if normalization else []
     tokenizer.normalizer = normalizers.Sequence([*first, *steps, normalizers.Replace(Regex(_END), mark)])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Split(mark, behavior="merged_with_previous"), pre_tokenizers.WhitespaceSplit()]

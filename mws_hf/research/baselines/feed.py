@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.tokenizer.backend import NORMALIZERS
 
 UNKNOWN = "[UNK]"
 _CHUNK = 20_000
@@ -116,7 +115,7 @@ def tokenizer_like(
     """
     tokenizer = Tokenizer(model)
     if counts.normalization is not None:
-        tokenizer.normalizer = NORMALIZERS[counts.normalization]()
+        tokenizer.normalizer = getattr(normalizers, counts.normalization.upper())()
     split = pre_tokenizers.Split(Regex(counts.pattern), behavior="isolated")
     tokenizer.pre_tokenizer = split if then is None else pre_tokenizers.Sequence([split, then])
     tokenizer.decoder = decoder

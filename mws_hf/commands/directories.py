@@ -10,16 +10,7 @@ import typer
 
 from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.outputs import (
-    aligned,
-    claim_folder,
-    counted,
-    files_in,
-    refuse_overwriting,
-    tell,
-    tell_what_is_left,
-    tokenizer_files,
-)
+from mws_hf.commands.outputs import aligned, claim_folder, counted, files_in, refuse_overwriting, tell, tell_faults
 from mws_hf.errors import MissingTokenizerError, MwSError
 
 Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
@@ -37,10 +28,7 @@ def import_(
     """
     from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, import_notebook
 
-    files = [source / VOCABULARY_FILE, source / MERGES_FILE]
-    refuse_overwriting(tokenizer_files(output), source, files)
-    check_output(output, folder=True)
-    claim_folder(output)
+    claim_folder(output, source, source / VOCABULARY_FILE, source / MERGES_FILE)
     tokenizer = import_notebook(source)
     tokenizer.save_pretrained(str(output))
     typer.echo(f"{output}: {counted(len(tokenizer), 'token')}")
@@ -111,8 +99,7 @@ def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer, save_backend
 
-    refuse_overwriting(tokenizer_files(output), directory, [directory / TOKENIZER_FILE])
-    claim_folder(output)
+    claim_folder(output, directory, directory / TOKENIZER_FILE)
     old = read_tokenizer(directory / TOKENIZER_FILE)
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
@@ -121,7 +108,7 @@ def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
     template = directory / "chat_template.jinja"
     kept_template = {"chat_template": template.read_text(encoding="utf-8")} if template.is_file() else {}
     save_backend(output, new, load_settings(directory / CONFIG_FILE) | kept_template)
-    tell_what_is_left(output)
+    tell_faults(output)
     typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 
 
@@ -257,8 +244,7 @@ def pretrained_command(
 
     if name is not None:
         target = output or Path(name)
-        refuse_overwriting([target], source)
-        claim_folder(target, beside=pretrained_folder(name, source), anew=False)
+        claim_folder(target, source, beside=pretrained_folder(name, source), anew=False)
         written = write_pretrained(name, target, source)
         entry = ready_made()[name]
         found = {"directory": str(written), "license": entry.license}

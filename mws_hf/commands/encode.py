@@ -93,11 +93,8 @@ def encode_command(
 
 def _written(manifest: Path) -> tuple[int, int] | None:
     """Return which file a manifest is and when it was written; None where there is none."""
-    try:
-        status = manifest.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns
+    status = manifest.stat() if manifest.exists() else None
+    return status and (status.st_ino, status.st_mtime_ns)
 
 
 def _tell(encoded: EncodedCorpus, output: Path, seconds: float, there: bool, as_json: bool) -> None:

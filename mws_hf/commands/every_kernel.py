@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,34 +35,31 @@ LETTERS, MANY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэф�
 
 def warm_up(*, show_progress: bool = False) -> None:
     """Compile every kernel that training, counting and encoding call, and keep them in `jit.cache_directory`."""
-    level = logging.getLogger("mws_hf").level
-    logging.getLogger("mws_hf").setLevel(logging.ERROR)  # the tiny corpus runs out of merges, which is no news
+    steps: dict[str, Callable[[Path], None]] = {
+        "counting": _count_a_little,
+        "contextual training": _learn_contextual,
+        "a long list": _learn_much,
+        "classic training": _learn_classic,
+        "encoding": _encode_a_little,
+    }
+    logger = logging.getLogger("mws_hf")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # the tiny corpus runs out of merges, which is no news
+    hidden = None if show_progress else True
     try:
-        with tempfile.TemporaryDirectory() as folder, _steps_bar(show_progress) as bar:
-            for title, step in _steps(Path(folder)):
+        with tempfile.TemporaryDirectory() as folder, tqdm(total=len(steps), unit=" steps", disable=hidden) as bar:
+            for title, step in steps.items():
                 bar.set_description(title)
-                step()
+                step(Path(folder))
                 bar.update()
     finally:
-        logging.getLogger("mws_hf").setLevel(level)
+        logger.setLevel(level)
 
 
 def learn_merges() -> None:
     """Compile the kernels of merging, without counting or evidence; a process beside `mws train` calls it."""
     counts = WordCounts.from_mapping({f" {word}": 1 for word in set(TEXT.split())}, pattern=DEFAULT_PATTERN)
     MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
-
-
-def _steps_bar(show_progress: bool) -> tqdm:
-    return tqdm(total=5, unit=" steps", disable=None if show_progress else True)
-
-
-def _steps(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
-    yield "counting", lambda: _count_a_little(folder)
-    yield "contextual training", _learn_contextual
-    yield "a long list", lambda: _learn_much(folder)
-    yield "classic training", _learn_classic
-    yield "encoding", lambda: _encode_a_little(folder)
 
 
 def _count_a_little(folder: Path) -> None:
@@ -74,7 +71,7 @@ def _count_a_little(folder: Path) -> None:
     lexicon_words("ru")
 
 
-def _learn_contextual() -> None:
+def _learn_contextual(_folder: Path) -> None:
     for types in (True, False):
         for limit in (None, 12):
             MwSTrainer(vocab_size=600, types=types, max_token_length=limit, show_progress=False).learn(
@@ -91,7 +88,7 @@ def _learn_much(folder: Path) -> None:
     MwSTrainer(vocab_size=2000, show_progress=False).learn(count_files([file, file], workers=2))
 
 
-def _learn_classic() -> None:
+def _learn_classic(_folder: Path) -> None:
     counts = count_documents([TEXT], pattern=GPT4_PATTERN)
     for types in (True, False):
         trainer = MwSTrainer(criterion="classic", vocab_size=800, types=types, composition="fill", show_progress=False)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -14,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mws_hf.atomic import check_output, output_lock
+from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import claim_folder, files_in, refuse_overwriting, tell, tell_what_is_left
+from mws_hf.commands.outputs import claim_folder, tell, tell_faults, write_card
 from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import HIDDEN_BOUNDARY_PRICE
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from mws_hf.extend.base import Base
     from mws_hf.extend.extension import Extension
     from mws_hf.tokenizer.stock import Tokenizer
-
-WRITTEN = ("*.json", "*.jinja", "README.md")
-"""Files of a tokenizer directory that a command writes."""
 
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
@@ -123,9 +118,7 @@ def extend_command(
     asked = _Extending(base, corpus, also or [], protect or [], Reading(column, encoding, errors), quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
-    refuse_overwriting(files_in(output, WRITTEN), base, corpus, also, protect, tokens, keep_apart)
-    check_output(output, folder=True)
-    claim_folder(output, beside=Path(base))
+    claim_folder(output, base, corpus, also, protect, tokens, keep_apart, beside=Path(base))
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
     settings = {"composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving}
     with output_lock(output):
@@ -137,7 +130,7 @@ def extend_command(
 
 
 def _tell_of_the_rest(output: Path, left_behind: list[str]) -> None:
-    tell_what_is_left(output)
+    tell_faults(output)
     if left_behind:
         typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
 
@@ -183,12 +176,12 @@ def _extended(
 def _write_card(output: Path, backend: Tokenizer, asked: _Extending, found: dict[str, Any]) -> None:
     gone = found["trimmed"] or {}
     figures = {
-        "base": name_of_base(asked.base),
+        "base": _name_of_base(asked.base),
         **{name: found[name] for name in ("new_tokens", "vocabulary", "word_types", "texts")},
         **{name: len(found[name]) for name in ("retired_tokens", "retired_words")},
         "dropped_before": sum(gone.get("dropped", {}).values()),
     }
-    write_made_card(output, backend, asked.corpus, extended=figures)
+    write_card(output, backend, _named(asked.corpus), extended=figures)
 
 
 def _check_inputs(asked: _Extending, twice: str | None) -> None:
@@ -271,9 +264,7 @@ def trim_command(
         raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
     size = options.parse_optional_size(keep_size, "--keep-size")
     reading = Reading(column, encoding, errors)
-    refuse_overwriting(files_in(output, WRITTEN), base, text, keep)
-    check_output(output, folder=True)
-    claim_folder(output, beside=Path(base))
+    claim_folder(output, base, text, keep, beside=Path(base))
     check_texts(text, reading, "mws trim")
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.repeats import warn_of_repeated
@@ -291,7 +282,7 @@ def trim_command(
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
         found = trim_facts(trimming, before, after)
         left_behind = trimming.save(output, base, {TRIM_FILE: {"base": base, **found}})
-        write_made_card(output, trimming.tokenizer, text, trimmed={"base": name_of_base(base), **found})
+        write_card(output, trimming.tokenizer, _named(text), trimmed={"base": _name_of_base(base), **found})
     _tell_of_the_rest(output, left_behind)
     tell({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", as_json)
 
@@ -303,17 +294,11 @@ def documents(names: list[str], reading: Reading) -> Any:
     return read_documents(names, reading)
 
 
-def write_made_card(output: Path, backend: Tokenizer, texts: list[str], **figures: Any) -> None:
-    """Write the card of a tokenizer made of another one by texts, and the facts (see `CardFacts`) into its record."""
-    from mws_hf.cards.card import keep_card, trained_card
-    from mws_hf.cards.facts import CardFacts
-
-    data, command = ", ".join(Path(name).name for name in texts), shlex.join(["mws", *sys.argv[1:]])
-    facts = CardFacts(data=data, command=command, **figures)
-    keep_card(output, backend, trained_card(output.resolve().name, backend, facts, {}))
+def _named(texts: list[str]) -> str:
+    return ", ".join(Path(name).name for name in texts)
 
 
-def name_of_base(base: str) -> str:
+def _name_of_base(base: str) -> str:
     """Return the name of a base as cards have it: the name of its folder, or its name on the Hub."""
     return Path(base).resolve().name if Path(base).exists() else base
 
@@ -353,36 +338,29 @@ def transplant_command(
         mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init focus --text 'russian/*.txt.gz' -o out/qwen-ru-model
     """
     reading = Reading(column, encoding, errors)
-    refuse_overwriting([output], model, tokenizer, text or [])
-    check_output(output, folder=True)
-    claim_folder(output, model=True)
-    _check_rows_text(init, text, reading)
+    claim_folder(output, model, tokenizer, text, model=True)
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise MwSError("models need torch: pip install torch accelerate") from error
     from mws_hf.extend.checkpoint import transplant_directory
+    from mws_hf.extend.first_rows import check_init
 
+    check_init(init, bool(text))
+    if text:
+        _check_rows_text(text, reading)
     read = documents(text, reading) if text else None
     report = asdict(transplant_directory(model, tokenizer, output, init, pad_to_multiple, read))
-    tell_what_is_left(output)
+    tell_faults(output)
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())
     tell({"directory": str(output), **report}, f"{output}: rows {line}", as_json)
 
 
-def _check_rows_text(init: str, text: list[str] | None, reading: Reading) -> None:
-    """Refuse an init without the text it needs, text that nothing would read, and files that cannot be read."""
+def _check_rows_text(text: list[str], reading: Reading) -> None:
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.inputs import check_files
 
-    reads = init in ("weighted", "focus")
-    if reads and not text:
-        raise MwSError(f"--init {init} needs --text, files of the language that the new tokens are for")
-    if text and not reads:
-        raise MwSError(f"--init {init} reads no text; leave --text out, or give --init weighted or --init focus")
-    if not text:
-        return
     files = expand_paths(text)
     if saved := [name for name in files if Path(name).is_file() and is_counts_file(name)]:
         raise MwSError(f"{saved[0]}: holds counts of words, not text; give files of text to --text")

@@ -5,18 +5,25 @@ from __future__ import annotations
 import glob
 import json
 import os
+import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mws_hf.atomic import check_output
 from mws_hf.errors import MwSError
 
+if TYPE_CHECKING:
+    from mws_hf.tokenizer.stock import Tokenizer
+
 PathLike = str | os.PathLike[str]
+Inputs = PathLike | Sequence[PathLike] | None
 
 
-def refuse_overwriting(outputs: Iterable[PathLike], *inputs: PathLike | Sequence[PathLike] | None) -> None:
+def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
     """Refuse a command whose output is one of its inputs: the same file or folder, through links as well.
 
     Inputs are names, globs, "-", lists of these, or None for an option that was not given.
@@ -35,32 +42,27 @@ def files_in(directory: Path, names: Iterable[str]) -> list[Path]:
     return [directory, *(path for name in names for path in directory.glob(name))]
 
 
-def tokenizer_files(directory: Path) -> list[Path]:
-    """List a directory itself and those of its files that saving a tokenizer there writes or removes."""
-    from mws_hf.tokenizer.file import STALE_FILES, STOCK_MODULE
-    from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE
-
-    module = f"{STOCK_MODULE}.py"
-    own = ("tokenizer.json", "tokenizer_config.json", module, "README.md", FILE, EVIDENCE_FILE)
-    return files_in(directory, (*own, *STALE_FILES))
-
-
 _OURS = ("tokenizer.json", "tokenizer_config.json", "ids.json", "retired.json", "trim.json", "stock_tokenizer.py")
 """Files that `mws` writes anew where the record beside them is of the tokenizer there; besides the record itself."""
 _OF_TOKENIZERS = (
     *(*_OURS, "chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja", "added_tokens.json"),
     *("special_tokens_map.json", "vocab.json", "merges.txt", "tokenizer.model", "vocabulary.json", "merges.json"),
 )
+_REMADE = ("mws_training.json", "mws_evidence.pq", "README.md")
 _OF_MODELS = ("config.json", "generation_config.json", "*.safetensors", "*.safetensors.index.json", "*.bin")
 
 
-def claim_folder(output: Path, *, beside: Path | None = None, model: bool = False, anew: bool = True) -> None:
-    """Refuse an output folder where files would be replaced or deleted that `mws` did not write.
+def claim_folder(
+    output: Path, *inputs: Inputs, beside: Path | None = None, model: bool = False, anew: bool = True
+) -> None:
+    """Refuse a folder that cannot be written, is read, or where files would be replaced that `mws` did not write.
 
     What has nothing to do with tokenizers stays, and an edited README.md is kept. A tokenizer may be written anew
     (unless `anew` is False) where mws_training.json is the record of its merges. Any other one, its chat template, or,
     where a `model` is written, a model is refused. Files equal to those of the folder `beside` may be there.
     """
+    refuse_overwriting(files_in(output, (*_OF_TOKENIZERS, *_REMADE)), *inputs)
+    check_output(output, folder=True)
     patterns = (*_OF_TOKENIZERS, *(_OF_MODELS if model else ()), *(() if anew else ("README.md",)))
     there = [path for name in patterns for path in sorted(output.glob(name)) if path.is_file()]
     ours = set(_OURS) if there and anew and not model and _is_recorded(output) else set()
@@ -87,13 +89,24 @@ def _is_copy(path: Path, output: Path, beside: Path | None) -> bool:
     return twin is not None and twin.is_file() and twin.read_bytes() == path.read_bytes()
 
 
-def tell_what_is_left(output: Path) -> None:
+def tell_faults(output: Path) -> None:
     """Write a line to stderr for each error that `mws check` finds in a directory that a command wrote."""
     from mws_hf.tokenizer.check import check
 
     for finding in check(output).findings:
         if finding.level == "error":
             sys.stderr.write(f"left to do ({finding.trap}): {finding.message}\n")
+
+
+def write_card(
+    output: Path, backend: Tokenizer, data: str, settings: Mapping[str, Any] | None = None, **figures: Any
+) -> None:
+    """Write the card of a tokenizer that a command made, and the facts (see `CardFacts`) into its record."""
+    from mws_hf.cards.card import keep_card, trained_card
+    from mws_hf.cards.facts import CardFacts
+
+    facts = CardFacts(data=data, command=shlex.join(["mws", *sys.argv[1:]]), **figures)
+    keep_card(output, backend, trained_card(output.resolve().name, backend, facts, settings or {}))
 
 
 def _identity(path: PathLike) -> tuple[int, int]:

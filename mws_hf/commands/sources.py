@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mws_hf.commands.options import group_of
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, literal_pattern, pattern_name
+from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, literal_pattern
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ class Sources:
     """Files that the command reads in the same way for something else."""
 
     @property
+    def lists(self) -> list[Path]:
+        """Return the lists of words and of lemmas."""
+        return [*self.word_lists, *filter(None, [self.lemmas])]
+
+    @property
     def by_group(self) -> dict[str, list[str]]:
         """Return the files, without their groups' names, by group; "" is the group of files that have none."""
         found: dict[str, list[str]] = {}
@@ -47,9 +52,8 @@ class Sources:
     def describe(self) -> str:
         """Name the sources in words, for a model card."""
         named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files)]
-        named += [path.name for path in [*self.word_lists, *filter(None, [self.lemmas])]]
         lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon and self.lemmas is None else []
-        return ", ".join(lexicon + named)
+        return ", ".join(lexicon + named + [path.name for path in self.lists])
 
     @property
     def texts(self) -> list[str]:
@@ -62,7 +66,7 @@ class Sources:
     @property
     def is_empty(self) -> bool:
         """Return whether no source was given."""
-        return not (self.files or self.word_lists or self.lexicon or self.lemmas)
+        return not (self.files or self.lists or self.lexicon)
 
     def check(self, pattern: str | None, normalization: str | None) -> None:
         """Check, before anything is counted, that every source is there and every option has a meaning."""
@@ -85,7 +89,7 @@ class Sources:
                 check_group_files(texts)
             every += texts
         check_files(every, self.reading)
-        for path in [*self.word_lists, *([] if self.lemmas is None else [self.lemmas])]:
+        for path in self.lists:
             check_list(path)
         warn_of_repeated(given)
         if self.lexicon is not None or self.lemmas is not None:
@@ -95,18 +99,18 @@ class Sources:
 
     def _check_groups(self) -> None:
         named = sorted(group for group in self.by_group if group)
-        loose = [*self.by_group.get("", []), *map(str, self.word_lists), *filter(None, [self.lexicon, self.lemmas])]
+        loose = [*self.by_group.get("", []), *self.lists, *filter(None, [self.lexicon])]
         if named and loose:
             raise MwSError(
                 f"{loose[0]}: belongs to no group, while other sources do ({', '.join(named)}); name a group for every "
                 "source (GROUP=FILE), or for none"
             )
-        if self.group_column is not None and (named or self.word_lists or self.lexicon or self.lemmas):
+        if self.group_column is not None and (named or self.lists or self.lexicon):
             raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
 
     def saved(self) -> list[str]:
         """Return the files if they are counts saved before, to which nothing is to be added; else none."""
-        if set(self.by_group) != {""} or self.word_lists or self.lexicon or self.lemmas or self.group_column:
+        if set(self.by_group) != {""} or self.lists or self.lexicon or self.group_column:
             return []
         saved, texts = _apart(self.by_group[""])
         return [] if texts else saved
@@ -127,6 +131,7 @@ class Sources:
         from mws_hf.corpus.groups import GroupedCounts
 
         self.check(pattern, normalization)
+        normalization = check_normalization(normalization)
         files = {group: _apart(names) for group, names in self.by_group.items()}
         parts = []
         for group, (saved, _) in files.items():
@@ -135,26 +140,22 @@ class Sources:
                 _check_counted_so(name, counts, pattern, normalization)
                 parts.append(GroupedCounts({group: counts.union}) if group else counts)
         pattern = pattern or (parts[0].pattern if parts else default_pattern)
-        normalization = check_normalization(normalization) or (parts[0].normalization if parts else None)
-        parts += [GroupedCounts.of(counts) for counts in self._lists(pattern, normalization)]
-        for group, (_, texts) in files.items():
-            if texts:
-                options = {"pattern": pattern, "normalization": normalization, "special_tokens": special_tokens}
-                parts.append(self._count_texts(group, texts, options))
+        normalization = normalization or (parts[0].normalization if parts else None)
+        cut = {"pattern": pattern, "normalization": normalization}
+        parts += [GroupedCounts.of(counts) for counts in self._lists(cut)]
+        given = {"special_tokens": special_tokens, **cut}
+        parts += [self._count_texts(group, texts, given) for group, (_, texts) in files.items() if texts]
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
-    def _lists(self, pattern: str, normalization: str | None) -> list[WordCounts]:
-        """Count word lists, lemmas and the lexicon; empty where none is given."""
-        if not self.word_lists and self.lexicon is None and self.lemmas is None:
+    def _lists(self, cut: dict[str, Any]) -> list[WordCounts]:
+        if not self.lists and self.lexicon is None:
             return []
         from mws_hf.corpus.dictionary import lemma_counts, lexicon_counts
         from mws_hf.corpus.word_list import list_lines, read_word_list
 
         coding: dict[str, Any] = {"encoding": self.reading.encoding, "errors": self.reading.errors}
-        parts = [read_word_list(p, pattern=pattern, normalization=normalization, **coding) for p in self.word_lists]
-        forms: dict[str, Any] = {
-            "pattern": pattern, "normalization": normalization, "show_progress": self.show_progress,
-        }  # fmt: skip
+        parts = [read_word_list(path, **coding, **cut) for path in self.word_lists]
+        forms: dict[str, Any] = {"show_progress": self.show_progress, **cut}
         if self.lemmas is not None:
             lines = [line.strip() for _, line in list_lines(self.lemmas, self.reading)]
             parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
@@ -186,18 +187,12 @@ def _apart(names: list[str]) -> tuple[list[str], list[str]]:
 
 def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, normalization: str | None) -> None:
     """Refuse saved counts that were made with another pattern or normalization than is asked for."""
-    from mws_hf.corpus.counts import check_normalization
-
-    if pattern is not None and literal_pattern(pattern) != counts.pattern:
-        theirs = pattern_name(counts.pattern)
+    own = counts.pattern, counts.normalization
+    asked = literal_pattern(pattern or counts.pattern), normalization or counts.normalization
+    if asked != own:
         raise MwSError(
-            f"{name}: counted with the split pattern {theirs}, not {pattern_name(pattern)}; count the text again, or "
-            "leave --pattern out"
-        )
-    if normalization is not None and check_normalization(normalization) != counts.normalization:
-        raise MwSError(
-            f"{name}: counted with normalization {counts.normalization}, not {normalization}; count the text again, or "
-            "leave --normalization out"
+            f"{name}: counted with {cut_by(*own)}, not {cut_by(*asked)}; count the text again, or leave --pattern and "
+            "--normalization out"
         )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shlex
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from mws_hf.atomic import check_output, output_lock
+from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import claim_folder, counted, refuse_overwriting, tell, tokenizer_files
+from mws_hf.commands.outputs import claim_folder, counted, tell, write_card
 from mws_hf.commands.sources import Reading, Sources, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS
@@ -95,9 +93,7 @@ def train_command(
     """
     labels = given["labels"] or []
     read = [options.group_of(name)[1] for name in (*(files or []), *labels)]
-    refuse_overwriting(tokenizer_files(output), read, word_list, lemmas, given["tokens"], given["keep_apart"])
-    check_output(output, folder=True)
-    claim_folder(output)
+    claim_folder(output, read, word_list, lemmas, given["tokens"], given["keep_apart"])
     from mws_hf.trainer import MwSTrainer
 
     reading = Reading(column, encoding, errors)
@@ -156,8 +152,6 @@ def _train_and_save(
     trainer: MwSTrainer, sources: Sources, pattern: str | None, normalization: str | None, output: Path
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
-    from mws_hf.cards.card import keep_card, trained_card
-    from mws_hf.cards.facts import CardFacts
     from mws_hf.commands.warmup import compile_ahead
 
     started = time.perf_counter()
@@ -173,8 +167,7 @@ def _train_and_save(
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
     trained.save(output)
-    said = CardFacts(data=sources.describe(), command=shlex.join(["mws", *sys.argv[1:]]))
-    keep_card(output, backend, trained_card(output.resolve().name, backend, said, settings))
+    write_card(output, backend, sources.describe(), settings)
     result: dict[str, Any] = {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),

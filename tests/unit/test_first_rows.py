@@ -175,7 +175,7 @@ def test_the_command_reads_text(folder, tmp_path):
     made = LlamaForCausalLM.from_pretrained(tmp_path / "new")
     assert torch.equal(made.get_input_embeddings().weight, wanted.get_input_embeddings().weight)
     for options, message in (
-        (["--init", "focus"], "--init focus needs --text"),
+        (["--init", "focus"], "--init focus needs text"),
         (["--init", "mean", "--text", text], "--init mean reads no text"),
         (["--init", "focus", "--text", counts], "holds counts of words"),
         (["--init", "weighted", "--text", tmp_path / "none.txt"], "none.txt"),

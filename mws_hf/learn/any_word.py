@@ -23,7 +23,7 @@ from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.arrays import Doubles
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.evidence.context_view import fit_contexts, word_log_odds
+from mws_hf.learn.evidence.context_view import add_log_odds, fit_contexts
 from mws_hf.learn.evidence.contexts import ORDERS, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
 from mws_hf.learn.words import CodePoints, concatenated
@@ -37,19 +37,7 @@ _FORMAT = "1"
 
 
 class AnyWord:
-    """Boundary evidence that answers for any word; the context view judges words that are not among the types.
-
-    >>> words = [a + b for a in ("ev", "kitap", "masa", "okul") for b in ("", "lar", "da", "lardan")]
-    >>> from mws_hf.learn.evidence.ensemble import boundary_probabilities
-    >>> from mws_hf.learn.words import SymbolCorpus
-    >>> types = CodePoints.of(words)
-    >>> known = AnyWord(Evidence(types, boundary_probabilities(SymbolCorpus.from_words(words))))
-    >>> known.knows(" masada"), known.knows(" masalarda"), known.word("...")
-    (True, False, None)
-    >>> found = known.word(" masalarda")
-    >>> len(found), found[0], found[-1]
-    (10, 0.0, 0.0)
-    """
+    """Boundary evidence that answers for any word; the context view judges words that are not among the types."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -90,8 +78,9 @@ class AnyWord:
         contexts = collect_contexts(corpus, ORDERS, tries)
         if self._weights is None:
             self._weights = fit_contexts(corpus, contexts, targets, _FIT_SAMPLE)
-        log_odds = word_log_odds(contexts, len(corpus) - 1, corpus.starts[-2:], self._weights, len(corpus.symbols))
-        cuts = sigmoid(log_odds[corpus.starts[-2] :].astype(np.float64))
+        log_odds = np.zeros(len(corpus.symbols))
+        add_log_odds(contexts, len(corpus) - 1, corpus.starts[-2:], *self._weights, log_odds)
+        cuts = sigmoid(log_odds[corpus.starts[-2] :])
         cuts[-1] = 0.0
         found[last[n:]] = cuts
         return found

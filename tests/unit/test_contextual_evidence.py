@@ -8,7 +8,7 @@ import pytest
 from mws_hf.errors import MwSError
 from mws_hf.learn.contextual import collect_evidence
 from mws_hf.learn.evidence import affixes, ensemble, lexicon, short_lists
-from mws_hf.learn.evidence.ensemble import boundary_probabilities
+from mws_hf.learn.evidence.ensemble import boundary_posteriors
 from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
@@ -27,7 +27,7 @@ def corpus(language):
 
 
 def test_evidence_finds_the_boundaries_of_an_agglutinative_language(language, corpus):
-    j = boundary_probabilities(corpus, EvidenceSettings(granularity=0.2))
+    j = boundary_posteriors(corpus, EvidenceSettings(granularity=0.2))[0]
     true = np.concatenate([[k in np.cumsum([len(m) for m in language[w]])[:-1] for k in range(1, len(w) + 1)]
                            for w in sorted(language)])  # fmt: skip
     found = j > 0.5
@@ -36,13 +36,14 @@ def test_evidence_finds_the_boundaries_of_an_agglutinative_language(language, co
 
 
 def test_evidence_is_the_same_for_any_number_of_threads(corpus):
-    assert np.array_equal(boundary_probabilities(corpus, n_threads=1), boundary_probabilities(corpus, n_threads=3))
+    one, three = (boundary_posteriors(corpus, EvidenceSettings(), n_threads)[0] for n_threads in (1, 3))
+    assert np.array_equal(one, three)
 
 
 def test_the_share_of_cuts_is_the_setting(corpus):
     inner = len(corpus.symbols) - len(corpus)
     for rate in (0.1, 0.3):
-        j = boundary_probabilities(corpus, EvidenceSettings(granularity=rate))
+        j = boundary_posteriors(corpus, EvidenceSettings(granularity=rate))[0]
         assert (j > 0.5).sum() / inner == pytest.approx(rate, abs=0.01)
     assert j.min() >= 0
     assert j.max() <= 1
@@ -53,7 +54,7 @@ def test_the_share_of_cuts_is_the_setting(corpus):
 )
 def test_tiny_inputs(words):
     corpus = SymbolCorpus.from_words(words)
-    j = boundary_probabilities(corpus)
+    j = boundary_posteriors(corpus, EvidenceSettings())[0]
     assert j.shape == corpus.symbols.shape
     assert np.isfinite(j).all()
     assert (j[corpus.starts[1:] - 1] == 0).all()

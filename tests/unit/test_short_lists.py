@@ -9,7 +9,7 @@ from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence import reference, short_lists
 from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes, fit_trigrams, spell_stems
 from mws_hf.learn.evidence.contexts import trie_view
-from mws_hf.learn.evidence.ensemble import boundary_probabilities, mix_views
+from mws_hf.learn.evidence.ensemble import boundary_posteriors, mix_views
 from mws_hf.learn.evidence.forms import inner_positions
 from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.evidence.short_lists import (
@@ -70,7 +70,7 @@ def test_letters_of_stems_equal_the_readable_model(most):
     number = {letter: k for k, letter in enumerate(corpus.alphabet)}
     points = np.array([number[c] for stem in stems for c in stem], np.int32)
     spelt = CodePoints(points, np.cumsum([0, *map(len, stems)]))
-    letters, heads, ends = spell_stems(fit_trigrams(corpus, spelt, most), corpus)
+    _, letters, heads, ends = spell_stems(fit_trigrams(corpus, spelt, most), corpus)
     text = "".join(words)
     model = reference.letter_model(stems, {c: text.count(c) for c in corpus.alphabet}, most)
     for w, word in enumerate(words):
@@ -139,6 +139,6 @@ def test_a_list_that_is_not_short_is_left_as_it_was(monkeypatch):
     found = []
     for fully, below in ((1, 2), (len(corpus) - 1, len(corpus)), (len(corpus) - 1, len(corpus) + 1)):
         rerank_between(monkeypatch, fully, below)
-        found.append(boundary_probabilities(corpus))
+        found.append(boundary_posteriors(corpus, EvidenceSettings())[0])
     np.testing.assert_array_equal(found[0], found[1])
     assert (found[0] != found[2]).any()

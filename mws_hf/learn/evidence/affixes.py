@@ -46,13 +46,9 @@ _FLOOR = 1e-12
 
 
 class Trigrams(NamedTuple):
-    """Fitted letter model.
+    """Fitted letter model: each symbol's row and share of the row; `table` of a letter (last axis) after two others.
 
-    Attributes:
-        letter_of: int32, shape (n_alphabet,), the row of each symbol of the alphabet.
-        share_of: float64, shape (n_alphabet,), the share of each symbol among the symbols of its row.
-        table: float64, shape (n, n, n): probability of a letter (last axis) after two others. The last number stands
-            for the start before a stem and for its end.
+    The last number of the table stands for the start before a stem and for its end.
     """
 
     letter_of: Ints
@@ -60,28 +56,8 @@ class Trigrams(NamedTuple):
     table: Doubles
 
 
-class StemLetters(NamedTuple):
-    """Factors of the probability of stems, spelled out in a corpus; float64, shape (n_symbols,) each.
-
-    Attributes:
-        letters: probability of each symbol after the two before it; 1 for the first two of a word.
-        heads: probability that a stem begins with this symbol and the next, over the `letters` of both.
-        ends: probability that a stem ends after this symbol and the one before it.
-    """
-
-    letters: Doubles
-    heads: Doubles
-    ends: Doubles
-
-
 def fit_trigrams(corpus: SymbolCorpus, stems: CodePoints, most: int = MOST_LETTERS) -> Trigrams:
-    """Learn how stems are spelled.
-
-    Args:
-        corpus: distinct words, for the frequency of letters.
-        stems: distinct stems, in symbols of the corpus.
-        most: so many of the most frequent letters have a row of their own.
-    """
+    """Learn how distinct stems are spelled; the `most` frequent letters of the corpus have a row of their own."""
     frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet))
     order = np.argsort(-frequency, kind="stable")
     n = min(len(order), most)
@@ -111,11 +87,7 @@ def _add_trigrams(letters: Ints, starts: Longs, edge: int, counts: Doubles) -> N
 
 
 def _smoothed(counts: Doubles, lower: Doubles) -> Doubles:
-    """Compute probabilities along the last axis; the shorter context spreads the discounted mass.
-
-    >>> _smoothed(np.array([2.0, 0.0]), np.array([0.5, 0.5])).tolist()
-    [0.8125, 0.1875]
-    """
+    """Compute probabilities along the last axis; the shorter context spreads the discounted mass."""
     total = counts.sum(-1, keepdims=True)  # sums of whole numbers, the same in any order
     seen = (counts > 0).sum(-1, keepdims=True)
     per = np.maximum(total, 1)
@@ -123,13 +95,18 @@ def _smoothed(counts: Doubles, lower: Doubles) -> Doubles:
     return found
 
 
-def spell_stems(trigrams: Trigrams, corpus: SymbolCorpus) -> StemLetters:
-    """Look up the factors of all symbols of a corpus that has the alphabet of the model."""
-    n = len(corpus.symbols)
-    found = StemLetters(np.ones(n), np.ones(n), np.ones(n))
+def spell_stems(trigrams: Trigrams, corpus: SymbolCorpus) -> StemSpelling:
+    """Spell stems of 2 to `LONGEST_UNKNOWN_STEM` symbols, all with one factor: the letter model has the end.
+
+    `letters`: each symbol after the two before it, 1 for the first two of a word. `heads`: a stem begins with this
+    symbol and the next, over the `letters` of both. `ends`: a stem ends after this symbol and the one before it.
+    """
+    lengths = np.full(LONGEST_UNKNOWN_STEM + 1, UNKNOWN_STEMS)
+    lengths[:2] = 0
+    factors = np.ones((3, len(corpus.symbols)))
     letters, shares = trigrams.letter_of[corpus.symbols], trigrams.share_of[corpus.symbols]
-    _fill_letters(letters, shares, corpus.starts, trigrams.table, *found)
-    return found
+    _fill_letters(letters, shares, corpus.starts, trigrams.table, *factors)
+    return StemSpelling(lengths, *factors)
 
 
 @njit(nogil=True)
@@ -156,13 +133,7 @@ _LEAST_PROBABILITY = 1e-4
 
 
 class AffixModel(NamedTuple):
-    """Fitted affix view.
-
-    Attributes:
-        p: float64, shape (n_entries, 3), probability of each entry of a lattice in each class; 0 for entries not found.
-        moves: probabilities of going from class to class.
-        trigrams: the letter model of unknown stems.
-    """
+    """Fitted affix view; `p` is 0 for entries that were not found."""
 
     p: Doubles
     moves: Moves
@@ -172,20 +143,13 @@ class AffixModel(NamedTuple):
 def fit_affixes(
     corpus: SymbolCorpus, lattice: Lattice, cut: Mask, pool: ThreadPool,
 ) -> AffixModel:  # fmt: skip
-    """Learn the entries, their classes and the letters of stems from words and first cuts.
-
-    Args:
-        corpus: distinct words.
-        lattice: their substrings, from `build_lattice`.
-        cut: bool, one a symbol: words are cut after it at first.
-        pool: threads; the result does not depend on their number.
-    """
+    """Learn the entries, their classes and the letters of stems from words and first cuts, one flag a symbol."""
     counts, stems = count_pieces(corpus, lattice, cut)
     p = piece_probabilities(counts, lattice.lengths)
     arcs = _found_arcs(lattice, p)
     model = AffixModel(p, Moves.first(), fit_trigrams(corpus, stems))
     posterior = np.empty(len(corpus.symbols), np.float32)
-    spelling = _spelling(model, corpus)
+    spelling = spell_stems(model.trigrams, corpus)
     for _ in range(AFFIX_STEPS):
         full = WordModel(p, *model.moves, 1 - UNKNOWN_STEMS, spelling)
         used, moved = expect(corpus, arcs, full, posterior, pool)
@@ -196,28 +160,11 @@ def fit_affixes(
 def affix_log_odds(
     model: AffixModel, corpus: SymbolCorpus, lattice: Lattice, pool: ThreadPool,
 ) -> Floats:  # fmt: skip
-    """Compute the log-odds of a cut after each symbol of words, those that the model was fitted to or others.
-
-    Args:
-        model: from `fit_affixes`.
-        corpus: words over the same alphabet.
-        lattice: their substrings, where the entries of the model keep their numbers.
-        pool: threads; the result does not depend on their number.
-
-    Returns:
-        float32, one a symbol.
-    """
+    """Compute the log-odds of a cut after each symbol of words, whose lattice numbers the entries as the model does."""
     posterior = np.empty(len(corpus.symbols), np.float32)
-    full = WordModel(model.p, *model.moves, 1 - UNKNOWN_STEMS, _spelling(model, corpus))
+    full = WordModel(model.p, *model.moves, 1 - UNKNOWN_STEMS, spell_stems(model.trigrams, corpus))
     expect(corpus, _found_arcs(lattice, model.p), full, posterior, pool)
     return log_odds(posterior, _LEAST_PROBABILITY)
-
-
-def _spelling(model: AffixModel, corpus: SymbolCorpus) -> StemSpelling:
-    """Spell stems of 2 to `LONGEST_UNKNOWN_STEM` symbols, all with one factor: the letter model has the end."""
-    lengths = np.full(LONGEST_UNKNOWN_STEM + 1, UNKNOWN_STEMS)
-    lengths[:2] = 0
-    return StemSpelling(lengths, *spell_stems(model.trigrams, corpus))
 
 
 def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:
@@ -239,13 +186,10 @@ def piece_probabilities(counts: Longs, lengths: Bytes) -> Doubles:
 
 
 def count_pieces(corpus: SymbolCorpus, lattice: Lattice, cut: Mask) -> tuple[Longs, CodePoints]:
-    """Count the pieces of words by class, and list the distinct stems of two symbols or more.
+    """Count how often each entry is a piece in each class, and list the distinct stems of two symbols or more.
 
     A word's longest piece, the first of equal ones, is its stem; pieces before it are prefixes, pieces after it
     suffixes.
-
-    Returns:
-        int64, shape (n_entries, 3), how often each entry of the lattice is a piece; the stems, in symbols.
     """
     counts = np.zeros((len(lattice.first), 3), np.int64)
     begins, ends = np.empty(len(corpus), np.int64), np.empty(len(corpus), np.int64)

@@ -122,13 +122,7 @@ def _add_flags(
 def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square: Doubles, out: Doubles) -> None:
     """Add the log-odds of positions to `out`: linear . row + square . row ** 2, without keeping the rows.
 
-    Args:
-        contexts: from `collect_contexts`.
-        first: number of the first word.
-        starts: its start and those of the words after it, up to the end of the last.
-        linear: shape (5 * n_views + 9,), weights of the numbers and flags.
-        square: the same shape, weights of their squares.
-        out: float64, one a symbol of the whole corpus.
+    `starts` are those of the words from number `first` on, and the end of the last; `out` is by symbol of the corpus.
     """
     for v, view in enumerate(contexts.views):
         part = slice(PER_VIEW * v, PER_VIEW * (v + 1))
@@ -137,14 +131,23 @@ def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles,
     _add_flags(starts, prefixes, suffixes, *contexts.is_word, linear[-N_FLAGS:], square[-N_FLAGS:], out)
 
 
+def all_log_odds(
+    corpus: SymbolCorpus, contexts: Contexts, linear: Doubles, square: Doubles, pool: ThreadPool
+) -> Doubles:
+    """Compute the log-odds after each symbol as `add_log_odds` does; 0 at word ends."""
+    out = np.zeros(len(corpus.symbols))
+
+    def work(starts: Longs) -> None:
+        add_log_odds(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
+
+    list(pool.map(work, word_ranges(corpus, pool.size)))
+    return out
+
+
 def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubles) -> None:
     """Write the raw numbers of the positions after the given symbols into the first columns, the flags into the last.
 
-    Args:
-        contexts: from `collect_contexts`.
-        starts: word starts of the corpus.
-        positions: ascending symbol indices, none of them the last of its word.
-        rows: shape (n, 5 * n_views + 9 or more).
+    Positions are ascending symbol indices, none of them the last of its word.
     """
     words = np.searchsorted(starts, positions, side="right") - 1
     side_by_side(
@@ -155,46 +158,18 @@ def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubl
     _gather_flags(positions, words, starts, prefixes, suffixes, *contexts.is_word, rows)
 
 
-def context_log_odds(
-    corpus: SymbolCorpus,
-    contexts: Contexts,
-    targets: Floats,
-    pool: ThreadPool,
-) -> Floats:
-    """Fit the regression to words with targets, then compute the log-odds of a cut after each symbol of all words.
-
-    Args:
-        corpus: distinct words.
-        contexts: their context nodes.
-        targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
-        pool: threads; the result does not depend on their number.
-
-    Returns:
-        float32, one a symbol; 0 at word ends.
-    """
-    weights = fit_contexts(corpus, contexts, targets)
-    out = np.zeros(len(corpus.symbols))
-
-    def work(starts: Longs) -> None:
-        add_log_odds(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, *weights, out)
-
-    list(pool.map(work, word_ranges(corpus, pool.size)))
-    return out.astype(np.float32)
+def context_log_odds(corpus: SymbolCorpus, contexts: Contexts, targets: Floats, pool: ThreadPool) -> Floats:
+    """Fit the regression to words with targets, then compute the log-odds of a cut after each symbol of all words."""
+    return all_log_odds(corpus, contexts, *fit_contexts(corpus, contexts, targets), pool).astype(np.float32)
 
 
 def fit_contexts(
     corpus: SymbolCorpus, contexts: Contexts, targets: Floats, most: int = FIT_SAMPLE
 ) -> tuple[Doubles, Doubles]:
-    """Fit the regression to the words that have targets.
+    """Fit the regression to the words that have targets; returns the weights of the raw numbers and of their squares.
 
-    Args:
-        corpus: distinct words.
-        contexts: their context nodes.
-        targets: float32, cut probabilities after the first ``len(targets)`` symbols, whole words.
-        most: size of the sample, which is spread evenly over the positions that have targets.
-
-    Returns:
-        The weights of the raw numbers that describe a position, and of their squares.
+    `targets` are cut probabilities after the first symbols, whole words. At most `most` positions, spread evenly over
+    those with targets, are looked at.
     """
     positions = np.nonzero(inner_positions(corpus)[: len(targets)])[0]
     size = min(most, len(positions))
@@ -206,23 +181,6 @@ def fit_contexts(
     np.square(rows[:, :n], out=rows[:, n : 2 * n])
     weights = fit_logistic(rows, targets[sample].astype(np.float64), RIDGE)
     return raw_coefficients(weights, mean, scale)
-
-
-def word_log_odds(
-    contexts: Contexts, first: int, starts: Longs, weights: tuple[Doubles, Doubles], n_symbols: int
-) -> Doubles:
-    """Compute the log-odds of a cut after each symbol of some words; 0 elsewhere.
-
-    Args:
-        contexts: from `collect_contexts`.
-        first: number of the first word.
-        starts: where the words begin, and the end of the last.
-        weights: from `fit_contexts`.
-        n_symbols: symbols of the whole corpus, the size of the result.
-    """
-    out = np.zeros(n_symbols)
-    add_log_odds(contexts, first, starts, *weights, out)
-    return out
 
 
 def standardise(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
@@ -340,12 +298,6 @@ def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles |
 
     Of many rows an even sample is fitted first. Its weights are near the final ones, and its curvature serves for all
     rows.
-
-    Args:
-        rows: shape (n, k), features on comparable scales.
-        targets: shape (n,), probabilities.
-        ridge: strength of the penalty, > 0.
-        start: weights to start from; zeros when absent.
 
     >>> rows = np.array([[1.0, 1.0], [1.0, -1.0]])
     >>> [round(float(w), 3) for w in fit_logistic(rows, np.array([0.9, 0.1]), 1e-9)]

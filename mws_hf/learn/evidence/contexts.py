@@ -32,14 +32,10 @@ class View(NamedTuple):
     """The contexts of all symbols in one view.
 
     Symbol i of word w has the context ``up[ids[i + pad * (w + 1) + shift]]``; where `up` is empty, ``ids[...]`` itself.
+    The n-gram views share one array `ids`, of the longest contexts; `up` gives the shorter one that each begins with.
 
-    Attributes:
-        ids: int32; the n-gram views share one array, of the longest contexts.
-        up: int32, the shorter context that each of `ids` begins with.
-        pad: cells between words in `ids`.
-        shift: distance from a symbol to the cell of its id.
-        table: float32, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of words that
-            continue (the end of a word counts as a symbol), log2 of the number of distinct continuations.
+    `table`, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of words that continue (the
+    end of a word counts as a symbol), log2 of the number of distinct continuations.
     """
 
     ids: Ints
@@ -51,12 +47,10 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Contexts:
-    """All views of the contexts of a corpus.
+    """All views of the contexts of a corpus, in pairs (forward, backward): first the tries, then a pair for each order.
 
-    Attributes:
-        views: in pairs (forward, backward): first the tries, then one pair a context order. In a forward view the
-            context of symbol i ends with i; in a backward view it begins with i.
-        is_word: bool, for each trie one a context: the prefix or suffix is itself a word, and begins longer ones.
+    In a forward view the context of symbol i ends with i; in a backward view it begins with i. `is_word` says of each
+    context of the two tries whether it is itself a word, and begins longer ones.
     """
 
     views: list[View]
@@ -73,18 +67,9 @@ def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
 
 
 def continuation_table(n_contexts: int, context: Ints, counts: Ints) -> Floats:
-    """Compute entropy, log2 support and log2 variety of each context's continuations.
+    """Compute entropy, log2 support and log2 variety of the continuations of each context; zeros where there are none.
 
-    Args:
-        n_contexts: number of contexts.
-        context: int32, the context of each (context, next symbol) pair.
-        counts: int32, how often the pair occurs; pairs are distinct.
-
-    Returns:
-        float32, shape (n_contexts, 3); zeros for a context that has no pair.
-
-    >>> continuation_table(2, np.array([0, 0, 1], np.int32), np.array([1, 1, 4], np.int32)).tolist()
-    [[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]
+    `context` and `counts` describe distinct pairs (context, next symbol).
     """
     support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
     _add_up(context, counts, support, variety)
@@ -131,9 +116,8 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
     """Build the forward and the backward view of each order.
 
     An n-gram is the context (order n) that ends with its last symbol, and the one that begins with its first. So one
-    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest. The
-    symbols that follow or precede n-grams are found by counting the n-grams longer by one, so no place is looked at
-    again.
+    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest. Symbols
+    before and after n-grams are found by counting the n-grams longer by one, so no place is looked at again.
     """
     pad = max(orders)
     grams = padded = _padded(corpus, pad)
@@ -162,12 +146,10 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
 
 
 def trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, Mask]:
-    """Build the view of a trie; all nodes with a single word are context 0, for nothing is known of their continuation.
+    """Build the view of a trie, and tell which of its contexts are words.
 
-    The continuations of a node are its children, and the end of the word where words end.
-
-    Returns:
-        The view, and bool, one a context: the prefix or suffix is itself a word.
+    The continuations of a node are its children, and the end of the word where words end. All nodes with a single word
+    are context 0, for nothing is known of their continuation.
     """
     trie = build_trie(corpus.symbols, corpus.starts, backwards)
     shared = trie.counts > 1
@@ -189,13 +171,7 @@ def _renumber(ids: Ints, number: Ints) -> None:
 
 
 def collect_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]]) -> Contexts:
-    """Build all context views of distinct words; time is linear in the number of symbols.
-
-    Args:
-        corpus: distinct, non-empty words.
-        orders: context lengths, ascending.
-        tries: the forward and the backward `trie_view`.
-    """
+    """Build all context views of distinct words from their two `trie_view`; time is linear in the number of symbols."""
     (prefixes, left_is_word), (suffixes, right_is_word) = tries
     return Contexts([prefixes, suffixes, *_gram_views(corpus, orders)], (left_is_word, right_is_word))
 
@@ -223,19 +199,9 @@ def _rises(
             k += 1
 
 
-def add_standard_scores(values: Doubles, groups: Bytes, scores: Doubles) -> None:
-    """Add (value - mean) / standard deviation within each group to `scores`.
-
-    >>> scores = np.zeros(3)
-    >>> add_standard_scores(np.array([1.0, 3.0, 7.0]), np.array([0, 0, 2], np.uint8), scores)
-    >>> scores.round(2).tolist()
-    [-1.0, 1.0, 0.0]
-    """
-    _add_standard_scores(values, groups, np.zeros((5, MAX_DISTANCE + 1)), scores)
-
-
 @njit(nogil=True)
 def _add_standard_scores(values: Doubles, groups: Bytes, sums: Doubles, scores: Doubles) -> None:
+    """Add (value - mean) / standard deviation within each group to `scores`; `sums`, shape (5, n), holds zeros."""
     size, total, squares, mean, deviation = sums[0], sums[1], sums[2], sums[3], sums[4]
     for k in range(len(values)):
         g = groups[k]
@@ -251,18 +217,10 @@ def _add_standard_scores(values: Doubles, groups: Bytes, sums: Doubles, scores: 
 
 
 def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
-    """Add up the standardised rises of forward and backward branching entropy at each position inside a word.
-
-    Args:
-        corpus: distinct words.
-        contexts: their contexts, of which the first two views, the tries, are used.
-
-    Returns:
-        float64, one for each true value of ``inner_positions(corpus)``, in order.
-    """
+    """Add up the standardised rises of branching entropy at each inner position, forward and backward, in the tries."""
     n = len(corpus.symbols) - len(corpus)
     scores, rise, group = np.zeros(n), np.empty(n), np.empty(n, np.uint8)
     for backwards, trie in enumerate(contexts.views[:2]):
         _rises(corpus.starts, trie.ids, trie.table, bool(backwards), rise, group)
-        add_standard_scores(rise, group, scores)
+        _add_standard_scores(rise, group, np.zeros((5, MAX_DISTANCE + 1)), scores)
     return scores

@@ -19,7 +19,7 @@ from mws_hf.kernels.threads import ThreadPool, give_back
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, normalised_variation, trie_view
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
-from mws_hf.learn.evidence.lexicon import PRICE_ENDS, LexiconView, build_lattice
+from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
 from mws_hf.learn.evidence.short_lists import SHORT_LIST, rerank, short_list_weight, word_support
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, EvidenceSettings
 from mws_hf.learn.words import SymbolCorpus
@@ -47,41 +47,13 @@ SHARPNESS = 4.0
 half of it unseen Finnish stems lose 0.02."""
 
 
-def boundary_probabilities(
-    corpus: SymbolCorpus, settings: EvidenceSettings | None = None, n_threads: int | None = None
-) -> Doubles:
-    """Compute the posterior probability of a morph boundary after each symbol, without labels.
-
-    Args:
-        corpus: distinct words (weights are not used: every type counts once); the lexicon is learnt from the first
-            ones.
-        settings: the granularity is used.
-        n_threads: threads; all cores when absent. The result does not depend on their number.
-
-    Returns:
-        float64, shape (n_symbols,); 0 after the last symbol of a word.
-
-    >>> corpus = SymbolCorpus.from_words([a + b for a in ("ev", "kitap", "masa") for b in ("", "lar", "da")])
-    >>> j = boundary_probabilities(corpus)
-    >>> j.shape == corpus.symbols.shape, float(j[corpus.starts[1:] - 1].max())
-    (True, 0.0)
-    """
-    return boundary_posteriors(corpus, settings or EvidenceSettings(), n_threads)[0]
-
-
 def boundary_posteriors(
     corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, labelled: Doubles | None = None
 ) -> tuple[Doubles, Refit | None]:
     """Compute the posterior probability of a morph boundary after each symbol, fitted to labels where there are some.
 
-    Args:
-        corpus: distinct words.
-        settings: where it names no granularity, the labels give it, or it is the default.
-        n_threads: threads; all cores when absent. The result does not depend on their number.
-        labelled: from `labels.label_targets`; None where fewer than `labels.MIN_LABELS` words are labelled.
-
-    Returns:
-        float64, shape (n_symbols,), 0 after the last symbol of a word; and the result of the fit, None without labels.
+    Every type counts once: weights are not used. `labelled` is from `labels.label_targets`. The posteriors, 0 after the
+    last symbol of a word, do not depend on the number of threads. With them comes the fit, None without labels.
     """
     mixture = mix_views(corpus, settings, n_threads, keep=labelled is not None)
     return calibrated_posteriors(mixture, corpus, settings, n_threads, labelled)
@@ -89,13 +61,10 @@ def boundary_posteriors(
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Log-odds of the views at the n inner positions, mixed.
+    """Log-odds of the views at the n inner positions, mixed but not calibrated; single views and contexts only if kept.
 
-    Attributes:
-        log_odds: float64, shape (n,), weighted sum of the views, not calibrated.
-        views: shape (n, 4): the lexicon, whether it was learnt there, contexts, variation; in a short list shape (n,
-            6), with paradigms and affixes last. None if not kept.
-        contexts: contexts of the words; None if not kept.
+    `views` has the shape (n, 4): the lexicon, whether it was learnt there, contexts, variation; in a short list (n, 6),
+    with paradigms and affixes last.
     """
 
     log_odds: Doubles
@@ -110,18 +79,7 @@ def calibrated_posteriors(
     n_threads: int | None = None,
     labelled: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
-    """Calibrate the views of an ensemble, after re-fitting them where words are labelled, to boundary posteriors.
-
-    Args:
-        mixture: from `mix_views`; with labels, its views must have been kept.
-        corpus: the words that the views judge.
-        settings: the granularity is used.
-        n_threads: threads; all cores when absent. The result does not depend on their number.
-        labelled: from `labels.label_targets`, or None.
-
-    Returns:
-        float64, shape (n_symbols,), 0 after the last symbol of a word; and the result of the fit, None without labels.
-    """
+    """Calibrate an ensemble, after re-fitting it where words are labelled; arguments as in `boundary_posteriors`."""
     inner = inner_positions(corpus)
     j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
     if len(mixed) == 0:
@@ -153,11 +111,7 @@ def mix_views(
 ) -> Ensemble:
     """Compute the views and their weighted sum at every inner position; the lexicon counts only where it was learnt.
 
-    Args:
-        corpus: distinct words.
-        settings: the granularity is used.
-        n_threads: threads; all cores when absent. The result does not depend on their number.
-        keep: also keep the single views and the contexts, for labels.
+    With `keep`, the single views and the contexts are kept for labels.
     """
     inner = inner_positions(corpus)
     if not inner.any():
@@ -191,22 +145,19 @@ def mix_views(
 
 
 def _contexts_of(corpus: SymbolCorpus) -> Contexts:
-    """Build the context views of the words."""
     return collect_contexts(corpus, ORDERS, [trie_view(corpus, backwards) for backwards in (False, True)])
 
 
 def _lexicon_view(corpus: SymbolCorpus, pool: ThreadPool) -> tuple[Floats, Floats]:
     """Average the lexicon's cut probabilities over the end prices, and likewise their log-odds."""
-    view = LexiconView(corpus, build_lattice(corpus), pool)
     levels = np.float32(len(PRICE_ENDS))
     mean, odds = np.zeros(len(corpus.symbols), np.float32), np.zeros(len(corpus.symbols), np.float32)
-    for posterior in view.posteriors():
+    for posterior in lexicon_posteriors(corpus, pool):
         mean += posterior / levels
         odds += log_odds(posterior) / levels
     return mean, odds
 
 
 def _first_words(corpus: SymbolCorpus, n: int) -> SymbolCorpus:
-    """Take the first `n` words of a corpus, with the same alphabet."""
     starts = corpus.starts[: n + 1]
     return SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n])

@@ -75,13 +75,7 @@ def _replace_each(points: Ints, table: Ints) -> None:
 class WordPlaces:
     """Places of the words in a list of pre-tokens.
 
-    Attributes:
-        text: the pre-tokens.
-        begins: int64, shape (n_pretokens,), the first letter of each pre-token's type; the type ends with the
-            pre-token.
-        is_word: bool, shape (n_pretokens,).
-        spaced: bool, shape (n_pretokens,), a word that starts with a space.
-        table: classes and lower case of the code points.
+    The type of each pre-token is what follows from `begins` on; `spaced` words start with a space.
     """
 
     text: CodePoints
@@ -107,8 +101,6 @@ def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
     >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
     >>> places.is_word.tolist(), (places.begins - places.text.starts[:-1])[places.is_word].tolist()
     ([True, False, True, False, False], [1, 1])
-    >>> places.spaced.tolist()
-    [True, False, False, False, False]
     """
     text = CodePoints.of(pretokens)
     table = CharacterTable.of(text.points)
@@ -144,15 +136,10 @@ def _find_words(points: Ints, starts: Longs, table: CharacterTable, begins: Long
 
 @dataclass(frozen=True)
 class Forms:
-    """Distinct (spaced or bare, cased) forms of the words and the lower-cased types they share.
+    """Distinct (spaced or bare, cased) forms of the words, their counts, and the lower-cased types they share.
 
-    Attributes:
-        words: the forms, with their leading space if they have one.
-        counts: int64, shape (n_forms,), summed over the pre-tokens that hold the form.
-        type_of: int64, shape (n_forms,), index into the types.
-        types: the lower-cased letters; by count, descending, then by a hash. So the first n of a list without counts
-            are an even sample of it and not one corner of the alphabet.
-        type_counts: int64, shape (n_types,), how often each type occurs.
+    Types are ordered by count, descending, then by a hash. So the first n of a list without counts are an even sample
+    of it and not one corner of the alphabet.
     """
 
     words: CodePoints
@@ -163,11 +150,7 @@ class Forms:
 
 
 def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms:
-    """Group the words among the pre-tokens by form and by lower-cased type.
-
-    Args:
-        pretokens: distinct pre-tokens.
-        counts: int64, shape (n_pretokens,), how often each occurs.
+    """Group the words among distinct pre-tokens by form and by lower-cased type.
 
     >>> found = collect_forms([" дом", " Дом", "(дом", "12", "дом"], np.array([5, 1, 2, 9, 1]))
     >>> found.words.strings(), found.counts.tolist(), found.types.strings(), found.type_counts.tolist()
@@ -190,23 +173,14 @@ def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms
 
 
 class TypeCounts(NamedTuple):
-    """Distinct lower-cased types, the most frequent first, and how often each occurs: int64, shape (n_types,)."""
+    """Distinct lower-cased types, the most frequent first, and how often each occurs."""
 
     words: CodePoints
     counts: Longs
 
 
 def collect_types(pretokens: Sequence[str] | CodePoints, counts: Longs) -> TypeCounts:
-    """Collect the lower-cased types of the words among the pre-tokens, without their forms, in half the time.
-
-    Args:
-        pretokens: distinct pre-tokens.
-        counts: int64, shape (n_pretokens,), how often each occurs.
-
-    >>> types = collect_types([" дом", " Дом", "(дом", "12", "ом"], np.array([5, 1, 2, 9, 1]))
-    >>> types.words.strings(), types.counts.tolist()
-    (['дом', 'ом'], [8, 1])
-    """
+    """Collect the lower-cased types of the words among distinct pre-tokens, without their forms, in half the time."""
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
     return _collect_types(places, words, counts[words])[0]
@@ -258,7 +232,7 @@ def with_lower_case(forms: Forms) -> Forms:
 
 
 def _sums_by_row(ids: Ints, counts: Longs, n: int) -> Longs:
-    """Add up counts by id, exactly; int64, shape (n,)."""
+    """Add up counts by id, exactly."""
     sums = np.zeros(n, np.int64)
     np.add.at(sums, ids, counts)
     return sums
@@ -266,11 +240,9 @@ def _sums_by_row(ids: Ints, counts: Longs, n: int) -> Longs:
 
 @dataclass(frozen=True)
 class Graphemes:
-    """Words as sequences of graphemes; a grapheme is a letter with the combining marks that follow it.
+    """Words as graphemes, letters with the combining marks after them; `last`: the character ends a grapheme.
 
-    Attributes:
-        corpus: the words; symbols are graphemes, numbered in order of appearance after the code points.
-        last: bool, shape (n_characters,), the character ends a grapheme.
+    Graphemes are numbered in order of appearance after the code points.
     """
 
     corpus: SymbolCorpus
@@ -330,11 +302,7 @@ def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
 
 
 def inner_positions(corpus: SymbolCorpus) -> Mask:
-    """Mark the positions inside words: bool, shape (n_symbols,), True after every symbol but the last of each word.
-
-    >>> inner_positions(SymbolCorpus.from_words(["abc", "d"])).tolist()
-    [True, True, False, False]
-    """
+    """Mark the positions inside words: True after every symbol but the last of each word."""
     inner = np.ones(len(corpus.symbols), bool)
     inner[corpus.starts[1:] - 1] = False
     return inner

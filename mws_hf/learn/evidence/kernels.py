@@ -29,13 +29,8 @@ class Arcs(NamedTuple):
 class StemSpelling(NamedTuple):
     """Factors of the probability that a stem is spelled out as the `n` symbols from `i` on.
 
-    It is ``lengths[n] * heads[i] * ends[i + n - 1]`` times the product of the symbols' `letters`.
-
-    Attributes:
-        lengths: shape (longest + 1,), factor of each number of symbols.
-        letters: shape (n_symbols,), factor of each symbol of the corpus.
-        heads: shape (n_symbols,), factor of a stem that begins with this symbol; empty: 1.
-        ends: shape (n_symbols,), factor of a stem that ends with this symbol; empty: 1.
+    It is ``lengths[n] * heads[i] * ends[i + n - 1]`` times the product of the symbols' `letters`. Heads and ends may be
+    empty: then they are 1.
     """
 
     lengths: Doubles
@@ -45,15 +40,10 @@ class StemSpelling(NamedTuple):
 
 
 class WordModel(NamedTuple):
-    """Probabilities of the hidden Markov model of words; all float64.
+    """Probabilities of the hidden Markov model of words.
 
-    Attributes:
-        p: shape (n_entries, 3), probability of each entry in each class.
-        step: shape (3, 3), probability of the next class (column) after a class (row).
-        stop: shape (3,), probability that the word ends after a class.
-        start: shape (3,), probability of the first class.
-        known: probability that a stem is an entry and not spelled out.
-        spelling: factors for stems that are spelled out.
+    Of entries by class `p`; of the next class (column) after a class (row) `step`; of the end of the word `stop`; of
+    the first class `start`; that a stem is an entry and not spelled out `known`.
     """
 
     p: Doubles
@@ -65,12 +55,9 @@ class WordModel(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Sums of an expectation step, to which kernels add.
+    """Sums of an expectation step in 1 / FIXED_POINT: uses of the entries, moves (3 rows of steps, stops, starts).
 
-    Attributes:
-        counts: int64, shape (n_entries, 3); expected uses of the entries, in units of 1 / FIXED_POINT.
-        moves: int64, shape (5, 3); expected steps (3 rows), stops and starts, in the same unit.
-        posterior: float32, shape (n_symbols,); the probability of a cut after each symbol is written here.
+    The probability of a cut after each symbol is written to `posterior`.
     """
 
     counts: Longs
@@ -99,11 +86,7 @@ def forward_backward(starts: Longs, arcs: Arcs, model: WordModel, expected: Expe
         b[n, c] = stop[c]                       b[i, d] = sum over j > i, c of step[d, c] * q(i, j, c) * b[j, c]
         total = sum over c of f[n, c] * stop[c], P(cut at i) = sum over c of f[i, c] * b[i, c] / total
 
-    Args:
-        starts: words of this call; `arcs` and the posterior are indexed by symbols of the whole corpus.
-        arcs: the lattice.
-        model: the probabilities.
-        expected: sums, to which this call adds.
+    `starts` are the words of this call; `arcs` and the posterior are indexed by symbols of the whole corpus.
     """
     longest = np.diff(starts).max(initial=0)
     _add_expected(starts, arcs, model, _Weights(*np.empty((3, longest + 1, 3))), expected)
@@ -196,10 +179,7 @@ def _backward(
 
 @njit(inline="always")
 def digamma(x: float) -> float:
-    """Compute the derivative of the logarithm of the gamma function for x > 0, to 1e-8.
-
-    Abramowitz and Stegun, 6.3.5 and 6.3.18.
-    """
+    """Compute digamma for x > 0, to 1e-8 (Abramowitz and Stegun, 6.3.5 and 6.3.18)."""
     shift = 0.0
     while x < 6.0:
         shift -= 1.0 / x
@@ -213,13 +193,7 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
     """Take the M-step under a sparse prior: p proportional to exp(digamma(expected count)) in each class.
 
     Entries expected less than a millionth of a time get 0. Single symbols have at least a tenth of a use as a prefix or
-    suffix, and the fixed probability `single_stem` as a stem.
-
-    Args:
-        counts: int64, shape (n_entries, 3), in units of 1 / FIXED_POINT.
-        lengths: uint8, symbols of each entry.
-        single_stem: probability of each single symbol as a stem.
-        p: float64, shape (n_entries, 3), written here.
+    suffix, and the fixed probability `single_stem` as a stem. `counts` are in units of 1 / FIXED_POINT.
     """
     for c in range(3):
         total = 0.0

@@ -24,7 +24,7 @@ from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.context_view import (
     N_FLAGS,
     PER_VIEW,
-    add_log_odds,
+    all_log_odds,
     fit_logistic,
     penalised_likelihood,
     raw_coefficients,
@@ -32,7 +32,7 @@ from mws_hf.learn.evidence.context_view import (
     standardise,
 )
 from mws_hf.learn.evidence.contexts import Contexts
-from mws_hf.learn.evidence.forms import count_graphemes, find_words, inner_positions, word_ranges
+from mws_hf.learn.evidence.forms import count_graphemes, find_words, inner_positions
 from mws_hf.learn.settings import DEFAULT_GRANULARITY
 from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated, find_among
 
@@ -83,14 +83,10 @@ def bounded(labels: Sequence[GoldWord]) -> Sequence[GoldWord]:
 
 @dataclass(frozen=True)
 class Refit:
-    """Result of fitting to labelled positions.
+    """Result of fitting to labelled positions; `log_odds` of all inner positions.
 
-    Attributes:
-        log_odds: float64, one an inner position of all types.
-        granularity: the share of places that are cut: as asked for, or as the labels have it.
-        ridge: the strength that cross-validation chose.
-        f1: micro boundary F1 of the evidence on the labelled words, each judged by a fit that has not seen it.
-        f1_without: micro boundary F1 of the evidence without labels, on the same words.
+    `granularity` is the share of places cut: as asked for, or as the labels have it. `f1` is the micro boundary F1 of
+    the evidence on the labelled words, each judged by a fit that has not seen it; `f1_without` that without labels.
     """
 
     log_odds: Doubles
@@ -104,11 +100,8 @@ class Refit:
 class LabelFit:
     """Result of the labels, for records and reports; the last four as in `Refit`, None where nothing was fitted.
 
-    Attributes:
-        given: number of labelled words.
-        used: number of labelled words that were fitted: words of letters, of 2 to `max_word_length` graphemes, at most
-            `MAX_LABELS`; 0 where there are fewer than `MIN_LABELS`.
-        in_text: used words that are among the types of the corpus; the others were added to them.
+    Of the labelled words `given`, those of letters, of 2 to `max_word_length` graphemes and at most `MAX_LABELS` are
+    `used`, none where these are fewer than `MIN_LABELS`. `in_text` are types of the corpus; the rest was added.
     """
 
     given: int
@@ -160,15 +153,9 @@ def report_labels(
 
 
 def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles | None:
-    """Compute, for each position, the share of its word's segmentations that have a boundary there.
+    """Compute the share of a word's segmentations with a boundary after each grapheme; NaN where nothing is labelled.
 
-    Args:
-        types: from `add_labelled`.
-        labels: words and their segmentations.
-        last: bool, one a character of the types: it ends a grapheme.
-
-    Returns:
-        float64, one a grapheme; NaN where nothing is labelled. None where fewer than `MIN_LABELS` words are labelled.
+    `last`: whether a character of the types ends a grapheme. None: fewer than `MIN_LABELS` words are labelled.
     """
     words, letters = _labelled_letters(labels)
     found = find_among(letters, types)
@@ -196,14 +183,7 @@ def _labelled_letters(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
 
 @dataclass(frozen=True)
 class _Design:
-    """Standardisation of the features, to apply to the features of other positions.
-
-    Attributes:
-        mean: means of the context view's numbers.
-        scale: their standard deviations.
-        view_mean: means of the single views' log-odds.
-        view_scale: their standard deviations.
-    """
+    """Standardisation of the context view's numbers and of the single views, to apply to other positions."""
 
     mean: Doubles
     scale: Doubles
@@ -215,15 +195,9 @@ def refit(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, targets: Doubles,
     pool: ThreadPool,
 ) -> Refit:  # fmt: skip
-    """Fit to labelled positions, and compute the new log-odds of all.
+    """Fit to labelled positions, at least `MIN_LABELS` words, and compute the new log-odds of all.
 
-    Args:
-        corpus: distinct words.
-        contexts: from `collect_contexts`.
-        views: shape (n, k), log-odds of the single views at the n inner positions.
-        mixture: shape (n,), the mixture there, calibrated to the default granularity.
-        targets: from `label_targets`, of at least `MIN_LABELS` words.
-        pool: threads; the result does not depend on their number.
+    `views`, shape (n, k), and `mixture`, calibrated to the default granularity, are log-odds at the n inner positions.
     """
     inner = inner_positions(corpus)
     rank = np.cumsum(inner) - 1
@@ -295,13 +269,7 @@ def _score_all(
     """Compute the log-odds of all inner positions."""
     k = 2 * len(design.mean) + N_FLAGS
     linear, square = raw_coefficients(weights[:k], design.mean, design.scale)
-    out = np.zeros(len(corpus.symbols))
-
-    def work(starts: Longs) -> None:
-        add_log_odds(contexts, int(np.searchsorted(corpus.starts, starts[0])), starts, linear, square, out)
-
-    list(pool.map(work, word_ranges(corpus, pool.size)))
-    found = out[inner_positions(corpus)]
+    found = all_log_odds(corpus, contexts, linear, square, pool)[inner_positions(corpus)]
     for column, weight in enumerate(weights[k:-2]):
         found += (views[:, column] - design.view_mean[column]) * (weight / design.view_scale[column])
     return found + mixture * (weights[-2] * _FREE) + weights[-1] * _FREE

@@ -107,17 +107,9 @@ class Moves(NamedTuple):
 def expect(
     corpus: SymbolCorpus, arcs: Arcs, model: WordModel, posterior: Floats, pool: ThreadPool,
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    """Compute the expected uses of the entries and moves between classes, in units of 1 / FIXED_POINT.
+    """Compute the expected uses of the entries and moves, as in `kernels.Expected`, on all threads of the pool.
 
-    Args:
-        corpus: distinct words.
-        arcs: the entries that may start at each of their symbols.
-        model: the probabilities.
-        posterior: float32, one a symbol; the probability of a cut after each is written here.
-        pool: threads; the result does not depend on their number.
-
-    Returns:
-        int64, shapes (n_entries, 3) and (5, 3), as in `kernels.Expected`.
+    The probability of a cut after each symbol is written to `posterior`.
     """
     most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, len(model.p))))
     ranges = word_ranges(corpus, min(pool.size, most))
@@ -134,17 +126,7 @@ def expect(
 
 
 def maximise(counts: Longs, moved: Longs, lengths: Bytes, p: Doubles) -> Moves:
-    """Find the probabilities that explain the expected counts; write those of the entries to `p`.
-
-    Args:
-        counts: expected uses, from `expect`.
-        moved: expected moves, from `expect`.
-        lengths: uint8, symbols of each entry.
-        p: float64, shape (n_entries, 3).
-
-    Returns:
-        The probabilities of moves between classes.
-    """
+    """Find the probabilities that explain the counts of `expect`; those of the entries are written to `p`."""
     variational_weights(counts, lengths, SINGLE_STEM, p)
     step, stop, start = moved[:3] / FIXED_POINT, moved[3] / FIXED_POINT, moved[4] / FIXED_POINT
     leave = step[:, 0] + step[:, 1] + step[:, 2] + stop + 1e-9
@@ -177,10 +159,9 @@ def letter_probabilities(corpus: SymbolCorpus) -> Doubles:
 
 
 def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
-    """Compute the probability that a stem is spelled out and has 0, 1, ... `longest` symbols.
+    """Compute the probability that a stem is spelled out and has 0, 1, ... `longest` symbols; they sum to `share`.
 
-    The probabilities sum to `share`. Lengths follow a Poisson distribution without its first two values: no stem has
-    one letter.
+    Lengths follow a Poisson distribution without its first two values: no stem has one letter.
 
     >>> unknown_stems(0.5, 5.0, 4).round(3).tolist()
     [0.0, 0.0, 0.105, 0.175, 0.219]
@@ -205,7 +186,7 @@ def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -
 
 
 def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice) -> Doubles:
-    """Compute the probability of each entry in each class before the first step; float64, shape (n_entries, 3).
+    """Compute the probability of each entry in each class before the first step.
 
     Prefixes and suffixes count the words that they begin or end (but are not), stems their places; longer stems are
     preferred.
@@ -238,89 +219,70 @@ def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: Bytes, weights
                     weights[entries[e], SUFFIX] += 1
 
 
-class LexiconView:
-    """Expectation maximisation over the lattice of one corpus.
+def lexicon_posteriors(corpus: SymbolCorpus, pool: ThreadPool) -> Iterator[Floats]:
+    """Compute the posterior of a cut after each symbol, once for each end price, cheapest first.
 
-    Args:
-        corpus: distinct words.
-        lattice: candidates from `build_lattice`; used up by `posteriors`, which shortens its arrays in place.
-        pool: threads; the result does not depend on their number.
+    The array, 0 after the last symbol of a word, is reused by the next step.
     """
+    spelled_out = unknown_stems(UNKNOWN_STEMS, UNKNOWN_STEM_LENGTH, LONGEST_ENTRY)
+    known = 1 - reduce(add, spelled_out.tolist())
+    letters = letter_probabilities(corpus)[corpus.symbols]
+    spelling = StemSpelling(spelled_out, letters, np.zeros(0), np.zeros(0))
+    state = _first_state(corpus)
+    posterior = np.zeros(len(corpus.symbols), np.float32)
 
-    def __init__(self, corpus: SymbolCorpus, lattice: Lattice, pool: ThreadPool) -> None:
-        self._corpus, self._pool = corpus, pool
-        spelled_out = unknown_stems(UNKNOWN_STEMS, UNKNOWN_STEM_LENGTH, LONGEST_ENTRY)
-        self._known = 1 - reduce(add, spelled_out.tolist())
-        letters = letter_probabilities(corpus)[corpus.symbols]
-        self._spelling = StemSpelling(spelled_out, letters, np.zeros(0), np.zeros(0))
-        self._state = _State(
-            lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths,
-            spelling_costs(corpus, lattice, MEAN_ENTRY_LENGTH),
-            initial_probabilities(corpus, lattice),
-            Moves.first(),
-        )  # fmt: skip
-
-    def posteriors(self) -> Iterator[Floats]:
-        """Compute the posterior of a cut after each symbol, once for each end price, cheapest first; to be called once.
-
-        Yields:
-            float32, one a symbol; 0 after the last symbol of a word. The array is reused by the next step.
-        """
-        state = self._state
-        posterior = np.zeros(len(self._corpus.symbols), np.float32)
-        for before, price in pairwise((-math.inf, *PRICE_RAMP, math.inf)):
-            for _ in range(EM_STEPS - 1):
-                self._maximise(state, *self._expect(state, posterior))
-            counts, moves = self._expect(state, posterior)
-            if before in PRICE_ENDS:
-                yield posterior
-            if price == math.inf:
-                return
-            self._maximise(state, counts, moves)
-            self._prune(state, counts, price)
-            del counts
-
-    def _expect(self, state: _State, posterior: Floats) -> tuple[Longs, Longs]:
+    def expected() -> tuple[Longs, Longs]:
         arcs = Arcs(state.rows, state.entries, state.spans)
-        model = WordModel(state.p, *state.moves, self._known, self._spelling)
-        return expect(self._corpus, arcs, model, posterior, self._pool)
+        return expect(corpus, arcs, WordModel(state.p, *state.moves, known, spelling), posterior, pool)
 
-    def _maximise(self, state: _State, counts: Longs, moves: Longs) -> None:
+    for before, price in pairwise((-math.inf, *PRICE_RAMP, math.inf)):
+        for _ in range(EM_STEPS - 1):
+            state.moves = maximise(*expected(), state.lengths, state.p)
+        counts, moves = expected()
+        if before in PRICE_ENDS:
+            yield posterior
+        if price == math.inf:
+            return
         state.moves = maximise(counts, moves, state.lengths, state.p)
+        _prune(state, counts, price)
+        del counts
 
-    def _prune(self, state: _State, counts: Longs, price: float) -> None:
-        """Drop entries that gain less over their best split, in all classes, than `price` times their spelling."""
-        totals = counts.sum(0) / FIXED_POINT
-        share = totals / max(math.fsum(totals), 1e-9)
-        p = state.p[:, PREFIX] * share[PREFIX] + state.p[:, STEM] * share[STEM] + state.p[:, SUFFIX] * share[SUFFIX]
-        logp = logs(p)
-        split = np.empty(len(logp))
-        best_splits(state.first, state.lengths, state.rows, state.entries, state.spans, logp, split)
-        single = state.lengths == 1
-        with np.errstate(invalid="ignore"):
-            gain = counts.sum(1) / FIXED_POINT * (logp - split)
-        keep = single | ((p > 0) & (gain >= price * state.costs))
-        number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
-        arcs = drop_arcs(state.rows, state.entries, state.spans, number)
-        for array in (state.entries, state.spans):
-            array.resize(arcs, refcheck=False)  # what is after the arcs left goes back to the system, without a copy
-        state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
-        state.p = state.p[keep]
-        state.p /= column_sums(state.p)
-        state.p[state.lengths == 1, STEM] = SINGLE_STEM
+
+def _first_state(corpus: SymbolCorpus) -> _State:
+    lattice = build_lattice(corpus)
+    costs, p = spelling_costs(corpus, lattice, MEAN_ENTRY_LENGTH), initial_probabilities(corpus, lattice)
+    rows, entries, spans, first, lengths = lattice.rows, lattice.entries, lattice.spans, lattice.first, lattice.lengths
+    return _State(rows, entries, spans, first, lengths, costs, p, Moves.first())
+
+
+def _prune(state: _State, counts: Longs, price: float) -> None:
+    """Drop entries that gain less over their best split, in all classes, than `price` times their spelling."""
+    totals = counts.sum(0) / FIXED_POINT
+    share = totals / max(math.fsum(totals), 1e-9)
+    p = state.p[:, PREFIX] * share[PREFIX] + state.p[:, STEM] * share[STEM] + state.p[:, SUFFIX] * share[SUFFIX]
+    logp = logs(p)
+    split = np.empty(len(logp))
+    best_splits(state.first, state.lengths, state.rows, state.entries, state.spans, logp, split)
+    single = state.lengths == 1
+    with np.errstate(invalid="ignore"):
+        gain = counts.sum(1) / FIXED_POINT * (logp - split)
+    keep = single | ((p > 0) & (gain >= price * state.costs))
+    number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+    arcs = drop_arcs(state.rows, state.entries, state.spans, number)
+    for array in (state.entries, state.spans):
+        array.resize(arcs, refcheck=False)  # what is after the arcs left goes back to the system, without a copy
+    state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
+    state.p = state.p[keep]
+    state.p /= column_sums(state.p)
+    state.p[state.lengths == 1, STEM] = SINGLE_STEM
 
 
 @dataclass(frozen=True)
 class Lattice:
     """The lexicon entries that may start at each symbol, shortest first; single symbols are always entries.
 
-    Attributes:
-        rows: int32, shape (n_symbols + 1,); the arcs that start at symbol i are ``rows[i]:rows[i + 1]``.
-        entries: int32, shape (n_arcs,), the entry of each arc.
-        spans: uint8, shape (n_arcs,), the length of the entry in symbols.
-        first: int32, shape (n_entries,), a symbol where the entry starts.
-        lengths: uint8, shape (n_entries,), the length of the entry in symbols.
-        counts: int32, shape (n_entries,), in how many places the entry occurs.
+    The arcs that start at symbol i are ``rows[i]:rows[i + 1]``, each with its entry and the entry's span in symbols. Of
+    each entry there are the `first` symbol where it starts, its length, and in how many places it occurs.
     """
 
     rows: Ints
@@ -384,10 +346,6 @@ def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count:
 
     Time and memory grow with the number of arcs: a substring is looked at only where both of its parts shorter by one
     symbol are frequent.
-
-    >>> lattice = build_lattice(SymbolCorpus.from_words(["ab", "abc"]), 12, 2)
-    >>> lattice.rows.tolist(), lattice.entries.tolist(), lattice.spans.tolist(), lattice.counts.tolist()
-    ([0, 2, 3, 5, 6, 7], [0, 3, 1, 0, 3, 1, 2], [1, 2, 1, 1, 2, 1, 1], [2, 2, 1, 2])
     """
     symbols, n = corpus.symbols, len(corpus.symbols)
     masks = np.ones(n, np.uint16)

@@ -13,15 +13,7 @@ Matrix = Sequence[Sequence[float]]
 
 
 def continuations(words: Sequence[str], order: int | None) -> dict[str, Counter[str]]:
-    """Count how many words continue each context with each symbol (`BOUNDARY` at the end of the word).
-
-    Args:
-        words: distinct words.
-        order: length of the contexts, padded with `BOUNDARY` before the word; None: whole prefixes.
-
-    >>> dict(continuations(["ab", "ac"], None)["a"])
-    {'b': 1, 'c': 1}
-    """
+    """Count how many words continue each context (`context_at`) with each symbol, `BOUNDARY` at the end of the word."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for word in words:
         for i in range(len(word)):
@@ -31,21 +23,13 @@ def continuations(words: Sequence[str], order: int | None) -> dict[str, Counter[
 
 
 def context_at(word: str, i: int, order: int | None) -> str:
-    r"""Return the context that ends with character `i`.
-
-    >>> context_at("abcd", 2, None), context_at("abcd", 2, 2), context_at("abcd", 0, 2)
-    ('abc', 'bc', '\x00a')
-    """
+    """Return the context that ends with character `i`: `order` characters, padded before the word; None: the prefix."""
     prefix = word[: i + 1]
     return prefix if order is None else (BOUNDARY * order + prefix)[-order:]
 
 
 def entropy(counter: Counter[str]) -> float:
-    """Compute the entropy of the relative frequencies, in bits.
-
-    >>> entropy(Counter("aabb"))
-    1.0
-    """
+    """Compute the entropy of the relative frequencies, in bits."""
     total = counter.total()
     return -sum(c / total * math.log2(c / total) for c in counter.values())
 
@@ -56,9 +40,6 @@ def branching(
     """Compute (entropy, log2 support, log2 variety) of the context of every character of every word.
 
     The context ends with the character, or begins with it when `backwards`.
-
-    >>> branching(["ab", "ac"], None)
-    [[(1.0, 1.0, 1.0), (0.0, 0.0, 0.0)], [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0)]]
     """
     if backwards:
         return [row[::-1] for row in branching([word[::-1] for word in words], order)]
@@ -71,11 +52,7 @@ def branching(
 
 
 def substring_counts(words: Sequence[str], longest: int, min_count: int) -> dict[str, int]:
-    """Count candidate entries: all single symbols, and longer substrings that occur in at least `min_count` places.
-
-    >>> substring_counts(["ab", "abc"], 12, 2)
-    {'a': 2, 'ab': 2, 'b': 2, 'c': 1}
-    """
+    """Count candidate entries: all single symbols, and longer substrings that occur in at least `min_count` places."""
     found = Counter(
         word[i:j] for word in words for i in range(len(word)) for j in range(i + 1, min(len(word), i + longest) + 1)
     )
@@ -105,22 +82,10 @@ def expected_counts(
     known: float,
     spelled: Callable[[str], float],
 ) -> tuple[dict[tuple[str, int], float], list[list[float]], list[list[float]]]:
-    """Compute expected uses of the entries by class, moves, and cut probabilities, by going through all ways to write.
+    """Compute what `kernels.forward_backward` does by going through all ways to write each word.
 
-    A stem is an entry, with `known` times its probability in `p`, or spelled out.
-
-    Args:
-        words: the words, short ones.
-        p: probability of each entry in each of the three classes.
-        step: probability of the next class (column) after a class (row).
-        stop: probability that the word ends after a class.
-        start: probability of the first class.
-        known: probability that a stem is an entry.
-        spelled: probability that a stem is spelled out as these characters.
-
-    Returns:
-        Uses of (entry, class); moves, five rows: steps from each class, stops, starts; for each word, the probability
-        of a cut after each character.
+    `spelled` gives the probability that a stem is spelled out as these characters. Returns uses of (entry, class);
+    moves; for each word, the probability of a cut after each character.
     """
 
     def piece_probability(piece: str, source: int) -> float:
@@ -160,12 +125,7 @@ def expected_counts(
 def letters_alone(letters: Mapping[str, float], unknown: Sequence[float]) -> Callable[[str], float]:
     """Return a function that gives the probability of a stem spelled out, each character for itself.
 
-    Args:
-        letters: probability of each character.
-        unknown: probability that a stem is spelled out and has 0, 1, ... characters.
-
-    >>> letters_alone({"a": 0.5}, [0, 0, 0.1])("aa")
-    0.025
+    `unknown` has the probability that a stem is spelled out and has 0, 1, ... characters.
     """
     return lambda stem: unknown[len(stem)] * math.prod(letters[c] for c in stem) if len(stem) < len(unknown) else 0.0
 
@@ -173,19 +133,10 @@ def letters_alone(letters: Mapping[str, float], unknown: Sequence[float]) -> Cal
 def letter_model(
     stems: Collection[str], frequency: Mapping[str, int], most: int, discount: float = 0.75
 ) -> Callable[[str], float]:
-    """Return a function that gives the probability of a string of two characters or more under the trigrams of stems.
+    """Return a function that gives the probability of two characters or more, and the end, under the trigrams of stems.
 
-    The end of the stem counts as a letter.
-
-    Args:
-        stems: distinct ones.
-        frequency: how often each character of the alphabet occurs.
-        most: so many of the most frequent characters stay apart; the others are one, which they share by frequency.
-        discount: taken off every count and given to the shorter context.
-
-    >>> spelled = letter_model({"ab"}, {"a": 1, "b": 1}, 2)
-    >>> round(spelled("ab"), 3), round(spelled("ba"), 6)
-    (0.205, 0.006286)
+    Beyond the `most` frequent characters all count as one, which they share by their frequency. `discount` is taken off
+    every count and given to the shorter context.
     """
     kept = sorted(frequency, key=lambda c: -frequency[c])[:most]
     rare = sum(n for c, n in frequency.items() if c not in kept)
@@ -213,11 +164,7 @@ def letter_model(
 
 
 def pieces_by_class(pieces: Sequence[str]) -> list[int]:
-    """Find the class of each piece of a word: the longest, the first of equal ones, is the stem.
-
-    >>> pieces_by_class(["un", "kind", "ness", "es"])
-    [0, 1, 2, 2]
-    """
+    """Find the class of each piece of a word: the longest, the first of equal ones, is the stem."""
     stem = max(range(len(pieces)), key=lambda k: len(pieces[k]))
     return [0 if k < stem else 1 if k == stem else 2 for k in range(len(pieces))]
 
@@ -226,15 +173,7 @@ def paradigm_worth(words: Sequence[str], shortest_stem: int, longest_ending: int
     """Count, after each character of words, the other stems that have the ending there and the best of its partners.
 
     Partners are the other endings of the stem that begin with another character; only endings of several words count.
-
-    Args:
-        words: distinct words.
-        shortest_stem: least length of a stem.
-        longest_ending: greatest length of an ending, which may be empty.
-        most: stems with more endings than this are passed over.
-
-    >>> paradigm_worth(["walked", "walks", "talked", "talks"], 2, 8, 150)[0]
-    [0, 0, 0, 1, 0, 0]
+    Stems with more than `most` endings are passed over.
     """
     ends = Counter(word[i:] for word in words for i in range(len(word) + 1))
     paradigms: dict[str, set[str]] = defaultdict(set)
@@ -254,11 +193,7 @@ def paradigm_worth(words: Sequence[str], shortest_stem: int, longest_ending: int
 
 
 def mixed_hash(text: str) -> int:
-    """Compute the hash that orders words of equal count, a signed 64-bit number.
-
-    >>> mixed_hash("") == 1, mixed_hash("ab") != mixed_hash("ba")
-    (True, True)
-    """
+    """Compute the hash that orders words of equal count, a signed 64-bit number."""
     h = 1
     for character in text:
         h = signed((h ^ ord(character)) * -7046029254386353131)
@@ -267,19 +202,11 @@ def mixed_hash(text: str) -> int:
 
 
 def signed(x: int) -> int:
-    """Wrap `x` to 64 bits, two's complement.
-
-    >>> signed(2**63)
-    -9223372036854775808
-    """
+    """Wrap `x` to 64 bits, two's complement."""
     return (x + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def best_split(entry: str, logp: Mapping[str, float]) -> float:
-    """Compute the log probability of the best way to write an entry with two or more others; -inf if there is none.
-
-    >>> best_split("ab", {"a": -1.0, "b": -2.0, "ab": -0.5})
-    -3.0
-    """
+    """Compute the log probability of the best way to write an entry with two or more others; -inf if there is none."""
     ways = (pieces for pieces in segmentations(entry, logp) if len(pieces) > 1)
     return max((math.fsum(logp[x] for x in pieces) for pieces in ways), default=-math.inf)

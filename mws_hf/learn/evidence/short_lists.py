@@ -54,14 +54,10 @@ MOST_ENDINGS = 150
 
 
 class Splits(NamedTuple):
-    """Splits whose stem and ending occur in several words, the splits of one stem one after another; int32.
+    """Splits whose stem and ending occur in several words, the splits of one stem one after another.
 
-    Attributes:
-        stems: number of each stem, ascending.
-        bounds: the splits of the stem ``stems[k]`` are ``bounds[k]:bounds[k + 1]``.
-        place: the last symbol of the stem.
-        ending: number of the ending; 0 for the empty one.
-        letter: the ending's first symbol; -1 for the empty one.
+    `stems` are the numbers of the stems, ascending; stem k has the splits ``bounds[k]:bounds[k + 1]``. Of each split
+    there are the `place` of the stem's last symbol, the `ending` (0: empty) and the ending's first `letter` (or -1).
     """
 
     stems: Ints
@@ -72,13 +68,7 @@ class Splits(NamedTuple):
 
 
 class Paradigms(NamedTuple):
-    """Fitted paradigm view.
-
-    Attributes:
-        splits: of the words it was fitted to.
-        keys: table of pairs of endings, smaller number first (see `kernels.tables`).
-        stems_of: int32, how many stems have both endings.
-    """
+    """The splits of a list, and for each pair of endings, the smaller number first, how many stems have both."""
 
     splits: Splits
     keys: Longs
@@ -86,13 +76,7 @@ class Paradigms(NamedTuple):
 
 
 def find_splits(corpus: SymbolCorpus, prefixes: Ints, suffixes: Ints) -> Splits:
-    """List the splits of all words.
-
-    Args:
-        corpus: distinct words.
-        prefixes: int32, one a symbol: number of the prefix that ends with it; 0 if one word alone has it.
-        suffixes: int32, one a symbol: number of the suffix that begins with it; 0 if one word alone has it.
-    """
+    """List the splits of all words; prefixes and suffixes are numbered by symbol, 0 if one word alone has them."""
     rows = np.empty((4, len(corpus) * (LONGEST_ENDING + 1)), np.int32)
     rows = rows[:, : _list_splits(corpus.symbols, corpus.starts, prefixes, suffixes, rows)]
     stem, place, ending, letter = rows[:, np.argsort(rows[0], kind="stable")]
@@ -153,16 +137,7 @@ def _enter_pairs(left: Ints, right: Ints, counts: Ints, keys: Longs, stems_of: I
 
 
 def paradigm_support(paradigms: Paradigms, splits: Splits, n_symbols: int) -> Doubles:
-    """Compute log(1 + worth) of the split after each symbol; 0 after symbols without a split.
-
-    Args:
-        paradigms: from `fit_paradigms`.
-        splits: of the same words or of others, with the same numbers for stems and endings.
-        n_symbols: symbols of these words.
-
-    Returns:
-        float64, shape (n_symbols,).
-    """
+    """Compute log(1 + worth) of the split after each symbol, 0 without a split; `splits` may be of other words."""
     worth = np.zeros(n_symbols)
     _fill_worth(paradigms, splits, worth)
     return logs(1 + worth)
@@ -192,13 +167,7 @@ def _fill_worth(paradigms: Paradigms, splits: Splits, worth: Doubles) -> None:
 
 
 def word_support(corpus: SymbolCorpus, prefixes: View, suffixes: View) -> Doubles:
-    """Compute the paradigm view of the words it is fitted to: float64, shape (n_symbols,), see `paradigm_support`.
-
-    Args:
-        corpus: distinct words.
-        prefixes: their trie, whose contexts number the prefixes.
-        suffixes: their trie read backwards.
-    """
+    """Compute `paradigm_support` of the words it is fitted to, from their tries read forwards and backwards."""
     splits = find_splits(corpus, prefixes.ids, suffixes.ids)
     return paradigm_support(fit_paradigms(splits), splits, len(corpus.symbols))
 
@@ -219,17 +188,9 @@ def short_list_weight(n_types: int) -> float:
 def rerank(
     mixed: Doubles, corpus: SymbolCorpus, support: Doubles, granularity: float, pool: ThreadPool,
 ) -> tuple[Doubles, Doubles]:  # fmt: skip
-    """Bring the inner positions of a short list into a better order.
+    """Permute the mixture's log-odds at the inner positions of a short list; also returns the two views, (n, 2).
 
-    Args:
-        mixed: float64, shape (n,), the mixture's log-odds at the inner positions.
-        corpus: distinct words.
-        support: from `word_support` of the same words.
-        granularity: share of the places cut at first, for the affix view to start from.
-        pool: threads; the result does not depend on their number.
-
-    Returns:
-        The same values in the new order; the two views, shape (n, 2): paradigms, affixes.
+    `granularity` is the share of the places cut at first, from which the affix view starts.
     """
     weight, inner = short_list_weight(len(corpus)), inner_positions(corpus)
     lattice = pool.submit(build_lattice, corpus)
@@ -244,21 +205,13 @@ def rerank(
 
 
 def standard_scores(values: Doubles) -> Doubles:
-    """Compute distances from the mean in standard deviations; 0 for each value where all are alike.
-
-    >>> standard_scores(np.array([1.0, 3.0])).tolist()
-    [-1.0, 1.0]
-    """
+    """Compute distances from the mean in standard deviations; 0 for each value where all are alike."""
     mean, deviation = moments(values[:, None])
     return (values - mean[0]) / max(float(deviation[0]), 1e-9)
 
 
 def handed_out(values: Doubles, order: Doubles) -> Doubles:
-    """Permute `values` so that their ranks follow `order`. Ties: lower value, then lower index.
-
-    >>> handed_out(np.array([5.0, 6.0, 7.0]), np.array([2.0, 1.0, 1.0])).tolist()
-    [7.0, 5.0, 6.0]
-    """
+    """Permute `values` so that their ranks follow `order`. Ties: lower value, then lower index."""
     found = np.empty(len(values))
     found[np.lexsort((values, order))] = np.sort(values)
     return found

@@ -72,7 +72,7 @@ class AnyWord:
         n = len(listed.probabilities)
         targets = listed.probabilities[last[:n]].astype(np.float32)
         found = np.zeros(len(last) - n)
-        if not len(targets) or not inner_positions(corpus)[: len(targets)].any():
+        if not len(targets) or not inner_positions(corpus.starts)[: len(targets)].any():
             return found
         tries = side_by_side(lambda backwards: trie_view(corpus, backwards), (False, True))
         contexts = collect_contexts(corpus, ORDERS, tries)
@@ -109,16 +109,13 @@ def _most_frequent(evidence: Evidence) -> Evidence:
 def evidence_bytes(evidence: Evidence, merges: str) -> bytes:
     """Write evidence as a Parquet file: a row a type, with a byte in per cent for each place inside it.
 
-    Args:
-        evidence: boundary evidence; its `MAX_TYPES` most frequent types are kept.
-        merges: `merges_digest` of the tokenizer that was learnt from it; the file serves no other.
+    The `MAX_TYPES` most frequent types are kept. `merges` is the `merges_digest` of the tokenizer that was learnt from
+    the evidence; the file serves no other.
     """
     kept = _most_frequent(evidence)
     types, starts = arrow_strings(kept.types), kept.starts
     order = pc.sort_indices(types)  # neighbours share letters, which packs well
-    inside = np.ones(len(kept.probabilities), bool)
-    inside[starts[1:] - 1] = False
-    percent = np.rint(kept.probabilities[inside] * 100).astype(np.uint8)
+    percent = np.rint(kept.probabilities[inner_positions(starts)] * 100).astype(np.uint8)
     rows = pa.Array.from_buffers(
         pa.large_binary(), len(types), [None, pa.py_buffer(starts - np.arange(len(starts))), pa.py_buffer(percent)]
     )
@@ -136,14 +133,7 @@ def evidence_bytes(evidence: Evidence, merges: str) -> bytes:
 
 
 def read_evidence(directory: Path, backend: Tokenizer) -> AnyWord | None:
-    """Read the evidence that lies beside a tokenizer.
-
-    Returns:
-        None where there is no such file, or where it belongs to other merges.
-
-    Raises:
-        MwSError: the file is damaged.
-    """
+    """Read the evidence beside a tokenizer; None where there is none, or where it belongs to other merges."""
     path = directory / EVIDENCE_FILE
     if not path.is_file():
         return None
@@ -154,10 +144,8 @@ def read_evidence(directory: Path, backend: Tokenizer) -> AnyWord | None:
             return None
         types = CodePoints.of(table["type"].to_pylist())
         percent = np.frombuffer(b"".join(table["percent"].to_pylist()), np.uint8)
-        inner = np.ones(len(types.points), bool)
-        inner[types.starts[1:] - 1] = False
-        probabilities = np.zeros(len(inner))
-        probabilities[inner] = percent / 100
+        probabilities = np.zeros(len(types.points))
+        probabilities[inner_positions(types.starts)] = percent / 100
         in_code = table["in_code"].to_numpy() / 100 if "in_code" in table.column_names else None
         if percent.max(initial=0) > 100:
             raise ValueError("more than 100 per cent")

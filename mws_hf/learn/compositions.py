@@ -52,15 +52,12 @@ SHARE = 500
 
 
 def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
-    """Give each word that occurs `SHARE` times and more in small letters an upper-case variant.
+    """Give each word that occurs `SHARE` times and more in small letters an upper-case variant; new words come last.
 
     Running text has few words in capitals, so a vocabulary learnt from it cuts a headline into many tokens. One
     occurrence in capitals for every `SHARE` in small letters mends this for 30 to 300 entries (scripts/LOG.md,
     2026-11-23). Words with one capital at the head get no variant: they would make text 1.9 % longer. A word whose
     upper-case variant is longer, such as one with "ß", gets none either.
-
-    Returns:
-        The words, with new ones at the end, and the count of each.
 
     >>> words, counts = with_capitals(CodePoints.of([" ab", " AB", " Cd", " cd"]), np.array([1000, 3, 900, 500]))
     >>> words.strings(), counts.tolist()
@@ -86,15 +83,7 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
     """Return the boundary posteriors of pre-tokens, multiplied by the price of their type.
 
     A word that belongs to the group of code has by this share boundaries only at capitals and after underscores.
-
-    Args:
-        evidence: boundary evidence with its prices.
-        pretokens: any pre-tokens.
-        type_of: int32, from ``evidence.types_of(pretokens)``, if it is known; saves time.
-
-    >>> known = Evidence(CodePoints.of(["ab"]), np.array([.5, 0]), in_code=np.array([1.0]))
-    >>> priced_boundaries(known, CodePoints.of(["ab", "aB", "_ab", ".ab"])).tolist()
-    [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    `type_of`, from ``evidence.types_of(pretokens)``, saves time where it is known.
     """
     type_of = evidence.types_of(pretokens) if type_of is None else type_of
     paid = evidence
@@ -119,9 +108,6 @@ def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs
     """Work out what positions are worth to compositions: count - price * P(boundary), in 1 / SCALE of an occurrence.
 
     The price of a certain boundary is in 1 / SCALE of an occurrence, too.
-
-    >>> (composition_worth(np.array([0.0, 0.5]), np.array([3, 3]), 8.0 * SCALE) / SCALE).tolist()
-    [3.0, -1.0]
     """
     return SCALE * counts - np.rint(price * boundaries).astype(np.int64)
 
@@ -129,13 +115,7 @@ def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs
 def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> None:
     """Check that 64 bits hold the worth of all positions of the running text, each at the price of a certain boundary.
 
-    `scale` are the units of an occurrence; `price` is in units of the mean count of a word. MwSError: they do not.
-
-    >>> check_fits(np.array([0, 4]), np.array([2**52 - 1]), 256)
-    >>> check_fits(np.array([0, 4]), np.array([2**52]), 256)
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: the words add up to 18014398509481984 letters of text, more than can be weighed; divide ...
+    `scale` are the units of an occurrence; `price` is in units of the mean count of a word.
     """
     letters = letters_weighed(starts, counts)
     mean = float(counts.sum(dtype=np.float64)) / max(1, len(counts))
@@ -155,25 +135,11 @@ def learn_compositions(
 ) -> LearnedMerges:  # fmt: skip
     """Merge frequent neighbours on top of the morph merges.
 
-    The value of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``.
+    The value of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``. A pair
+    that saves less than one occurrence is never merged.
 
-    Args:
-        words: distinct pre-tokens.
-        counts: int64, shape (n_words,), their frequencies in running text.
-        alphabet: the characters that are tokens.
-        morphs: the merges of the first phase, applied first.
-        n_merges: how many merges are wanted.
-        boundaries: gives float64, shape (n_characters,): probability of a boundary after each character of all words.
-            It is called for each factor of the price, so that the array need not be kept. None: no boundaries.
-        hidden_boundary_price: see `settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.
-        limits: conditions that pairs must meet. A pair that saves less than one occurrence is never merged.
-
-    Raises:
-        MwSError: the counts are too large to be weighed, or `boundaries` gives a wrong number of them.
-
-    >>> words, counts = [" walk", " walked", " talked"], np.array([9, 1, 1])
-    >>> learn_compositions(words, counts, sorted(set(" walkedt")), [(" ", "w"), ("e", "d")], 3).merges
-    [('a', 'l'), ('al', 'k'), (' w', 'alk')]
+    `boundaries` gives the probability of a boundary after each character of all words. It is called for each factor of
+    the price, so that the array need not be kept. None: no boundaries.
     """
     words = CodePoints.of(words)
     price = 0.0 if boundaries is None else hidden_boundary_price

@@ -26,7 +26,7 @@ from mws_hf.learn.evidence.forms import (
     split_graphemes,
 )
 from mws_hf.learn.settings import EvidenceSettings
-from mws_hf.learn.words import N_POINTS, CodePoints, find_among
+from mws_hf.learn.words import N_POINTS, CodePoints, distinct_points, find_among
 from mws_hf.text.pattern import compiled
 
 if TYPE_CHECKING:
@@ -142,17 +142,11 @@ class Evidence:
 
 
 def cases_of(points: Ints) -> Bytes:
-    """Look up the case of the code points that occur in `points`: uint8, shape (N_POINTS,), LOWER, UPPER or 0.
-
-    >>> cases_of(np.array([ord(c) for c in "aЯ_"], np.int32))[[ord("a"), ord("Я"), ord("_")]].tolist()
-    [1, 2, 0]
-    """
-    seen = np.zeros(N_POINTS, bool)
-    seen[points] = True
+    """Look up the case of the code points that occur in `points`: shape (N_POINTS,), LOWER, UPPER or 0."""
     table = np.zeros(N_POINTS, np.uint8)
     for case, pattern in ((LOWER, r"\p{Ll}"), (UPPER, r"[\p{Lu}\p{Lt}]")):
         match = compiled(pattern).match
-        table[[point for point in np.nonzero(seen)[0].tolist() if match(chr(point)) is not None]] = case
+        table[[point for point in distinct_points(points) if match(chr(point)) is not None]] = case
     return table
 
 
@@ -201,9 +195,7 @@ def collect_evidence(
 ) -> Evidence:
     """Compute boundary evidence for the `max_types` most frequent types of 2 to `LONGEST_WORD` graphemes.
 
-    Labelled words that are no types of the list are added to them.
-
-    The result does not depend on the number of threads; by default there are as many as cores.
+    Labelled words that are no types of the list are added. The result does not depend on the number of threads.
     """
     settings = settings or EvidenceSettings()
     sizes = count_graphemes(listed.words)

@@ -33,15 +33,9 @@ _PLACE = "The arguments are described in `mws_hf.learn.described`."
 
 
 class Range(NamedTuple):
-    """The numbers that a setting takes.
+    """The numbers that a setting takes, `least` not among them if `above` is true, and a `word` in their place.
 
-    Attributes:
-        least: the smallest one.
-        most: the largest one; by default any but infinity.
-        whole: whole numbers alone.
-        above: `least` itself is not taken.
-        word: a string that is taken as well.
-        advice: what a message adds for those who gave another number.
+    `advice` is what a message adds for those who gave another number.
     """
 
     least: float = 0
@@ -59,17 +53,10 @@ COUNT, NUMBER, FLAG = Range(whole=True), Range(), "flag"
 class Setting(NamedTuple):
     """A setting in words, and the values it takes.
 
-    Attributes:
-        about: what it does and which values it takes; sentences.
-        default: what holds where it is not given; "" where the signature shows it.
-        more: what only a program may want to know, such as further types of its value; sentences.
-        contextual: whether the contextual criterion alone has it.
-        takes: the numbers that are allowed, or `FLAG`; None where other code checks the value. A value of None is
-            allowed where it is the default.
-        option: how `mws train` calls it, where that differs from its name; None: there is no such option.
-        metavar: what its value is called in the help.
-        shown: the default as the command line writes it, where that differs.
-        first: whether it is among the settings to choose first.
+    `about` says in sentences what it does, `more` what only a program may want to know. `default` is "" where the
+    signature shows it; `shown` is how the command line writes it, where it differs. `takes` is None where other code
+    checks the value (a default of None is always allowed). `option` is how `mws train` calls it, where it differs from
+    its name; None: there is no such option. `first` settings are among those to choose first.
     """
 
     about: str
@@ -353,11 +340,7 @@ def described(documented: type[T]) -> type[T]:
 
 
 def check_settings(settings: Any) -> None:
-    """Check each field of a dataclass by the values that its description takes.
-
-    Raises:
-        SettingError: one of them is out of range; the message names it.
-    """
+    """Check each field of a dataclass by the values that its description takes; SettingError names a wrong one."""
     defaults = {each.name: each.default for each in fields(settings)}
     for name, setting in descriptions_of(settings.__class__).items():
         value = getattr(settings, name)

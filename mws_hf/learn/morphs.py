@@ -143,7 +143,7 @@ def space_merges(
 
 
 def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = None) -> Longs:
-    """Share each type's weight of `FORM_UNIT` out among its forms by their counts, at least 1 each; int64 by form.
+    """Share each type's weight of `FORM_UNIT` out among its forms by their counts, at least 1 each.
 
     `type_of` is the number of each form's type in the evidence, negative (and the weight 0) where it has none;
     `type_weights` are factors of the types of the evidence.
@@ -156,11 +156,7 @@ def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = Non
 
 
 def morph_worth(boundaries: Doubles, weights: Longs, crossing_penalty: float) -> Longs:
-    """Work out what positions are worth to morphs: weight * (1 - (1 + penalty) * P(boundary)), in 1 / UNIT.
-
-    >>> (morph_worth(np.array([0.0, 1.0]), np.array([3, 3]), 16.0) / UNIT).tolist()
-    [3.0, -48.0]
-    """
+    """Work out what positions are worth to morphs: weight * (1 - (1 + penalty) * P(boundary)), in 1 / UNIT."""
     return np.rint(UNIT * (1 - (1 + crossing_penalty) * boundaries)).astype(np.int64) * weights
 
 
@@ -179,25 +175,16 @@ def learn_contextual(
     forms: Forms, alphabet: Sequence[str], n_merges: int, evidence: Evidence, *,
     crossing_penalty: float = DEFAULT_CROSSING_PENALTY, types: bool = True, limits: MergeLimits = MORPH_LIMITS,
 ) -> tuple[LearnedMerges, Segmentation]:  # fmt: skip
-    """Learn morph merges from words that have evidence.
+    """Learn morph merges from words that have evidence; returns them, and the words cut by them.
 
     First come the seed merges: letters with their combining marks, also those seen once and in words without evidence,
     up to half of the merges; then the space with each letter, so that a space is never a token before a letter. Then
-    come pairs by their worth until none is positive, at first at a higher crossing penalty.
+    come pairs by their worth until none is positive, at first at a higher crossing penalty, the lambda of the module
+    docstring.
 
-    Args:
-        forms: from `collect_forms`; forms without evidence take no part.
-        alphabet: the characters that are tokens.
-        n_merges: how many merges are wanted.
-        evidence: from `collect_evidence`, usually of the same forms.
-        crossing_penalty: the lambda of the module docstring.
-        types: every lower-cased type weighs the same, shared out among its forms and their lower-case variants;
-            False: forms weigh their counts.
-        limits: conditions that pairs must meet; seed merges keep to the greatest length and the forbidden strings
-            alone. Lower-case variants count as occurrences, but not in a pair's frequency.
-
-    Returns:
-        The merges, and the words cut by them.
+    With `types`, every lower-cased type weighs the same, shared out among its forms and their lower-case variants;
+    without, forms weigh their counts. Seed merges keep to the greatest length and the forbidden strings alone.
+    Lower-case variants count as occurrences, but not in a pair's frequency.
     """
     n_forms = len(forms.counts)
     marked = find_marked_letters(forms.words, forms.counts)

@@ -34,7 +34,7 @@ from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import CODE, Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.settings import EvidenceSettings
-from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct
+from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct, distinct_points
 from mws_hf.text.pattern import compiled
 
 if TYPE_CHECKING:
@@ -59,21 +59,13 @@ _NO_SAY = 0
 
 
 def script_lists(words: CodePoints, fewest: int = FEWEST) -> list[Longs]:
-    """Sort words by script into lists; every word is in one list.
+    """Sort words by script into lists of their numbers, ascending; the main script, which has most words, is first.
 
-    Args:
-        words: any words.
-        fewest: words that a script must have for a list of its own; words of rarer scripts, mixed words and words
-            without letters join the list of the main script.
-
-    Returns:
-        Numbers of the words of each list, ascending, int64; the main script, which has most words, is first.
+    Words of scripts with less than `fewest` words, mixed words and words without letters join the main script's list.
 
     >>> words = CodePoints.of([" дом", "2", " кот", " house", "мiр", " дома", " дому"])
     >>> [rows.tolist() for rows in script_lists(words, fewest=1)]
     [[0, 1, 2, 4, 5, 6], [3]]
-    >>> [rows.tolist() for rows in script_lists(words, fewest=2)]
-    [[0, 1, 2, 3, 4, 5, 6]]
     """
     own = _scripts_of(words)
     sizes = np.bincount(own, minlength=len(SCRIPTS) + 1)
@@ -97,21 +89,16 @@ def _scripts_of(words: CodePoints) -> npt.NDArray[np.int8]:
 
 
 def _script_table(points: Ints) -> npt.NDArray[np.int8]:
-    """Find the script of the characters that occur in `points`: int8, shape (N_POINTS,), as in `_scripts_of`."""
+    """Find the script of the characters that occur in `points`: shape (N_POINTS,), as in `_scripts_of`."""
     table = np.zeros(N_POINTS, np.int8)
-    seen = np.zeros(N_POINTS, bool)
-    seen[points] = True
-    left = [(point, chr(point)) for point in np.nonzero(seen)[0].tolist()]
     is_letter = compiled(r"\p{L}").match
-    left = [(point, character) for point, character in left if is_letter(character)]
+    left = [point for point in distinct_points(points) if is_letter(chr(point))]
     for number, script in enumerate(SCRIPTS, start=1):
         if not left:
             break
         match = compiled(_MEMBERS.get(script, rf"\p{{Script={script}}}")).match
-        rest = [each for each in left if match(each[1]) is None]
-        if len(rest) < len(left):
-            table[sorted({point for point, _ in left} - {point for point, _ in rest})] = number
-        left = rest
+        table[[point for point in left if match(chr(point))]] = number
+        left = [point for point in left if table[point] == 0]
     return table
 
 
@@ -171,15 +158,7 @@ def find_evidence(
 
 
 def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> Evidence:
-    """Join the evidence of groups: mean posteriors, weights and prices of types, as the module docstring says.
-
-    >>> types = [CodePoints.of(["ab", "cd"]), CodePoints.of(["cd"])]
-    >>> parts = [GroupEvidence(Evidence(types[0], np.array([.2, 0, .4, 0])), np.array([.9, .1]), 1.0),
-    ...          GroupEvidence(Evidence(types[1], np.array([.8, 0])), np.array([.3]), 1.0)]
-    >>> joint = join_groups(parts, EvidenceSettings())
-    >>> joint.types, joint.probabilities.round(3).tolist(), joint.weights.round(3).tolist()
-    (['ab', 'cd'], [0.2, 0.0, 0.7, 0.0], [0.8, 1.2])
-    """
+    """Join the evidence of groups: mean posteriors, weights and prices of types, as the module docstring says."""
     every = concatenated([part.evidence.code_points for part in groups])
     found = distinct(every)
     edges = np.cumsum([0, *(len(part.frequency) for part in groups)]).tolist()
@@ -196,22 +175,17 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
         sizes = np.diff(starts)
         places = np.arange(len(part.evidence.probabilities)) + np.repeat(types.starts[own] - starts[:-1], sizes)
         probabilities[places] += part.evidence.probabilities * np.repeat(share, sizes)
-        per_type = share * (part.weight / max(_sum(share), 1e-9))
+        per_type = share * (part.weight / max(math.fsum(share), 1e-9))
         weights[own] += per_type
         means[own] += per_type * part.text
         if part.evidence.in_code is not None:
             in_code[own] += share * part.evidence.in_code
-    weights *= len(weights) / max(_sum(weights), 1e-9)
-    prices = np.sqrt(means * (len(means) / max(_sum(means), 1e-9)))
+    weights *= len(weights) / max(math.fsum(weights), 1e-9)
+    prices = np.sqrt(means * (len(means) / max(math.fsum(means), 1e-9)))
     code = any(part.evidence.in_code is not None for part in groups)
     labels = {name: fit for part in groups for name, fit in part.evidence.labels.items()}
     times = np.rint(together * 1e9).astype(np.int64)  # comparable, for the groups' texts are of any length
     return Evidence(types, probabilities, settings, weights, labels, in_code if code else None, prices, times)
-
-
-def _sum(values: Doubles) -> float:
-    """Add up numbers with the same result on any processor; the sum of numpy depends on its instruction set."""
-    return math.fsum(values.tolist())
 
 
 def _group_evidence(
@@ -236,6 +210,6 @@ def _group_evidence(
 
 
 def _relative_frequencies(evidence: Evidence) -> Doubles:
-    """Compute how often each type occurs among all types; float64, adds up to 1."""
+    """Compute how often each type occurs among all types; adds up to 1."""
     times = np.ones(len(evidence.code_points), np.int64) if evidence.times is None else evidence.times
     return times / max(1, int(times.sum()))

@@ -61,17 +61,10 @@ Not where the vocabulary is to be as published.
 class LearnedVocabulary:
     """Alphabet and merges that training found, before they become a tokenizer.
 
-    Attributes:
-        alphabet: the characters that are tokens, ascending by code point.
-        merges: (left, right) in merge-rank order: morphs, compositions, those of strings that must be entries.
-        n_morphs: how many of the merges the criterion itself chose.
-        exhausted: True when the criterion ran out of candidates before its share of the budget was spent.
-        n_types: distinct pre-tokens trained on.
-        evidence: the boundary evidence the merges were learned from; None for the classic criterion and where no morph
-            merges were wanted.
-        n_required: how many merges, the last ones, make strings that must be entries.
-        places_cut: share of the places inside the words learnt from, each form once, that the morph merges leave cut;
-            compositions join some of them again. None where there is no evidence.
+    Merges are in rank order: the morphs, which the criterion itself chose; compositions; `n_required` merges of strings
+    that must be entries. `exhausted`: the criterion ran out of candidates before its share of the budget was spent.
+    `evidence` is None for the classic criterion and where no morph merges were wanted. `places_cut` is the share of the
+    places inside the words learnt from, each form once, that the morph merges leave cut; compositions join some again.
     """
 
     alphabet: list[str]
@@ -162,16 +155,9 @@ def learn(
 class LearningJob:
     """One training, checked and worked out, before anything is learnt.
 
-    Attributes:
-        groups: words and how often each occurs, by group; rare words are left out.
-        counts: words of all groups together, groups weighted.
-        settings: of the criterion.
-        vocabulary: settings that both criteria share.
-        alphabet: the characters that are tokens, ascending by code point.
-        composition: share of the merges that are compositions, or "fill": as many as the criterion leaves.
-        n_merges: how many merges there is room for.
-        n_morphs: how many of them the criterion may choose.
-        limits: conditions that every pair must meet to be merged.
+    `counts` are the words of all `groups` together, groups weighted and rare words left out. There is room for
+    `n_merges`, of which the criterion may choose `n_morphs`. A `composition` of "fill" is as many as the criterion
+    leaves.
     """
 
     groups: GroupedCounts
@@ -192,12 +178,7 @@ class LearningJob:
         vocabulary: VocabularySettings,
         show_progress: bool = False,
     ) -> LearningJob:
-        """Check the words, choose the alphabet and work out how many merges there is room for; arguments as `learn`.
-
-        Raises:
-            MwSError: there is no word to learn from, counts are too large to be weighed, or a special token is a
-                character of the words.
-        """
+        """Check the words, choose the alphabet and work out how many merges there is room for; arguments as `learn`."""
         groups = GroupedCounts.of(counts).at_least(vocabulary.min_count)
         if vocabulary.keep_apart:
             groups = GroupedCounts({name: vocabulary.apart.split(part) for name, part in groups.items()})
@@ -252,9 +233,6 @@ def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], li
 
     The characters of `initial` are included in any case, of the others the `limit` most frequent ones (ties: the lower
     code point), or all.
-
-    >>> choose_alphabet(CodePoints.of(["ab", "bc"]), np.array([1, 2]), "z", 1)
-    ['b', 'z']
     """
     frequency = count_points(words, counts)
     kept = set(initial)
@@ -399,9 +377,6 @@ def merges_for(
     product is an entry already. A later string changes no earlier one, since its merges rank later.
 
     Strings are given by their symbols, merges in rank order; entries that are `known` need no merge.
-
-    Raises:
-        MwSError: other merges already make every product that could lead to a string.
 
     >>> merges_for(["abcd", "abc"], [("b", "c")])
     [('a', 'bc'), ('abc', 'd')]

@@ -25,14 +25,7 @@ N_POINTS = 0x110000
 
 @dataclass(frozen=True)
 class CodePoints:
-    """Words as one array of code points, one word after another.
-
-    `points`: int32, shape (n_characters,); `starts`: int64, shape (n_words + 1,), where each word begins.
-
-    >>> words = CodePoints.of(["дом", "а"])
-    >>> len(words), words.starts.tolist(), words.take(np.array([1, 0])).strings()
-    (2, [0, 3, 4], ['а', 'дом'])
-    """
+    """Words as one array of code points, one after another; word w is ``points[starts[w]:starts[w + 1]]``."""
 
     points: Ints
     starts: Longs
@@ -68,11 +61,7 @@ class CodePoints:
 
 
 def concatenated(lists: Sequence[CodePoints]) -> CodePoints:
-    """Put the words of all lists one after another.
-
-    >>> concatenated([CodePoints.of(["ab"]), CodePoints.of(["c", "d"])]).strings()
-    ['ab', 'c', 'd']
-    """
+    """Put the words of all lists one after another."""
     ends = np.cumsum([0, *(len(each.points) for each in lists)], dtype=np.int64)
     starts = [each.starts[:-1] + end for each, end in zip(lists, ends.tolist(), strict=False)]
     return CodePoints(np.concatenate([each.points for each in lists]), np.concatenate([*starts, ends[-1:]]))
@@ -96,7 +85,7 @@ def _copy_slices(points: Ints, begins: Longs, starts: Longs, out: Ints) -> None:
 
 
 class Distinct(NamedTuple):
-    """Numbers of words among the distinct ones; of these the first places, and int64 hashes equal on all machines."""
+    """Numbers of words among the distinct ones; of these the first places, and hashes equal on all machines."""
 
     ids: Ints
     first: Ints
@@ -104,31 +93,18 @@ class Distinct(NamedTuple):
 
 
 def distinct(words: CodePoints) -> Distinct:
-    """Number the distinct words among words.
-
-    >>> found = distinct(CodePoints.of(["ab", "a", "ab"]))
-    >>> found.ids.tolist(), found.first.tolist()
-    ([0, 1, 0], [0, 1])
-    """
+    """Number the distinct words among words."""
     ids, first = intern_slices(words.points, words.starts)
     return Distinct(ids, first, hash_slices(words.points, words.starts, first))
 
 
 def find_among(words: CodePoints, known: CodePoints) -> Ints:
-    """Find each word in another list: int32, shape (n_words,), the first place there of an equal word, else -1.
-
-    >>> find_among(CodePoints.of(["b", "c", "a"]), CodePoints.of(["a", "b"])).tolist()
-    [1, -1, 0]
-    """
+    """Find the first place in another list of a word equal to each of the words; -1 where there is none."""
     return find_slices(words.points, words.starts, known.points, known.starts)
 
 
 def count_points(words: CodePoints, weights: Longs) -> Longs:
-    """Count how often each code point occurs, each word as often as its weight; int64, shape (N_POINTS,).
-
-    >>> count_points(CodePoints.of(["ab", "b"]), np.array([2, 5]))[[97, 98]].tolist()
-    [2, 7]
-    """
+    """Count how often each code point occurs, each word as often as its weight; shape (N_POINTS,)."""
     found = np.zeros(N_POINTS, np.int64)
     _add_points(words.points, words.starts, weights, found)
     return found
@@ -141,8 +117,15 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
             found[points[i]] += weights[w]
 
 
+def distinct_points(points: Ints) -> list[int]:
+    """List the code points that occur, ascending."""
+    seen = np.zeros(N_POINTS, bool)
+    seen[points] = True
+    return np.nonzero(seen)[0].tolist()
+
+
 def utf8_sizes(points: Array) -> Longs:
-    """Count the bytes of each character in UTF-8; int64, shape (n_characters,).
+    """Count the bytes of each character in UTF-8.
 
     >>> utf8_sizes(np.array([97, 1078, 8364, 128512], np.int32)).tolist()
     [1, 2, 3, 4]
@@ -151,7 +134,7 @@ def utf8_sizes(points: Array) -> Longs:
 
 
 def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
-    """Return the distinct characters, ascending, and int32, shape (N_POINTS,): their numbers by code point, else -1."""
+    """Return the distinct characters, ascending, and the numbers of all N_POINTS code points among them, else -1."""
     kept = np.array(sorted({ord(c) for c in alphabet}), np.int64)
     number = np.full(N_POINTS, -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
@@ -159,11 +142,7 @@ def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
 
 
 def in_alphabet(words: CodePoints, alphabet: Iterable[str]) -> Mask:
-    """Say of each character of the words whether it belongs to an alphabet; bool, shape (n_characters,).
-
-    >>> in_alphabet(CodePoints.of(["ab", "c"]), "ac").tolist()
-    [True, False, True]
-    """
+    """Say of each character of the words whether it belongs to an alphabet."""
     return np.greater_equal(numbering(alphabet)[1][words.points], 0)
 
 
@@ -171,11 +150,8 @@ def in_alphabet(words: CodePoints, alphabet: Iterable[str]) -> Mask:
 class SymbolCorpus:
     """Distinct pre-tokens as one flat array of symbols, the input of every learner.
 
-    Attributes:
-        alphabet: the characters, ascending by code point; the id of a symbol is its index here.
-        symbols: int32, shape (n_symbols,), all pre-tokens one after another.
-        starts: int64, shape (n_words + 1,); word w is ``symbols[starts[w]:starts[w + 1]]``.
-        weights: int64, shape (n_words,), how often each word counts (1 each under the good-dataset principle).
+    The id of a symbol is its index in `alphabet`, ascending by code point; word w is ``symbols[starts[w]:starts[w +
+    1]]``. Each word counts as often as its weight says (1 each under the good-dataset principle).
     """
 
     alphabet: tuple[str, ...]
@@ -199,17 +175,8 @@ class SymbolCorpus:
     ) -> SymbolCorpus:
         """Build the arrays. Characters outside a given `alphabet` are left out, and cut their word in two.
 
-        Args:
-            words: pre-tokens; empty ones are dropped.
-            weights: one positive integer a word; 1 each when absent.
-            alphabet: the characters to keep; all characters seen when absent.
+        Empty words are dropped. Without weights each word counts once; without an alphabet all characters are kept.
 
-        Raises:
-            MwSError: the numbers of words and weights differ.
-
-        >>> corpus = SymbolCorpus.from_words(["aba", "cab"], [2, 1])
-        >>> corpus.alphabet, corpus.symbols.tolist(), corpus.starts.tolist(), corpus.weights.tolist()
-        (('a', 'b', 'c'), [0, 1, 0, 2, 0, 1], [0, 3, 6], [2, 1])
         >>> limited = SymbolCorpus.from_words(["aba", "cab"], [2, 1], alphabet="ac")
         >>> [limited.word(i) for i in range(len(limited))], limited.weights.tolist()
         (['a', 'a', 'ca'], [2, 2, 1])
@@ -253,12 +220,9 @@ def letters_weighed(starts: Longs, weights: Longs) -> int:
 
 @dataclass(frozen=True)
 class LearnedMerges:
-    """Merges that a learner found.
+    """Merges that a learner found, in rank order; each product is a string no earlier token has.
 
-    Attributes:
-        merges: (left, right) strings in merge-rank order; each product is a string no earlier token has.
-        scores: the criterion's value of each merge when it was taken.
-        exhausted: True when the criterion had no further candidate, False when the wanted number was reached.
+    `scores` are the criterion's values of the merges when they were taken; `exhausted`: it had no further candidate.
     """
 
     merges: list[tuple[str, str]]
@@ -278,17 +242,10 @@ NO_LIMIT = 1 << 30
 class MergeLimits:
     """Conditions that a pair of tokens must meet to be merged, whatever its value, and whether progress is shown.
 
-    Attributes:
-        min_occurrences: least number of places where the pair stands in the distinct words, not weighted.
-        min_value: least value of the pair, the sum over its occurrences.
-        min_frequency: least number of the pair's occurrences, each counted by the weight of its word.
-        max_token_length: greatest length of the product in characters, a leading space included; None: no limit.
-        forbidden: strings that must not become tokens. Byte tokens, ``<0x00>`` to ``<0xFF>``, never do.
-        struck: pairs of ids of tokens that exist before learning begins; these pairs are never merged.
-        show_progress: show a progress bar on stderr when it is a terminal.
-
-    >>> MergeLimits(max_token_length=3).allow("abcd"), MergeLimits().allow("<0x41>"), MergeLimits().allow("abcd")
-    (False, False, True)
+    `min_occurrences` counts places in the distinct words, `min_frequency` each place by the weight of its word.
+    `min_value` is the least sum over the occurrences. `max_token_length` includes a leading space. `forbidden` strings
+    and byte tokens never become tokens. `struck` are pairs of ids of tokens that exist before learning begins; they are
+    never merged.
     """
 
     min_occurrences: int = 1

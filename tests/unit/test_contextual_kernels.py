@@ -120,7 +120,7 @@ def test_branching_equals_the_reference_in_every_view(words, corpus, contexts):
 
 
 def test_rows_hold_rises_distances_and_word_flags(words, corpus, contexts):
-    positions = np.nonzero(inner_positions(corpus))[0]
+    positions = np.nonzero(inner_positions(corpus.starts))[0]
     rows = rows_of(corpus, contexts, positions)
     forward, backward = (reference.branching(words, 2, backwards=b) for b in (False, True))
     at = 0
@@ -140,7 +140,7 @@ def test_rows_hold_rises_distances_and_word_flags(words, corpus, contexts):
 
 def test_scores_are_the_weighted_rows(corpus, contexts):
     random = np.random.default_rng(3)
-    positions = np.nonzero(inner_positions(corpus))[0]
+    positions = np.nonzero(inner_positions(corpus.starts))[0]
     rows = rows_of(corpus, contexts, positions)
     linear, square = random.normal(size=(2, rows.shape[1]))
     out = np.zeros(len(corpus.symbols))

@@ -25,7 +25,7 @@ _ANY_PAIR = (1, NO_LIMIT, NO_LIMIT)
 class MergeExplanation:
     """Terms of one pair at one moment; no terms where it occurs nowhere.
 
-    `candidate` says whether the lengths allow the merge at that moment; `coefficient` is the total rounded to 1e-9, by
+    `candidate`: whether the lengths allow the merge at that moment. `coefficient` is the total rounded to 1e-9, by
     which pairs are compared, 0 when negative or no candidate.
     """
 
@@ -54,23 +54,12 @@ def explain_pair(
 ) -> MergeExplanation:
     """Compute every term of the coefficient of (left, right) after the merges that make its parts.
 
-    Args:
-        corpus: the training words.
-        left: left part: a character of the corpus or the product of a merge.
-        right: right part, likewise.
-        settings: hyper-parameters; the published ones when absent.
-        merges: carried out first; None: the merges the criterion learns until both parts are tokens.
-        show_progress: a bar on stderr when it is a terminal.
-
-    Raises:
-        MwSError: a part is no token after these merges.
+    `merges` are carried out first; None: the merges the criterion learns until both parts are tokens.
 
     >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
     >>> found = explain_pair(words, "ч", "и")
     >>> found.counts.b, round(found.terms.pmi, 3), round(found.terms.gain, 3), found.coefficient
     (3, 2.12, 0.475, 0.618186445)
-    >>> explain_pair(words, "чи", "т").counts.u_l
-    3
     """
     settings = settings or ClassicSettings()
     if merges is None:
@@ -88,13 +77,6 @@ def explain_merges(
     """Compute every term of each merge's coefficient at the time the merge was taken.
 
     `merges` is a merge list to replay, whoever learnt it, or the number of merges to learn by the classic criterion.
-
-    Raises:
-        MwSError: a merge names a part that is no token yet.
-
-    >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
-    >>> [(e.left, e.right, e.counts.b, e.coefficient) for e in explain_merges(words, 2)]
-    [('ч', 'и', 3, 0.618186445), ('и', 'с', 2, 1.123753196)]
     """
     settings = settings or ClassicSettings()
     if isinstance(merges, int):

@@ -213,9 +213,8 @@ def _shift(k: Keys, log_base: float, n_new: int) -> None:
 def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rules, accepted: int) -> int:
     """Merge until there are `goal` tokens or the caller is needed; the pair in question is `k.totals[BEST]`.
 
-    Returns:
-        REACHED, EXHAUSTED, ROOM (enlarge the arrays), ASK (is the product's string new?), REBUILD (products of
-        rules.limit + 1 characters have become possible: open a new table).
+    Returns REACHED, EXHAUSTED, ROOM (enlarge the arrays), ASK (is the product's string new?) or REBUILD (products of
+    rules.limit + 1 characters have become possible: open a new table).
     """
     while t.used[TOKENS] < goal:
         if k.totals[N_TOKENS] == k.totals[N_WORDS]:
@@ -253,23 +252,11 @@ def learn_classic(
     settings: ClassicSettings | None = None,
     limits: MergeLimits = UNLIMITED,
 ) -> LearnedMerges:
-    """Merge the adjacent pair with the highest classic coefficient again and again (see `coefficient`).
+    """Merge the adjacent pair with the highest classic coefficient (see `coefficient`) again and again.
 
-    Pairs whose product is a token already are passed over.
-
-    Args:
-        corpus: words as symbols, or a `Segmentation` to continue on, which is changed in place.
-        n_merges: how many merges are wanted. Fewer are learnt when the best coefficient falls to 0, or is not above
-            `stop_threshold`.
-        settings: hyper-parameters; the published ones when absent.
-        limits: conditions that pairs must meet; ``min_occurrences``, ``min_value`` and ``struck`` do not count.
-
-    Returns:
-        The merges and their coefficients, rounded to 1e-9.
-
-    >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
-    >>> learn_classic(words, 3).merges
-    [('ч', 'и'), ('и', 'с'), ('п', 'ис')]
+    Pairs whose product is a token already are passed over. Fewer merges than wanted are learnt when the best
+    coefficient falls to 0, or is not above `stop_threshold`. A `Segmentation` is changed in place. Of the limits,
+    ``min_occurrences``, ``min_value`` and ``struck`` do not count.
     """
     segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)
     values = segmentation.cell_values(None)

@@ -22,12 +22,8 @@ def learn_classic_reference(
 ) -> LearnedMerges:
     """Merge the adjacent pair with the highest coefficient again and again; equal to `learner.learn_classic`.
 
-    It stops when the best coefficient is 0 (or not above `stop_threshold`). Pairs whose product is a token
-    already are passed over. Ties: see `mws_hf.learn.classic.coefficient`.
-
-    >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
-    >>> learn_classic_reference(words, 3).merges
-    [('ч', 'и'), ('и', 'с'), ('п', 'ис')]
+    It stops when the best coefficient is 0 (or not above `stop_threshold`). Pairs whose product is a token already are
+    passed over. Ties: see `mws_hf.learn.classic.coefficient`.
     """
     settings = settings or ClassicSettings()
     words = [(list(corpus.word(w)), int(corpus.weights[w])) for w in range(len(corpus))]
@@ -82,11 +78,7 @@ def coefficients(words: list[tuple[list[str], int]], settings: ClassicSettings) 
 
 
 def replace(tokens: list[str], pair: Pair) -> list[str]:
-    """Put the product in place of every occurrence of the pair, from left to right.
-
-    >>> replace(["a", "a", "a", "b"], ("a", "a"))
-    ['aa', 'a', 'b']
-    """
+    """Put the product in place of every occurrence of the pair, from left to right."""
     out: list[str] = []
     i = 0
     while i < len(tokens):

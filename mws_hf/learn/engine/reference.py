@@ -16,12 +16,8 @@ def learn_by_position_value(
 ) -> LearnedMerges:
     """Learn merges as `Segmentation(corpus).learn` does, with equal results: the same merges, scores and ties.
 
-    A word is a list of (token id, value of the position after it); every merge counts all pairs anew.
-
-    `values` are one a symbol of the corpus, or None: the weight of the word everywhere; ``struck`` is not looked at.
-
-    >>> learn_by_position_value(SymbolCorpus.from_words(["aab", "ab"], [2, 1]), None, 2).merges
-    [('a', 'b'), ('a', 'ab')]
+    A word is a list of (token id, value of the position after it); every merge counts all pairs anew. Without `values`,
+    one a symbol, the weight of the word stands everywhere. ``struck`` is not looked at.
     """
     tokens = list(corpus.alphabet)
     taken = {*tokens, *limits.never}

@@ -127,26 +127,9 @@ _WORDS_AT_ONCE = 1 << 12
 class Segmentation:
     """A corpus cut into tokens, at first characters, and the tokens so far; learning changes it in place.
 
-    Words that another tokenizer has cut already come with its `tokens`, distinct strings of one character or more, and
-    the `text` in cells of their ids; of such a corpus only starts, counted in characters, and weights are looked at.
-
-    Attributes:
-        corpus: the words.
-        tokens: token strings by id: the alphabet in code-point order, then the products in merge-rank order.
-        text: int32, the words in cells of token ids (see pairs.py).
-
-    Raises:
-        MwSError: there are too many characters.
-
-    >>> words = SymbolCorpus.from_words(["ababc", "abc"], [3, 2])
-    >>> segmentation = Segmentation(words)
-    >>> segmentation.learn(None, 1)
-    LearnedMerges(merges=[('a', 'b')], scores=[8.0], exhausted=False)
-    >>> segmentation.pieces(0), segmentation.tokens
-    (['ab', 'ab', 'c'], ['a', 'b', 'c', 'ab'])
-    >>> segmentation.apply([("ab", "c")])
-    >>> segmentation.pieces(0)
-    ['ab', 'abc']
+    `tokens` are the strings by id: the alphabet in code-point order, then the products in merge-rank order. `text`
+    holds the words in cells of token ids (see pairs.py). Words that another tokenizer has cut already come with both;
+    of their corpus only starts, counted in characters, and weights are looked at.
     """
 
     def __init__(self, corpus: SymbolCorpus, tokens: Sequence[str] = (), text: Array | None = None) -> None:
@@ -172,13 +155,7 @@ class Segmentation:
         return found
 
     def places_cut(self) -> float:
-        """Return the share of the places inside words where a token ends; the place after a leading space is none.
-
-        >>> segmentation = Segmentation(SymbolCorpus.from_words([" abc", "ab"]))
-        >>> segmentation.apply([(" ", "a"), (" a", "b")])
-        >>> segmentation.places_cut()  # of a|b, b|c, a|b the last two
-        0.6666666666666666
-        """
+        """Return the share of the places inside words where a token ends; the place after a leading space is none."""
         lengths = np.fromiter(map(len, self.tokens), np.int64, len(self.tokens))
         ids, first = self.text[self.text >= 0], self.text[self.corpus.starts[:-1] + np.arange(len(self.corpus)) + 1]
         n_tokens = len(ids) - np.count_nonzero((lengths > 1)[ids]) // 2  # a token of several cells has its id in two
@@ -189,11 +166,7 @@ class Segmentation:
         return float((n_tokens - len(self.corpus) - alone) / np.maximum(1, places))
 
     def apply(self, merges: Iterable[tuple[str, str]]) -> None:
-        """Carry out given merges in rank order, as a BPE tokenizer would.
-
-        Raises:
-            MwSError: a part is not a token yet, or a product already is one.
-        """
+        """Carry out given merges in rank order, as a BPE tokenizer would."""
         first = len(self.tokens)
         pairs = [self.add_merge(left, right) for left, right in merges]
         lengths = np.fromiter(map(len, self.tokens), np.int32, len(self.tokens))
@@ -209,11 +182,7 @@ class Segmentation:
         in_parts(merge, len(self.corpus))
 
     def add_merge(self, left: str, right: str) -> tuple[int, int]:
-        """Add the product of two tokens, which occurs nowhere yet; return the ids of its parts.
-
-        Raises:
-            MwSError: a part is not a token yet, or the product already is one.
-        """
+        """Add the product of two tokens, which occurs nowhere yet; return the ids of its parts."""
         if left not in self._ids or right not in self._ids or left + right in self._ids:
             raise MwSError(
                 f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
@@ -231,20 +200,9 @@ class Segmentation:
         products in merge-rank order. A pair whose product is a token already is passed over. "aaa" counts as two
         occurrences of (a, a) and is replaced from the left, as in Hugging Face BPE.
 
-        Args:
-            values: int64, shape (n_symbols,) or (n_cells,): worth of the position after each character of the corpus,
-                or of each cell of `text`, in units of your choice. Values after the last character of a word are not
-                used. Their sum must fit into 63 bits. None: the weight of the word everywhere (frequency BPE).
-            n_merges: how many merges are wanted.
-            limits: conditions that pairs must meet.
-            title: name of the progress bar.
-
-        Raises:
-            MwSError: the number of values is wrong.
-
-        >>> segmentation = Segmentation(SymbolCorpus.from_words(["xay", "xby", "ay"]))
-        >>> segmentation.learn(np.array([5, -9, 0, 5, 1, 0, 4, 0]), 5).merges
-        [('x', 'a'), ('x', 'b'), ('a', 'y'), ('xb', 'y')]
+        `values`, shape (n_symbols,) or (n_cells,), are the worth of the position after each character of the corpus, or
+        each cell of `text`, in units of your choice; their sum must fit into 63 bits. Values after the last character
+        of a word are not used. None: the weight of the word everywhere (frequency BPE).
         """
         bounds = (max(1, limits.min_occurrences), NO_LIMIT, limits.longest)
         least = Least(bounds[0], max(1, limits.min_value), limits.min_frequency)
@@ -273,13 +231,7 @@ class Segmentation:
     ) -> LearnedMerges:
         """Learn by several arrays of position values, one after another, until `n_merges` are found in all.
 
-        A turn is the most merges to learn by an array of values, and a function that makes the array when its turn
-        comes, so that one array at a time is held.
-
-        >>> segmentation = Segmentation(SymbolCorpus.from_words(["xay", "xby"]))
-        >>> turns = [(1, lambda: np.array([5, 0, 0, 0, 0, 0])), (9, lambda: None)]
-        >>> segmentation.learn_in_turns(turns, 2).merges
-        [('x', 'a'), ('b', 'y')]
+        The array of a turn is made when its turn comes, so that one array at a time is held.
         """
         found = LearnedMerges([])
         for most, values in turns:
@@ -291,17 +243,7 @@ class Segmentation:
         return found
 
     def lay_out(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
-        """Lay the worth of all positions out by cell: int64, shape (n_cells,); cells between words hold no worth.
-
-        Args:
-            boundaries: float64, shape (n_symbols,): probability of a boundary after each symbol of the corpus.
-            weights: int64, shape (n_words,).
-            worth: gives worth from the boundaries and the weights of some positions.
-
-        >>> segmentation = Segmentation(SymbolCorpus.from_words(["ab", "c"]))
-        >>> segmentation.lay_out(np.zeros(3), np.array([2, 7]), lambda _, weights: weights)[[1, 2, 4]].tolist()
-        [2, 2, 7]
-        """
+        """Lay the worth of all positions out by cell, from the probabilities of a boundary after each symbol."""
         all_starts, values = self.corpus.starts, np.empty(len(self.text), np.int64)
         values[0] = 0
 
@@ -316,10 +258,7 @@ class Segmentation:
         return values
 
     def cell_values(self, values: Array | None) -> Array:
-        """Lay position values out by cell (see pairs.py); None stands for each word's weight at all its positions.
-
-        Values that are by cell already, one for each cell of `text`, are returned as they are.
-        """
+        """Lay position values out by cell (see pairs.py), unless they are; None: each word's weight everywhere."""
         if values is not None and len(values) == len(self.text):
             return values
         if values is None:
@@ -337,7 +276,6 @@ class Segmentation:
         return hash_set(hashes, len(table.length) + len(hashes))
 
     def _add_token(self, token: str) -> None:
-        """Give `token` the next id."""
         self._ids[token] = len(self.tokens)
         self.tokens.append(token)
 

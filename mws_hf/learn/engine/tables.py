@@ -47,7 +47,7 @@ _BASE = 0x5851F42D4C957F2D
 
 
 def hashes_and_powers(strings: Sequence[str]) -> Array:
-    """Compute hash and power (base ** length) of strings: int64, shape (n, 2).
+    """Compute hash and power (base ** length) of strings: shape (n, 2).
 
     >>> (a, p), (b, q), (ab, _) = hashes_and_powers(["при", "вет", "привет"]).tolist()
     >>> (a * q + b - ab) % 2**64  # hash(l + r) = hash(l) * power(r) + hash(r)
@@ -118,14 +118,10 @@ def fill_cells(symbols: Array, starts: Array, out: Array) -> None:
 def open_table(
     tok: Array, val: Array, tokens: Sequence[str], bounds: tuple[int, int, int], *, strip: bool = False
 ) -> PairTable:
-    """Count and list the pairs of a segmented text.
+    """Count and list the pairs of a segmented text in cells (see pairs.py), which later merges change in place.
 
-    Args:
-        tok: the text in cells (see pairs.py); changed in place by later merges.
-        val: int64, worth of the position after each cell.
-        tokens: the token strings by id.
-        bounds: (least occurrences, largest left size + length, greatest length in characters) of a pair to keep.
-        strip: leave leading whitespace out of left sizes.
+    `val` is the worth of the position after each cell. `bounds` are (least occurrences, largest left size + length,
+    greatest length in characters) of a pair to keep. `strip` leaves leading whitespace out of left sizes.
     """
     edges = part_edges(len(tok), _AT_ONCE)
     for k in range(1, len(edges) - 1):
@@ -258,12 +254,9 @@ SIZE, ASKED = 0, 1  # indexes into Queue.used
 
 
 class Queue(NamedTuple):
-    """Candidates for merging.
+    """Candidates: a heap of negated values and `pair_key`, the greatest value in it of each pair, and what is `used`.
 
-    Attributes:
-        heap: int64 (see kernels/heap.py), the negated value and the `pair_key` of each entry.
-        queued: int64, by pair, the greatest value under which it stands in the heap.
-        used: int64, how many entries the heap has, and the pair that the caller is asked about.
+    `used` holds how many entries the heap has, and the pair that the caller is asked about.
     """
 
     heap: Array
@@ -364,18 +357,10 @@ def advance(
 ) -> int:
     """Merge until there are `goal` tokens or the caller is needed; the pair in question is ``q.used[ASKED]``.
 
-    Args:
-        t: the pair table.
-        q: its candidates.
-        strings: hashes of the strings that may not be made again (tables.py).
-        goal: number of tokens to stop at.
-        least: thresholds that make a pair a candidate.
-        bounds: (least occurrences, largest left size + length, greatest length) of a pair worth keeping.
-        accepted: a pair whose product the caller has found to be a new string although its hash is known; else -1.
-        weights: int64, by cell, how often each word counts in a frequency; empty when no frequency is asked for.
-
-    Returns:
-        REACHED, EXHAUSTED, ROOM (enlarge the arrays), or ASK (is the string new?).
+    `strings` are hashes of the strings that may not be made again; `accepted` is a pair whose product the caller has
+    found to be a new string although its hash is known, else -1. `weights` say by cell how often a word counts in a
+    frequency; empty: no frequency is asked for. Returns REACHED, EXHAUSTED, ROOM (enlarge the arrays), or ASK (is the
+    string new?).
     """
     while t.used[TOKENS] < goal:
         p = _best(t, q, least)

@@ -171,7 +171,7 @@ def fit_contexts(
     `targets` are cut probabilities after the first symbols, whole words. At most `most` positions, spread evenly over
     those with targets, are looked at.
     """
-    positions = np.nonzero(inner_positions(corpus)[: len(targets)])[0]
+    positions = np.nonzero(inner_positions(corpus.starts)[: len(targets)])[0]
     size = min(most, len(positions))
     sample = positions[np.arange(size) * len(positions) // max(size, 1)]
     n = PER_VIEW * len(contexts.views)

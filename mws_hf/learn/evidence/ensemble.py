@@ -80,7 +80,7 @@ def calibrated_posteriors(
     labelled: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
     """Calibrate an ensemble, after re-fitting it where words are labelled; arguments as in `boundary_posteriors`."""
-    inner = inner_positions(corpus)
+    inner = inner_positions(corpus.starts)
     j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
     if len(mixed) == 0:
         return j, None
@@ -113,7 +113,7 @@ def mix_views(
 
     With `keep`, the single views and the contexts are kept for labels.
     """
-    inner = inner_positions(corpus)
+    inner = inner_positions(corpus.starts)
     if not inner.any():
         return Ensemble(np.zeros(0))
     learnt = _first_words(corpus, EM_TYPES)

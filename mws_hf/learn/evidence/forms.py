@@ -21,7 +21,16 @@ from mws_hf.kernels.arrays import Doubles, Ints, Longs, Mask
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts, side_by_side
-from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, concatenated, cut_out, distinct, find_among
+from mws_hf.learn.words import (
+    N_POINTS,
+    CodePoints,
+    SymbolCorpus,
+    concatenated,
+    cut_out,
+    distinct,
+    distinct_points,
+    find_among,
+)
 from mws_hf.text.pattern import compiled
 
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
@@ -48,10 +57,8 @@ class CharacterTable(NamedTuple):
     @classmethod
     def of(cls, points: Ints) -> CharacterTable:
         """Build the table for the code points in `points` only; all others get no class."""
-        seen = np.zeros(N_POINTS, bool)
-        seen[points] = True
-        found = np.nonzero(seen)[0]
-        characters = list(map(chr, found.tolist()))
+        found = distinct_points(points)
+        characters = list(map(chr, found))
         lower = np.arange(N_POINTS, dtype=np.int32)
         lower[found] = [ord(fold(c)) for c in characters]
         classes = np.zeros((len(_CLASSES), N_POINTS), bool)
@@ -301,10 +308,10 @@ def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
     return Graphemes(corpus, np.append(base, True)[1:])
 
 
-def inner_positions(corpus: SymbolCorpus) -> Mask:
+def inner_positions(starts: Longs) -> Mask:
     """Mark the positions inside words: True after every symbol but the last of each word."""
-    inner = np.ones(len(corpus.symbols), bool)
-    inner[corpus.starts[1:] - 1] = False
+    inner = np.ones(starts[-1], bool)
+    inner[starts[1:] - 1] = False
     return inner
 
 

@@ -199,7 +199,7 @@ def refit(
 
     `views`, shape (n, k), and `mixture`, calibrated to the default granularity, are log-odds at the n inner positions.
     """
-    inner = inner_positions(corpus)
+    inner = inner_positions(corpus.starts)
     rank = np.cumsum(inner) - 1
     at = np.nonzero(inner & ~np.isnan(targets))[0]
     words = np.searchsorted(corpus.starts, at, side="right") - 1
@@ -269,7 +269,7 @@ def _score_all(
     """Compute the log-odds of all inner positions."""
     k = 2 * len(design.mean) + N_FLAGS
     linear, square = raw_coefficients(weights[:k], design.mean, design.scale)
-    found = all_log_odds(corpus, contexts, linear, square, pool)[inner_positions(corpus)]
+    found = all_log_odds(corpus, contexts, linear, square, pool)[inner_positions(corpus.starts)]
     for column, weight in enumerate(weights[k:-2]):
         found += (views[:, column] - design.view_mean[column]) * (weight / design.view_scale[column])
     return found + mixture * (weights[-2] * _FREE) + weights[-1] * _FREE

@@ -192,7 +192,7 @@ def rerank(
 
     `granularity` is the share of the places cut at first, from which the affix view starts.
     """
-    weight, inner = short_list_weight(len(corpus)), inner_positions(corpus)
+    weight, inner = short_list_weight(len(corpus)), inner_positions(corpus.starts)
     lattice = pool.submit(build_lattice, corpus)
     paradigms = support[inner]
     order = standard_scores(mixed) + weight * weight * PARADIGM_WEIGHT * standard_scores(paradigms)

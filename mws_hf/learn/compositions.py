@@ -105,10 +105,7 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
 
 
 def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs:
-    """Work out what positions are worth to compositions: count - price * P(boundary), in 1 / SCALE of an occurrence.
-
-    The price of a certain boundary is in 1 / SCALE of an occurrence, too.
-    """
+    """Work out what positions are worth to compositions: count - price * P(boundary); worth and price in 1 / SCALE."""
     return SCALE * counts - np.rint(price * boundaries).astype(np.int64)
 
 

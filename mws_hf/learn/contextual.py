@@ -17,14 +17,7 @@ from mws_hf.kernels.arrays import Bytes, Doubles, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back, in_parts
 from mws_hf.learn.evidence.ensemble import boundary_posteriors
-from mws_hf.learn.evidence.forms import (
-    TypeCounts,
-    WordPlaces,
-    count_graphemes,
-    find_words,
-    fold,
-    split_graphemes,
-)
+from mws_hf.learn.evidence.forms import TypeCounts, WordPlaces, count_graphemes, find_words, fold, split_graphemes
 from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.words import N_POINTS, CodePoints, distinct_points, find_among
 from mws_hf.text.pattern import compiled

@@ -93,15 +93,12 @@ def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
 
 
 def grapheme_merges(
-    found: MarkedLetters,
-    alphabet: Iterable[str],
-    room: int,
-    limits: MergeLimits = UNLIMITED,
+    found: MarkedLetters, alphabet: Iterable[str], room: int, limits: MergeLimits = UNLIMITED
 ) -> list[tuple[str, str]]:
-    """List merges that put letters with marks together, mark by mark, the most frequent letter first.
+    """List at most `room` merges that put letters of the alphabet with marks together, mark by mark.
 
-    Ties: the shorter, then the one with lower code points. At most `room` merges, of letters in the alphabet and within
-    the limits. A letter that begins with a forbidden string and goes on with more marks is left out as well.
+    The most frequent letter comes first; of equal ones the shorter, then the one with lower code points. A letter that
+    begins with a string that the limits do not allow and goes on with more marks is left out as well.
     """
     known = set(alphabet)
     made: list[tuple[str, str]] = []
@@ -179,8 +176,7 @@ def learn_contextual(
 
     First come the seed merges: letters with their combining marks, also those seen once and in words without evidence,
     up to half of the merges; then the space with each letter, so that a space is never a token before a letter. Then
-    come pairs by their worth until none is positive, at first at a higher crossing penalty, the lambda of the module
-    docstring.
+    come pairs by their worth until none is positive, at first at a higher crossing penalty.
 
     With `types`, every lower-cased type weighs the same, shared out among its forms and their lower-case variants;
     without, forms weigh their counts. Seed merges keep to the greatest length and the forbidden strings alone.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
@@ -101,15 +101,12 @@ class EvidenceSettings:
 class ContextualSettings:
     """Settings of the contextual criterion; `evidence` holds the settings of the boundary evidence.
 
-    `hidden_boundary_price` and those of the evidence are arguments of `mws_hf.MwSTrainer` too and described there. A
-    `crossing_penalty` (the price of merging across a boundary against one within a morph) of 8 with a `granularity`
-    0.02 higher is a tie on the mean.
+    `hidden_boundary_price` and the settings of the evidence are arguments of `mws_hf.MwSTrainer` too and described
+    there. A `crossing_penalty` (the price of merging across a boundary against one within a morph) of 8 with a
+    `granularity` 0.02 higher is a tie on the mean.
 
     Raises:
         MwSError: a value is out of range.
-
-    >>> ContextualSettings(hidden_boundary_price=0.3).evidence.max_types
-    400000
     """
 
     crossing_penalty: Annotated[float, CROSSING_PENALTY] = DEFAULT_CROSSING_PENALTY
@@ -228,19 +225,16 @@ class VocabularySettings(VocabularyFields):
         object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
         object.__setattr__(self, "initial_alphabet", characters_of(self.initial_alphabet))
         for name in ("tokens", "keep_apart"):
-            object.__setattr__(self, name, _list_of_strings(name, getattr(self, name)))
+            given = getattr(self, name)
+            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+                raise MwSError(f"{name}={given!r}: give a list of strings")
+            object.__setattr__(self, name, tuple(given))
         self.apart  # noqa: B018  # refuses what cannot be kept apart
 
     @cached_property
     def apart(self) -> Apart:
         """Return what `keep_apart` says, read."""
         return Apart.of(self.keep_apart)
-
-
-def _list_of_strings(name: str, given: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(given, str) or not all(isinstance(each, str) for each in given):
-        raise MwSError(f"{name}={given!r}: give a list of strings")
-    return tuple(given)
 
 
 def alphabet_kind(settings: CriterionSettings, vocabulary: VocabularySettings) -> Alphabet:
@@ -260,10 +254,6 @@ def read_settings(arguments: Mapping[str, Any]) -> tuple[CriterionSettings, Voca
 
     >>> read_settings({"hidden_boundary_price": 0.3})[0].hidden_boundary_price
     0.3
-    >>> read_settings({"criterion": "classic", "hidden_boundary_price": 0.3})
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.SettingError: hidden_boundary_price=0.3 belongs to the contextual criterion; leave it out
     """
     shared = {each.name for each in fields(VocabularySettings)}
     own = {name: value for name, value in arguments.items() if name not in shared and value is not None}
@@ -328,10 +318,6 @@ def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, Vocabular
     Raises:
         MwSError: a value is out of range.
         TypeError: a value has a type that `to_record` never writes.
-
-    >>> settings = ContextualSettings(evidence=EvidenceSettings(granularity=0.1))
-    >>> from_record(to_record(settings, VocabularySettings(), "a", None))[0] == settings
-    True
     """
     shared = ("weights", "tokens", "keep_apart", "alphabet", *_RECORDED)
     vocabulary = VocabularySettings(**{name: record[name] for name in shared if name in record})

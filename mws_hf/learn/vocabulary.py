@@ -33,13 +33,7 @@ from mws_hf.learn.settings import (
     VocabularySettings,
     alphabet_kind,
 )
-from mws_hf.learn.words import (
-    CodePoints,
-    LearnedMerges,
-    MergeLimits,
-    SymbolCorpus,
-    count_points,
-)
+from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points
 from mws_hf.text.byte_alphabet import character_merges
 from mws_hf.text.pattern import split
 from mws_hf.text.special import BYTE_TOKENS
@@ -155,9 +149,8 @@ def learn(
 class LearningJob:
     """One training, checked and worked out, before anything is learnt.
 
-    `counts` are the words of all `groups` together, groups weighted and rare words left out. There is room for
-    `n_merges`, of which the criterion may choose `n_morphs`. A `composition` of "fill" is as many as the criterion
-    leaves.
+    `counts` are the words of all `groups` together, groups weighted and rare words left out. Of `n_merges` the
+    criterion may choose `n_morphs`. A `composition` of "fill" is as many as it leaves.
     """
 
     groups: GroupedCounts
@@ -330,7 +323,6 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
 def _learn_compositions(
     job: LearningJob, text: _RunningText | None, evidence: Evidence | None, morphs: list[tuple[str, str]]
 ) -> LearnedMerges:
-    """Fill the room that the morphs leave."""
     room = job.n_merges - len(morphs)
     if text is None or room <= 0:
         return LearnedMerges([])

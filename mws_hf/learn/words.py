@@ -150,8 +150,9 @@ def in_alphabet(words: CodePoints, alphabet: Iterable[str]) -> Mask:
 class SymbolCorpus:
     """Distinct pre-tokens as one flat array of symbols, the input of every learner.
 
-    The id of a symbol is its index in `alphabet`, ascending by code point; word w is ``symbols[starts[w]:starts[w +
-    1]]``. Each word counts as often as its weight says (1 each under the good-dataset principle).
+    The id of a symbol is its index in `alphabet`, ascending by code point. Word w is
+    ``symbols[starts[w]:starts[w+1]]``, and counts as often as its weight says (1 each under the good-dataset
+    principle).
     """
 
     alphabet: tuple[str, ...]
@@ -209,7 +210,7 @@ BITS = 62
 
 
 def letters_weighed(starts: Longs, weights: Longs) -> int:
-    """Add up the lengths of all words times their weights, exactly.
+    """Add up the lengths of all words times their weights, exactly, for 64 bits may not hold the sum.
 
     >>> letters_weighed(np.array([0, 3, 4]), np.array([2**62, 1]))
     13835058055282163713

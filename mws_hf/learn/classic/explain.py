@@ -144,11 +144,7 @@ def _merges_up_to(
 
 
 def _explanation(
-    segmentation: Segmentation,
-    unigrams: Longs,
-    ids: tuple[int, int],
-    b: int,
-    settings: ClassicSettings,
+    segmentation: Segmentation, unigrams: Longs, ids: tuple[int, int], b: int, settings: ClassicSettings
 ) -> MergeExplanation:
     corpus = segmentation.corpus
     left, right = (segmentation.tokens[i] for i in ids)

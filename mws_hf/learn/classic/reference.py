@@ -15,10 +15,7 @@ Pair = tuple[str, str]
 
 
 def learn_classic_reference(
-    corpus: SymbolCorpus,
-    n_merges: int,
-    settings: ClassicSettings | None = None,
-    limits: MergeLimits = UNLIMITED,
+    corpus: SymbolCorpus, n_merges: int, settings: ClassicSettings | None = None, limits: MergeLimits = UNLIMITED
 ) -> LearnedMerges:
     """Merge the adjacent pair with the highest coefficient again and again; equal to `learner.learn_classic`.
 

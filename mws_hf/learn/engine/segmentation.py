@@ -102,7 +102,6 @@ def _merge_tokens(ids: Array, made: Array, n: int, keys: Array, products: Array)
 
 @njit(inner=True)
 def _write_tokens(ids: Array, n: int, length: Array, tok: Array, begin: int) -> None:
-    """Write a word's `n` tokens into its cells."""
     for k in range(n):
         last = begin + length[ids[k]] - 1
         for i in range(begin + 1, last):
@@ -229,10 +228,7 @@ class Segmentation:
     def learn_in_turns(
         self, turns: Iterable[Turn], n_merges: int, limits: MergeLimits = UNLIMITED, *, title: str = "merges"
     ) -> LearnedMerges:
-        """Learn by several arrays of position values, one after another, until `n_merges` are found in all.
-
-        The array of a turn is made when its turn comes, so that one array at a time is held.
-        """
+        """Learn by several arrays of position values, each made when its turn comes, until `n_merges` are found."""
         found = LearnedMerges([])
         for most, values in turns:
             room = min(most, n_merges - len(found.merges))

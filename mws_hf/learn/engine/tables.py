@@ -128,14 +128,15 @@ def open_table(
         while tok[edges[k]] != SEPARATOR:
             edges[k] += 1
     empty = _empty_table(tok, val, tokens, strip)
-    parts = [empty, *(_with_own_pairs(empty) for _ in edges[2:])]
+    own = ("pairs", "keys", "ids", "used")  # each part counts its own pairs; text and tokens are shared
+    parts = [empty, *(empty._replace(**{name: getattr(empty, name).copy() for name in own}) for _ in edges[2:])]
     parts = side_by_side(_count_range, parts, edges, edges[1:], [bounds] * len(parts))
     table, places = _joined_tables(parts)
     del empty, parts
     table = _laid_out(table, bounds[0])
     at = [table.pairs["begin"][: table.used[PAIRS]].copy()]  # where the list of each part begins
-    for own in places[:-1]:
-        at.append(np.add(at[-1], own, out=own))
+    for counts in places[:-1]:
+        at.append(np.add(at[-1], counts, out=counts))
     side_by_side(list_occurrences, [table] * len(at), edges, edges[1:], at)
     return table
 
@@ -227,11 +228,6 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
     )
 
 
-def _with_own_pairs(table: PairTable) -> PairTable:
-    """Copy a table's pairs, so that the copy can count its own; text and tokens are shared."""
-    return table._replace(**{name: getattr(table, name).copy() for name in ("pairs", "keys", "ids", "used")})
-
-
 def _more_tokens(table: PairTable, size: int) -> PairTable:
     fields = (*TOKEN_FIELDS, "hits", "sums", "seen", "cursor")
     table = table._replace(**{name: resized(getattr(table, name), size) for name in fields})
@@ -254,10 +250,7 @@ SIZE, ASKED = 0, 1  # indexes into Queue.used
 
 
 class Queue(NamedTuple):
-    """Candidates: a heap of negated values and `pair_key`, the greatest value in it of each pair, and what is `used`.
-
-    `used` holds how many entries the heap has, and the pair that the caller is asked about.
-    """
+    """Candidates: a heap (negated value, pair key), each pair's greatest value in it, its size, the pair asked for."""
 
     heap: Array
     queued: Array
@@ -274,14 +267,12 @@ class Least(NamedTuple):
 
 @njit(inner=True)
 def _queue_pair(t: PairTable, q: Queue, p: int) -> None:
-    """Queue pair `p` under its present value."""
     q.queued[p] = t.pairs[p].value
     q.used[SIZE] = push(q.heap, q.used[SIZE], -t.pairs[p].value, pair_key(t.pairs[p].left, t.pairs[p].right))
 
 
 @njit(nogil=True)
 def _fill_queue(t: PairTable, q: Queue, least: Least) -> None:
-    """Queue every pair of the table that is a candidate."""
     for p in range(t.used[PAIRS]):
         if t.pairs[p].occurrences >= least.occurrences and t.pairs[p].value >= least.value:
             _queue_pair(t, q, p)

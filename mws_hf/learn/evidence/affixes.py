@@ -188,8 +188,7 @@ def piece_probabilities(counts: Longs, lengths: Bytes) -> Doubles:
 def count_pieces(corpus: SymbolCorpus, lattice: Lattice, cut: Mask) -> tuple[Longs, CodePoints]:
     """Count how often each entry is a piece in each class, and list the distinct stems of two symbols or more.
 
-    A word's longest piece, the first of equal ones, is its stem; pieces before it are prefixes, pieces after it
-    suffixes.
+    A word's longest piece, the first of equal ones, is its stem: prefixes come before it, suffixes after it.
     """
     counts = np.zeros((len(lattice.first), 3), np.int64)
     begins, ends = np.empty(len(corpus), np.int64), np.empty(len(corpus), np.int64)

@@ -109,10 +109,7 @@ def _calibrate(mixed: Doubles, granularity: float) -> None:
 def mix_views(
     corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, *, keep: bool = False
 ) -> Ensemble:
-    """Compute the views and their weighted sum at every inner position; the lexicon counts only where it was learnt.
-
-    With `keep`, the single views and the contexts are kept for labels.
-    """
+    """Compute the views and their weighted sum at every inner position; the lexicon counts only where it was learnt."""
     inner = inner_positions(corpus.starts)
     if not inner.any():
         return Ensemble(np.zeros(0))

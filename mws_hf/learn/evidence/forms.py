@@ -80,10 +80,7 @@ def _replace_each(points: Ints, table: Ints) -> None:
 
 @dataclass(frozen=True)
 class WordPlaces:
-    """Places of the words in a list of pre-tokens.
-
-    The type of each pre-token is what follows from `begins` on; `spaced` words start with a space.
-    """
+    """Places of the words in a list of pre-tokens; a word's type is what follows from `begins` on."""
 
     text: CodePoints
     begins: Longs
@@ -121,7 +118,6 @@ def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
 
 @njit(nogil=True)
 def _find_words(points: Ints, starts: Longs, table: CharacterTable, begins: Longs, is_word: Mask, spaced: Mask) -> None:
-    """Write where types begin and which pre-tokens are words."""
     _, letter, mark, number, apostrophe = table
     for w in range(len(begins)):
         head, end = starts[w], starts[w + 1]
@@ -157,12 +153,7 @@ class Forms:
 
 
 def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms:
-    """Group the words among distinct pre-tokens by form and by lower-cased type.
-
-    >>> found = collect_forms([" дом", " Дом", "(дом", "12", "дом"], np.array([5, 1, 2, 9, 1]))
-    >>> found.words.strings(), found.counts.tolist(), found.types.strings(), found.type_counts.tolist()
-    ([' дом', ' Дом', 'дом'], [5, 1, 3], ['дом'], [9])
-    """
+    """Group the words among distinct pre-tokens by form and by lower-cased type."""
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
     counts = counts[words]
@@ -247,10 +238,7 @@ def _sums_by_row(ids: Ints, counts: Longs, n: int) -> Longs:
 
 @dataclass(frozen=True)
 class Graphemes:
-    """Words as graphemes, letters with the combining marks after them; `last`: the character ends a grapheme.
-
-    Graphemes are numbered in order of appearance after the code points.
-    """
+    """Words as graphemes, letters with the combining marks after them; `last`: the character ends a grapheme."""
 
     corpus: SymbolCorpus
     last: Mask
@@ -282,12 +270,7 @@ def _write_bases(points: Ints, starts: Longs, mark: Mask, base: Mask, sizes: Lon
 
 
 def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
-    """Cut words into graphemes, so that no evidence ever separates a mark from its letter.
-
-    >>> found = split_graphemes(["नमस्ते", "मन"])
-    >>> [len(found.corpus.word(i)) for i in range(2)], found.corpus.symbols.tolist(), found.corpus.alphabet
-    ([6, 2], [0, 1, 2, 3, 1, 0], ('न', 'म', 'स्', 'ते'))
-    """
+    """Cut words into graphemes, numbered as they appear, so that no evidence ever separates a mark from its letter."""
     words = CodePoints.of(words)
     points, (base, sizes) = words.points, _find_bases(words)
     starts = np.concatenate([[0], np.cumsum(sizes)])

@@ -175,7 +175,6 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
 
 
 def _labelled_letters(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
-    """Return which labels are words, and their folded letters."""
     places = find_words([" " + label.word for label in labels])
     words = np.nonzero(places.is_word)[0]
     return words, places.types(words)
@@ -266,7 +265,6 @@ def _score_all(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, weights: Doubles, design: _Design,
     pool: ThreadPool,
 ) -> Doubles:  # fmt: skip
-    """Compute the log-odds of all inner positions."""
     k = 2 * len(design.mean) + N_FLAGS
     linear, square = raw_coefficients(weights[:k], design.mean, design.scale)
     found = all_log_odds(corpus, contexts, linear, square, pool)[inner_positions(corpus.starts)]
@@ -284,7 +282,6 @@ def _product(rows: Doubles, weights: Doubles) -> Doubles:
 
 
 def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles:
-    """Compute the log-likelihood of each word's positions, in order."""
     bounds = np.flatnonzero(np.diff(words, prepend=-1, append=-1)).tolist()
     one, spare, rows = np.ones(1), np.empty(1), found[:, None].copy()
     each = [penalised_likelihood(rows[a:b], targets[a:b], 0.0, one, spare) for a, b in itertools.pairwise(bounds)]

@@ -107,10 +107,7 @@ class Moves(NamedTuple):
 def expect(
     corpus: SymbolCorpus, arcs: Arcs, model: WordModel, posterior: Floats, pool: ThreadPool,
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    """Compute the expected uses of the entries and moves, as in `kernels.Expected`, on all threads of the pool.
-
-    The probability of a cut after each symbol is written to `posterior`.
-    """
+    """Compute what `kernels.Expected` describes, on all threads of the pool; cut probabilities go to `posterior`."""
     most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, len(model.p))))
     ranges = word_ranges(corpus, min(pool.size, most))
     counts = [np.zeros((len(model.p), 3), np.int64) for _ in ranges]
@@ -190,10 +187,6 @@ def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice) -> Doubles:
 
     Prefixes and suffixes count the words that they begin or end (but are not), stems their places; longer stems are
     preferred.
-
-    >>> corpus = SymbolCorpus.from_words(["ab", "abc"])
-    >>> initial_probabilities(corpus, build_lattice(corpus)).round(2).tolist()
-    [[0.67, 0.21, 0.0], [0.0, 0.21, 0.5], [0.0, 0.11, 0.5], [0.33, 0.47, 0.0]]
     """
     weights = np.zeros((len(lattice.first), 3))
     _count_edges(corpus.starts, lattice.rows, lattice.entries, lattice.spans, weights)

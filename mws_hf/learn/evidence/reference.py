@@ -60,11 +60,7 @@ def substring_counts(words: Sequence[str], longest: int, min_count: int) -> dict
 
 
 def segmentations(word: str, p: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """List all ways to write `word` as a sequence of entries.
-
-    >>> list(segmentations("ab", {"a", "b", "ab"}))
-    [('a', 'b'), ('ab',)]
-    """
+    """List all ways to write `word` as a sequence of entries."""
     if not word:
         yield ()
     for end in range(1, len(word) + 1):
@@ -123,10 +119,7 @@ def expected_counts(
 
 
 def letters_alone(letters: Mapping[str, float], unknown: Sequence[float]) -> Callable[[str], float]:
-    """Return a function that gives the probability of a stem spelled out, each character for itself.
-
-    `unknown` has the probability that a stem is spelled out and has 0, 1, ... characters.
-    """
+    """Give the probability of a stem spelled out, each character for itself, and of its length by `unknown`."""
     return lambda stem: unknown[len(stem)] * math.prod(letters[c] for c in stem) if len(stem) < len(unknown) else 0.0
 
 
@@ -174,6 +167,9 @@ def paradigm_worth(words: Sequence[str], shortest_stem: int, longest_ending: int
 
     Partners are the other endings of the stem that begin with another character; only endings of several words count.
     Stems with more than `most` endings are passed over.
+
+    >>> paradigm_worth(["walked", "walks", "talked", "talks"], 2, 8, 150)[0]
+    [0, 0, 0, 1, 0, 0]
     """
     ends = Counter(word[i:] for word in words for i in range(len(word) + 1))
     paradigms: dict[str, set[str]] = defaultdict(set)
@@ -196,14 +192,9 @@ def mixed_hash(text: str) -> int:
     """Compute the hash that orders words of equal count, a signed 64-bit number."""
     h = 1
     for character in text:
-        h = signed((h ^ ord(character)) * -7046029254386353131)
+        h = ((h ^ ord(character)) * -7046029254386353131 + 2**63) % 2**64 - 2**63  # two's complement
         h ^= h >> 32
     return h
-
-
-def signed(x: int) -> int:
-    """Wrap `x` to 64 bits, two's complement."""
-    return (x + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def best_split(entry: str, logp: Mapping[str, float]) -> float:

@@ -49,10 +49,7 @@ class AnyWord:
         return self._evidence.word(pretoken) is not None
 
     def word(self, pretoken: str) -> list[float] | None:
-        """Return the probability of a boundary after each character of a pre-token; None if it is no word.
-
-        A leading space belongs to the word (0), any other leading character does not (1).
-        """
+        """Answer as `Evidence.word` does, whether a word is among the types or not; None: it is no word."""
         found = self._evidence.word(pretoken)
         places = find_words([pretoken])
         if found is not None or not places.is_word[0]:

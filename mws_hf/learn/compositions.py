@@ -166,9 +166,9 @@ def compose(
 ) -> LearnedMerges:
     """Merge pairs by their worth to compositions, at one price after another, until `n_merges` are found.
 
-    `values` lays the worth of all positions out by cell, as `Segmentation.lay_out` does; `price` is the first price of
-    a certain boundary, in occurrences. When no pair has a positive value, the price falls to the next of `DISCOUNTS`. A
-    pair that saves less than one occurrence is never merged.
+    `values` lays worth out by cell (`Segmentation.lay_out`); `price` is that of a certain boundary at first, in
+    occurrences. When no pair has a positive value, it falls to the next of `DISCOUNTS`. A pair that saves less than one
+    occurrence is never merged.
     """
 
     def at_price(discount: float) -> Longs:

@@ -329,10 +329,7 @@ SETTINGS = descriptions_of(TrainerFields)
 
 
 def described(documented: type[T]) -> type[T]:
-    """Put `SETTINGS` into a class's docstring, as arguments, where it names this module.
-
-    Programs that read the source alone, such as an editor or the reference page, see the name.
-    """
+    """Put `SETTINGS` into a class's docstring, as arguments, in place of the name of this module."""
     if documented.__doc__:
         lines = "\n".join(f"    {name}: {setting.argument_help()}" for name, setting in SETTINGS.items())
         documented.__doc__ = inspect.cleandoc(documented.__doc__).replace(_PLACE, f"Args:\n{lines}")

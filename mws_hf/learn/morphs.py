@@ -225,8 +225,8 @@ def learn_morphs(
 ) -> LearnedMerges:  # fmt: skip
     """Merge pairs by their worth to morphs, under one crossing penalty after another, until `n_merges` are found.
 
-    `values` lays the worth of all positions out by cell, as `Segmentation.lay_out` does; the schedule has for each turn
-    the most merges to learn in it, and the penalty.
+    `values` lays worth out by cell (`Segmentation.lay_out`); each turn has the most merges to learn in it, and the
+    penalty.
     """
     turns = [(most, partial(values, partial(morph_worth, crossing_penalty=penalty))) for most, penalty in schedule]
     return segmentation.learn_in_turns(turns, n_merges, limits, title="morph merges")

@@ -45,10 +45,8 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 BYTE_ORDER_MARK = "\ufeff"
-"""In every alphabet of characters, seen or not: as three byte tokens JavaScript's decoders drop it from a text.
-
-Not where the vocabulary is to be as published.
-"""
+"""In every alphabet of characters, seen or not: as three byte tokens JavaScript's decoders drop it from a text. Not
+where the vocabulary is to be as published."""
 
 
 @dataclass(frozen=True)
@@ -236,16 +234,13 @@ def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], li
 
 
 def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str]) -> int:
-    """Count the merges that the vocabulary has room for; a vocabulary too small for its base warns and gets none.
-
-    A byte-level base holds, in place of the alphabet, the products of the merges that build characters from bytes.
-    """
+    """Count the merges that the vocabulary has room for; a vocabulary too small for its base warns and gets none."""
     n_special = len(vocabulary.special_tokens)
     if vocabulary.n_merges is not None:
         # the published size test counts special tokens before they are appended (mws.md, Training)
         return vocabulary.n_merges + (n_special if settings.as_published else 0)
     wanted = DEFAULT_VOCAB_SIZE if vocabulary.vocab_size is None else vocabulary.vocab_size
-    in_bytes = alphabet_kind(settings, vocabulary) == "bytes"
+    in_bytes = alphabet_kind(settings, vocabulary) == "bytes"  # merges of bytes make the alphabet then
     n_alphabet = len(character_merges(alphabet) if in_bytes else alphabet)
     base = n_special + len(BYTE_TOKENS) + n_alphabet
     if wanted < base:

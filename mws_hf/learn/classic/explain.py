@@ -23,10 +23,9 @@ _ANY_PAIR = (1, NO_LIMIT, NO_LIMIT)
 
 @dataclass(frozen=True)
 class MergeExplanation:
-    """Terms of one pair at one moment; no terms where it occurs nowhere.
+    """Terms of one pair at one moment, if it occurs; `candidate`: whether the lengths allow the merge then.
 
-    `candidate`: whether the lengths allow the merge at that moment. `coefficient` is the total rounded to 1e-9, by
-    which pairs are compared, 0 when negative or no candidate.
+    `coefficient` is the total rounded to 1e-9, by which pairs are compared, 0 when negative or no candidate.
     """
 
     left: str

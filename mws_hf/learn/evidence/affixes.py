@@ -46,10 +46,7 @@ _FLOOR = 1e-12
 
 
 class Trigrams(NamedTuple):
-    """Fitted letter model: each symbol's row and share of the row; `table` of a letter (last axis) after two others.
-
-    The last number of the table stands for the start before a stem and for its end.
-    """
+    """Letter model: row of each symbol, share of the row; `table[x, y, z]`: z after x, y; last row: start and end."""
 
     letter_of: Ints
     share_of: Doubles

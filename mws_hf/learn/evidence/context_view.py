@@ -145,10 +145,7 @@ def all_log_odds(
 
 
 def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubles) -> None:
-    """Write the raw numbers of the positions after the given symbols into the first columns, the flags into the last.
-
-    Positions are ascending symbol indices, none of them the last of its word.
-    """
+    """Write the raw numbers of the positions after the given symbols into the first columns, flags into the last."""
     words = np.searchsorted(starts, positions, side="right") - 1
     side_by_side(
         lambda v: _gather_view(positions, words, starts, contexts.views[v], v % 2 == 1, rows, PER_VIEW * v),
@@ -314,10 +311,7 @@ def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles |
 
 
 def _newton(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, factor: Doubles | None = None) -> Doubles:
-    """Take Newton's steps, halved while they make the likelihood worse.
-
-    The curvature, which costs ten times the gradient, is kept as long as it serves; `factor` is its Cholesky factor.
-    """
+    """Take Newton's steps, halved if the likelihood falls; curvature, dear as ten gradients, is kept if it serves."""
     weights, gradient, ahead = weights.copy(), np.empty(len(weights)), np.empty(len(weights))
     value = penalised_likelihood(rows, targets, ridge, weights, gradient)
     for _ in range(MAX_STEPS):

@@ -67,10 +67,7 @@ def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
 
 
 def continuation_table(n_contexts: int, context: Ints, counts: Ints) -> Floats:
-    """Compute entropy, log2 support and log2 variety of the continuations of each context; zeros where there are none.
-
-    `context` and `counts` describe distinct pairs (context, next symbol).
-    """
+    """Compute entropy, log2 support and log2 variety of contexts from distinct pairs (context, next symbol)."""
     support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
     _add_up(context, counts, support, variety)
     terms = np.zeros(n_contexts)

@@ -113,9 +113,14 @@ def mix_views(
     inner = inner_positions(corpus.starts)
     if not inner.any():
         return Ensemble(np.zeros(0))
-    learnt = _first_words(corpus, EM_TYPES)
+    starts = corpus.starts[: EM_TYPES + 1]
+    learnt = SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:EM_TYPES])
+
+    def contexts_of() -> Contexts:
+        return collect_contexts(corpus, ORDERS, [trie_view(corpus, backwards) for backwards in (False, True)])
+
     with ThreadPool(n_threads) as pool:
-        prepared = pool.submit(_contexts_of, corpus)  # in one thread, for the lexicon leaves some idle
+        prepared = pool.submit(contexts_of)  # in one thread, for the lexicon leaves some idle
         targets, lexicon = _lexicon_view(learnt, pool)
         give_back()
         contexts = prepared.result()
@@ -141,10 +146,6 @@ def mix_views(
     return Ensemble(mixed, np.concatenate([views, more], axis=1), contexts)
 
 
-def _contexts_of(corpus: SymbolCorpus) -> Contexts:
-    return collect_contexts(corpus, ORDERS, [trie_view(corpus, backwards) for backwards in (False, True)])
-
-
 def _lexicon_view(corpus: SymbolCorpus, pool: ThreadPool) -> tuple[Floats, Floats]:
     """Average the lexicon's cut probabilities over the end prices, and likewise their log-odds."""
     levels = np.float32(len(PRICE_ENDS))
@@ -153,8 +154,3 @@ def _lexicon_view(corpus: SymbolCorpus, pool: ThreadPool) -> tuple[Floats, Float
         mean += posterior / levels
         odds += log_odds(posterior) / levels
     return mean, odds
-
-
-def _first_words(corpus: SymbolCorpus, n: int) -> SymbolCorpus:
-    starts = corpus.starts[: n + 1]
-    return SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n])

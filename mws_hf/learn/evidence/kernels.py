@@ -55,10 +55,7 @@ class WordModel(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Sums of an expectation step in 1 / FIXED_POINT: uses of the entries, moves (3 rows of steps, stops, starts).
-
-    The probability of a cut after each symbol is written to `posterior`.
-    """
+    """Sums in 1 / FIXED_POINT: uses of entries, moves (3 rows of steps, stops, starts); and the cut probabilities."""
 
     counts: Longs
     moves: Longs

@@ -95,10 +95,10 @@ class Moves(NamedTuple):
 
     @classmethod
     def first(cls) -> Moves:
-        """Return the probabilities before the first step.
+        """Return the probabilities before the first step; zeros stay zero.
 
-        Zeros stay zero: no suffix before a stem, no prefix after one, no word ends with a prefix. A suffix may be
-        followed by a stem (compounds with linking elements).
+        So there is no suffix before a stem, no prefix after one, no word ends with a prefix; but a stem may follow a
+        suffix (compounds with linking elements).
         """
         step = ((0.2, 0.8, 0.0), (0.0, 0.175, 0.525), (0.0, 0.1, 0.4))
         return cls(np.array(step), np.array((0.0, 0.3, 0.5)), np.array((0.3, 0.7, 0.0)))

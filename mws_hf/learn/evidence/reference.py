@@ -37,10 +37,7 @@ def entropy(counter: Counter[str]) -> float:
 def branching(
     words: Sequence[str], order: int | None, *, backwards: bool = False
 ) -> list[list[tuple[float, float, float]]]:
-    """Compute (entropy, log2 support, log2 variety) of the context of every character of every word.
-
-    The context ends with the character, or begins with it when `backwards`.
-    """
+    """Compute (entropy, log2 support, log2 variety) of contexts that end, or backwards begin, with each character."""
     if backwards:
         return [row[::-1] for row in branching([word[::-1] for word in words], order)]
     table = continuations(words, order)

@@ -18,7 +18,7 @@ from lm.data import Codec, read_split
 from lm.decoding import acceptance, generate, held_out_acceptance
 from lm.minimal_pairs import Pair, margins_of
 from lm.model import MultiTokenModel
-from lm.scoring import bits_per_byte, group_of_forms, russian_lemmas, score_groups, word_forms
+from lm.scoring import bits_per_byte, group_of_forms, lemmas_of, score_groups, word_forms
 from lm.training import CONFIG_FILE, MODEL
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
@@ -59,7 +59,7 @@ def evaluate_run(
     run_dir: str | os.PathLike[str],
     documents: Sequence[str] | None = None,
     *,
-    russian: bool = False,
+    lemmas: str | None = None,
     prompts: Sequence[str] = (),
     batch_size: int = 32,
 ) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def evaluate_run(
     Args:
         run_dir: output directory of `pretrain`.
         documents: texts to score; None: the texts that the run held out.
-        russian: split unseen forms by whether their lemma was seen, through pymorphy3.
+        lemmas: split unseen forms by whether their lemma was seen; a language of `scoring.lemmas_of`, such as "hu".
         prompts: beginnings to continue greedily.
         batch_size: windows a pass.
 
@@ -84,7 +84,7 @@ def evaluate_run(
     split = read_split(config)
     texts = split.held_out if documents is None else list(documents)
     scores = bits_per_byte(model, codec, texts, config.context_bytes, batch_size=batch_size)
-    groups = group_of_forms(word_forms(texts), word_forms(split.train), russian_lemmas() if russian else None)
+    groups = group_of_forms(word_forms(texts), word_forms(split.train), lemmas_of(lemmas) if lemmas else None)
     by_group = score_groups(scores, codec, texts, groups)
     result = {
         "bits_per_byte": scores.value if scores.represented.any() else None,

@@ -183,22 +183,34 @@ def word_forms(documents: Iterable[str]) -> set[str]:
     return {word.lower() for document in documents for word in pattern.findall(document)}
 
 
-def russian_lemmas() -> Callable[[str], str]:
-    """Return a function that finds the most probable lemma of a form by pymorphy3.
+def lemmas_of(language: str) -> Callable[[str], str | None]:
+    """Return a function that finds the lemma of a form, or None where it knows none.
 
-    Raises MwSError where its Russian dictionary is not installed.
+    The code is "ru" for the most probable parse of pymorphy3, or one of the word lists of simplemma, such as "hu".
+
+    Raises:
+        MwSError: the dictionary is not installed, or there is none.
     """
     try:
-        from pymorphy3 import MorphAnalyzer  # noqa: PLC0415  (half a second to load)
+        if language == "ru":
+            from pymorphy3 import MorphAnalyzer  # noqa: PLC0415  (half a second to load)
 
-        analyzer = MorphAnalyzer(lang="ru")
+            analyzer = MorphAnalyzer(lang="ru")
+            return lambda form: analyzer.parse(form)[0].normal_form
+        from simplemma.strategies import DictionaryLookupStrategy  # noqa: PLC0415
+
+        listed = DictionaryLookupStrategy()
+        listed.get_lemma("", language)
+        return lambda form: listed.get_lemma(form, language)
     except (ImportError, ValueError) as error:
-        raise MwSError(f"lemmas need pymorphy3 and pymorphy3-dicts-ru ({error}); install them with pip") from error
-    return lambda form: analyzer.parse(form)[0].normal_form
+        package = "pymorphy3-dicts-ru" if language == "ru" else "simplemma"
+        raise MwSError(f"lemmas of {language!r} need {package} ({error}); install it with pip") from error
 
 
-def group_of_forms(forms: Iterable[str], trained: set[str], lemma: Callable[[str], str] | None) -> dict[str, str]:
-    """Assign each form to a group; without `lemma`, unseen forms are one group.
+def group_of_forms(
+    forms: Iterable[str], trained: set[str], lemma: Callable[[str], str | None] | None
+) -> dict[str, str]:
+    """Assign each form to a group; unseen forms without a lemma are one group.
 
     >>> group_of_forms(["дом", "дому", "кот"], {"дом"}, lambda form: form[:3])["дому"]
     'unseen form, seen lemma'
@@ -208,9 +220,10 @@ def group_of_forms(forms: Iterable[str], trained: set[str], lemma: Callable[[str
     def group(form: str) -> str:
         if form in trained:
             return SEEN
-        if lemma is None:
+        found = None if lemma is None else lemma(form)
+        if found is None:
             return UNSEEN
-        return KNOWN_LEMMA if lemma(form) in known else NEW_LEMMA
+        return KNOWN_LEMMA if found in known else NEW_LEMMA
 
     return {form: group(form) for form in forms}
 

@@ -15,6 +15,7 @@ from lm.scoring import (
     KNOWN_LEMMA,
     NEW_LEMMA,
     SEEN,
+    UNSEEN,
     Window,
     bits_per_byte,
     group_of_forms,
@@ -123,6 +124,7 @@ def test_words_by_novelty_add_up(codec):
     document = "Дом, дому кот."
     size = codec.vocabulary_size
     scores = bits_per_byte(Toy(size), codec, [document], 100)
+    assert group_of_forms(["дому"], {"дом"}, lambda form: None) == {"дому": UNSEEN}
     groups = group_of_forms(word_forms([document]), {"дом"}, lambda form: form[:3])
     assert groups == {"дом": SEEN, "дому": KNOWN_LEMMA, "кот": NEW_LEMMA}
     result = score_groups(scores, codec, [document], groups)

@@ -94,7 +94,7 @@ def test_batch_size_does_not_matter(codec, llama):
         assert [len(part) for part in other.token_nats] == [len(part) for part in results[0].token_nats]
 
 
-@pytest.mark.parametrize("kind", ["bpe", "characters", "bpe-byte"])
+@pytest.mark.parametrize("kind", ["bpe-character", "characters", "bpe-byte"])
 def test_windows_score_every_token_once_within_the_context(kind, tmp_path):
     codec = Codec.open(tokenizer_dir(tmp_path, kind))
     documents = [" ".join(sentences(20, seed)) for seed in range(3)]

@@ -29,7 +29,7 @@ from tests.examples import examples
 from tests.small_language import sentences, tokenizer_dir
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
-LOSSLESS = ["mws", "bpe", "bpe-byte", "unigram", "characters"]
+LOSSLESS = ["mws", "bpe-character", "bpe-byte", "unigram", "characters"]
 KINDS = [*LOSSLESS, "sentencepiece-unigram", "wordpiece"]
 ODD = ["Дом 漢字 🦔!", "##дом ▁стол</w> Ġ <0x41>", "<|endoftext|> дом", " дом", "е\u0308ё"]
 
@@ -88,7 +88,7 @@ def test_packing_loses_nothing_and_keeps_to_the_context(codecs, kind, context):
 
 
 def test_every_token_is_predicted_once(codecs):
-    blocks = pack(codecs["bpe"], sentences(20), 60)
+    blocks = pack(codecs["bpe-character"], sentences(20), 60)
     batch = Collator(padding=1)(
         [{"input_ids": blocks.stream[a : b + 1]} for a, b in zip(blocks.bounds, blocks.bounds[1:], strict=False)]
     )
@@ -132,7 +132,7 @@ def test_mistakes_are_named(codecs, tmp_path):
     with pytest.raises(MwSError, match=r"no tokenizer\.json"):
         Codec.open(tmp_path)
     with pytest.raises(MwSError, match="longest token"):
-        pack(codecs["bpe"], sentences(3), 1)
+        pack(codecs["bpe-character"], sentences(3), 1)
     with pytest.raises(MwSError, match="bytes are asked for|asked for"):
         split_documents(["a"], 10, 10)
     with pytest.raises(MwSError, match="unknown key colour"):

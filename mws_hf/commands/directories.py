@@ -114,9 +114,8 @@ def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
 
 def _to_client(directory: Path, output: Path, form: Format, name: str) -> None:
     from mws_hf.text.sample_texts import sample_texts
-    from mws_hf.tokenizer.export import MODULE_FILE, RANKS_FILE, write_tiktoken
+    from mws_hf.tokenizer.export import MODULE_FILE, RANKS_FILE, write_gguf, write_tiktoken
     from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
-    from mws_hf.tokenizer.gguf import write_gguf
 
     folder = directory if directory.is_dir() else directory.parent
     file = folder / TOKENIZER_FILE if directory.is_dir() else directory

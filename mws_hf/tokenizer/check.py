@@ -36,16 +36,11 @@ from mws_hf.tokenizer.file import (
 )
 from mws_hf.tokenizer.ids import Finding, embedding_rows, model_rows, named_ids
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
-from mws_hf.tokenizer.stock import Tokenizer, entry_of, without_limits
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
 from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
 from mws_hf.tokenizer.training_record import belongs, rare_entries_said, read_record
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
-
-
-def splitters(state: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
-    """List the Split parts of a pre-tokenizer's entry in tokenizer.json, however deep in sequences."""
-    return (part for part in parts_of(state) if part.get("type") == "Split")
 
 
 def saved_as_string(state: Mapping[str, Any] | None) -> str | None:
@@ -54,17 +49,17 @@ def saved_as_string(state: Mapping[str, Any] | None) -> str | None:
     >>> saved_as_string({"type": "Split", "pattern": {"String": r"\p{N}{1,3}| ?[^\s]+"}})
     '\\p{N}{1,3}| ?[^\\s]+'
     """
-    texts = (part.get("pattern", {}).get("String") for part in splitters(state))
+    splits = (part for part in parts_of(state) if part.get("type") == "Split")
+    texts = (part.get("pattern", {}).get("String") for part in splits)
     return next((text for text in texts if text and _LIKE_A_REGEX.search(text)), None)
 
 
 def not_in_one(state: Mapping[str, Any] | None) -> str | None:
     """Return the first split pattern that `tokenizers` 1.0 has no engine for."""
-    for part in splitters(state):
-        pattern = part.get("pattern", {}).get("Regex")
-        if pattern is not None and not (
-            runs_in_one(pattern) and part.get("behavior") == "Isolated" and not part.get("invert")
-        ):
+    for part in parts_of(state):
+        pattern = part.get("pattern", {}).get("Regex") if part.get("type") == "Split" else None
+        isolates = part.get("behavior") == "Isolated" and not part.get("invert")
+        if pattern is not None and not (runs_in_one(pattern) and isolates):
             return str(pattern)
     return None
 
@@ -109,9 +104,10 @@ def check(directory: Path) -> Report:
     model = load_settings(directory / "config.json")
     ids = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
     spec = Spec.of(backend)
-    shape = _shape(spec, has_leading_space(entry_of(backend, "pre_tokenizer")))
+    spaced = has_leading_space(spec.raw["pre_tokenizer"])
+    shape = _shape(spec, spaced)
     findings = [
-        *_lossless(backend),
+        *_lossless(backend, spaced),
         *_baked(backend),
         *_split(spec, shape),
         *_configured(directory, settings, model),
@@ -121,8 +117,8 @@ def check(directory: Path) -> Report:
         *_beside_weights(ids, model, embedding_rows(directory)),
     ]
     findings.sort(key=lambda finding: finding.level)
-    facts = _facts(backend, shape, settings) | _rows(ids, model) | _use(directory, backend)
-    return Report(facts, findings, _clients(backend, spec, shape))
+    facts = _facts(backend, shape, settings, spaced) | _rows(ids, model) | _use(directory, backend)
+    return Report(facts, findings, _clients(spec, shape, spaced))
 
 
 def _of_other_merges(directory: Path, backend: Tokenizer) -> Iterator[Finding]:
@@ -132,7 +128,7 @@ def _of_other_merges(directory: Path, backend: Tokenizer) -> Iterator[Finding]:
         yield Finding("error", "other-record", message)
 
 
-def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any]) -> dict[str, Any]:
+def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any], spaced: bool) -> dict[str, Any]:
     name = settings.get("tokenizer_class")
     facts: dict[str, Any] = {"tokens": backend.get_vocab_size()}
     if shape is not None:
@@ -140,7 +136,7 @@ def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any]) ->
         known, way = named(pattern) or (pattern, "threes")
         facts |= {"alphabet": kind, "pattern": known if way == "threes" else f"{known}, digits {way}"}
     facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
-    facts["add_prefix_space"] = has_leading_space(entry_of(backend, "pre_tokenizer"))
+    facts["add_prefix_space"] = spaced
     facts["transformers"] = (
         "4.51 to 5.x" if name in _KNOWN_EVERYWHERE else "5.x" if name in NEUTRAL_CLASSES else "unknown"
     )
@@ -162,7 +158,7 @@ def _shape(spec: Spec, spaced: bool) -> Shape | None:
     return None if spec.kind != "BPE" or pattern is None else (alphabet_of(spec.model["vocab"]), pattern)
 
 
-def _clients(backend: Tokenizer, spec: Spec, shape: Shape | None) -> list[ClientFact]:
+def _clients(spec: Spec, shape: Shape | None, spaced: bool) -> list[ClientFact]:
     if shape is None:
         return []
     vocab = spec.model["vocab"]
@@ -171,21 +167,20 @@ def _clients(backend: Tokenizer, spec: Spec, shape: Shape | None) -> list[Client
         *shape,
         keeps_bom="\ufeff" in vocab,
         in_rank_order=made == sorted(made),
-        normalized=backend.normalizer is not None,
+        normalized=spec.raw["normalizer"] is not None,
     )
-    if not has_leading_space(entry_of(backend, "pre_tokenizer")):
+    if not spaced:
         return facts
     unread = ClientFact(TOKENIZERS_ONE, "refuses", "reads no Metaspace, which add_prefix_space is")
     return [unread if fact.client == TOKENIZERS_ONE else fact for fact in facts]
 
 
-def _lossless(backend: Tokenizer) -> Iterator[Finding]:
+def _lossless(backend: Tokenizer, spaced: bool) -> Iterator[Finding]:
     """Decode the sample, and the added tokens."""
     try:
         check_added(backend)
     except MwSError as error:
         yield Finding("error", "added-token", str(error))
-    spaced = has_leading_space(entry_of(backend, "pre_tokenizer"))
     bare = without_limits(backend)
     lost = []
     for text in sample_texts():

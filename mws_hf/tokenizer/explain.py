@@ -31,14 +31,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Traced:
-    """A pre-token with the merges that cut it.
-
-    Attributes:
-        text: the pre-token, after the tokenizer's normalizer and split.
-        tokens: the tokens that the pre-token ends as.
-        steps: the merges that fired, in order.
-        pieces: the tokens as pieces that spell `text`; a character's byte tokens are one piece.
-    """
+    """A pre-token after normalizer and split: its tokens, the merges that fired, and the pieces that spell its text."""
 
     text: str
     tokens: tuple[str, ...]
@@ -52,10 +45,8 @@ class Explanation:
 
     Attributes:
         parts: the pre-tokens of the word, usually one, with the merges that fired in each.
-        boundaries: for each part, the probability of a morph boundary after each of its characters; None where no
-            evidence is kept, and for what is no word.
-        seen: for each part, whether it is among the words that the tokenizer was learnt from; None where that is not
-            known.
+        boundaries: for each part, the probability of a morph boundary after each of its characters, or None.
+        seen: for each part, whether it is among the training words; None where that is not known.
     """
 
     parts: tuple[Traced, ...]

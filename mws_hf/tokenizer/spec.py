@@ -121,11 +121,7 @@ def split_of(pre_tokenizer: Any) -> tuple[str | None, bool]:
 
 @dataclass(frozen=True)
 class Spec:
-    """A tokenizer.json.
-
-    Attributes:
-        raw: its JSON, never changed.
-    """
+    """A tokenizer.json as `raw` JSON, never changed."""
 
     raw: Mapping[str, Any]
 

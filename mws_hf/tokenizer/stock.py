@@ -111,8 +111,7 @@ class Places(NamedTuple):
 def special_places(backend: Tokenizer) -> Places:
     """Find where the post-processor of a tokenizer puts special tokens: it is asked, so every kind is understood.
 
-    Raises:
-        MwSError: the places depend on the texts in another way than by their lengths.
+    MwSError where the places depend on the texts in another way than by their lengths.
 
     >>> from tokenizers import models, processors
     >>> backend = Tokenizer(models.BPE(vocab={"a": 0, "</s>": 1}, merges=[]))

@@ -88,7 +88,9 @@ def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
     """Return the kinds of the last merges of a directory's tokenizer, in order, and how many there are of each."""
     record = _read(directory, backend)
     settings = record.get("settings")
-    return merge_kinds(settings) if isinstance(settings, dict) else _numbers(record.get("added"), ADDED_KINDS)
+    if isinstance(settings, dict):
+        return _numbers(settings.get("merges"), KINDS)
+    return _numbers(record.get("added"), ADDED_KINDS)
 
 
 def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
@@ -99,18 +101,9 @@ def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
         return kinds_of(tokenizer_folder(tokenizer), backend)
     training = getattr(tokenizer, "training", None)  # a `mws_hf.trained.Training`
     if training is not None and hasattr(training, "settings"):
-        return merge_kinds(training.settings)
+        return _numbers(training.settings.get("merges"), KINDS)
     place = getattr(tokenizer, "name_or_path", "")
     return kinds_of(Path(place), backend) if place else []
-
-
-def merge_kinds(settings: dict[str, Any] | None) -> list[tuple[str, int]]:
-    """Return the kinds of a tokenizer's last merges, in order, and how many there are of each; empty where unknown.
-
-    >>> merge_kinds({"merges": {"morph": 3, "composition": 2}}), merge_kinds(None)
-    ([('morph', 3), ('composition', 2)], [])
-    """
-    return _numbers((settings or {}).get("merges"), KINDS)
 
 
 def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:

@@ -17,8 +17,7 @@ from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import NATURAL, sample_texts
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
-from mws_hf.tokenizer.export import compare_ids, refuse_differences, to_byte_level_backend, write_tiktoken
-from mws_hf.tokenizer.gguf import write_gguf
+from mws_hf.tokenizer.export import compare_ids, refuse_differences, to_byte_level_backend, write_gguf, write_tiktoken
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, small_fast
 
 TEXTS = [text for text in (*ADVERSARIAL, *sample_texts()) if text and "'ſ" not in text]

@@ -14,7 +14,7 @@ from mws_hf.extend.trim import trim
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.check import check
-from mws_hf.tokenizer.gguf import tokens_around
+from mws_hf.tokenizer.export import tokens_around
 from mws_hf.tokenizer.hub import BESIDE
 from mws_hf.tokenizer.ids import Role, model_ids, renumber_model, unknown_ids
 from tests.in_process import mws

@@ -16,7 +16,7 @@ _HOME = {
     "GroupedCounts": "mws_hf.corpus.groups",
     "count_documents": "mws_hf.corpus.counting",
     "count_files": "mws_hf.corpus.counting",
-    "import_notebook": "mws_hf.notebook",
+    "import_notebook": "mws_hf.tokenization_mws_fast",
     "encode_corpus": "mws_hf.encode.bulk",
     "trim": "mws_hf.extend.trim",
     "MwSError": "mws_hf.errors",
@@ -24,8 +24,8 @@ _HOME = {
     "MwSTokenizerFast": "mws_hf.tokenization_mws_fast",
     "MwSTrainer": "mws_hf.trainer",
     "WordCounts": "mws_hf.corpus.counts",
-    "pretrained": "mws_hf.by_name",
-    "pretrained_folder": "mws_hf.by_name",
+    "pretrained": "mws_hf.tokenization_mws_fast",
+    "pretrained_folder": "mws_hf.tokenizer.hub",
 }
 
 __all__ = [

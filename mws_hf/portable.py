@@ -13,16 +13,13 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.file import (
+    CONFIG_FILE,
     STALE_FILES,
-    STOCK_MODULE,
-    STOCK_SOURCE,
     TOKENIZER_FILE,
     check_directory,
     load_json,
-    portable_config,
     read_spec,
-    uses_stock_module,
-    write_config,
+    write_files,
 )
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
@@ -63,13 +60,6 @@ def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
     from mws_hf.learn.any_word import read_evidence
 
     return read_evidence(folder, backend)
-
-
-def _without_past_calls(file: Path, backend: Tokenizer | None) -> None:
-    """Write a tokenizer.json again where a past call's truncation or padding went into it: bare readers obey them."""
-    if backend is None or (backend.truncation is None and backend.padding is None):
-        return
-    file.write_text(without_limits(backend).to_str(pretty=True), encoding="utf-8", newline="\n")
 
 
 class PortableMixin:
@@ -223,27 +213,20 @@ class PortableMixin:
         legacy_format: bool | None = None,
         filename_prefix: str | None = None,
     ) -> tuple[str, ...]:
-        """Write the files that transformers asks for after tokenizer_config.json is on disk and before any upload."""
+        """Write what follows tokenizer_config.json, which transformers has written, and rewrite that file."""
+        own: Any = self
         parent: Any = super()
-        files = parent._save_pretrained(
-            save_directory=save_directory,
-            file_names=file_names,
-            legacy_format=legacy_format,
-            filename_prefix=filename_prefix,
-        )
         prefix = f"{filename_prefix}-" if filename_prefix else ""
+        files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
+        backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own.to_backend()
+        more = own.training.files(backend) if getattr(own, "training", None) is not None else {}
+        if backend.truncation is not None or backend.padding is not None:  # of past calls: bare readers obey them
+            backend = without_limits(backend)
         directory = Path(save_directory)
-        path = directory / f"{prefix}tokenizer_config.json"
-        config = portable_config(load_json(path))
-        write_config(path, config)
-        if uses_stock_module(config):
-            module = directory / f"{STOCK_MODULE}.py"
-            module.write_text(STOCK_SOURCE, encoding="utf-8")
-            files = (*files, str(module))
-        _without_past_calls(directory / f"{prefix}{TOKENIZER_FILE}", getattr(self, "backend_tokenizer", None))
+        written = write_files(directory, backend, load_json(directory / f"{prefix}{CONFIG_FILE}"), more, prefix)
         # tokenizer.json holds the added tokens; this second copy would go stale beside it
         (directory / f"{prefix}added_tokens.json").unlink(missing_ok=True)
-        return tuple(file for file in files if Path(file).is_file())
+        return tuple(file for file in dict.fromkeys((*files, *map(str, written))) if Path(file).is_file())
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any) -> Any:

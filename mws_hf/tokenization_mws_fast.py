@@ -19,6 +19,8 @@ from mws_hf.portable import PortableMixin
 from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
+from mws_hf.tokenizer.hub import pretrained_folder
+from mws_hf.tokenizer.notebook import read_notebook
 from mws_hf.tokenizer.spec import Spec, bpe_model, has_leading_space
 from mws_hf.tokenizer.stock import PARTS, entry_of, set_part, share_parts, without_limits
 from mws_hf.trained import Recipe, Training
@@ -239,13 +241,6 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         new.training = recipe.record(learned, plain, words)
         return new
 
-    def _save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> tuple[str, ...]:
-        files: tuple[str, ...] = super()._save_pretrained(save_directory, *args, **kwargs)
-        more = {} if self.training is None else self.training.files(self.backend_tokenizer)
-        for name, content in more.items():
-            Path(save_directory, name).write_bytes(content)
-        return (*files, *(os.path.join(save_directory, name) for name in more))
-
     def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:
         """Encode files or an iterator of texts into memory-mapped ids.
 
@@ -283,6 +278,47 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         if padding is not None:
             padding["pad_id"] = new.backend_tokenizer.token_to_id(padding["pad_token"])
             new.backend_tokenizer.enable_padding(**padding)
+
+
+def import_notebook(
+    source: str | os.PathLike[str] | tuple[str | os.PathLike[str], str | os.PathLike[str]],
+    special_tokens: Iterable[str] | None = None,
+    pattern: str | None = None,
+    repair: bool = False,
+) -> MwSTokenizerFast:
+    """Read the notebook's artifact as a tokenizer that keeps every id, so that trained embeddings keep their meaning.
+
+    New ids follow the old ones: characters that merges use without an id, the 256 byte tokens, and fillers
+    ``<|unused0|>`` for holes. One thing changes: a special token typed in text is now recognized
+    (``split_special_tokens=True`` restores the old behaviour).
+
+    Args:
+        source: a directory, or the paths of vocabulary.json and merges.json.
+        special_tokens: by default the tokens that no merge makes, such as ``[EOS]``.
+        pattern: the split pattern it was trained with; by default the one that `export_notebook` wrote into
+            merges.json, or else the notebook's, which is GPT-4's.
+        repair: keep the last of repeated merges, as the notebook's encoder did, instead of refusing them.
+
+    Raises:
+        MwSError: a file is missing, damaged or malformed; ids collide; merges are repeated, cyclic or use a part that
+            no earlier merge makes; a special token is absent from the vocabulary or made by merges.
+    """
+    backend, roles = read_notebook(source, special_tokens, pattern, repair)
+    return MwSTokenizerFast(tokenizer_object=backend, **roles)
+
+
+def pretrained(name: str, source: str | os.PathLike[str] | None = None) -> MwSTokenizerFast:
+    """Load a trained tokenizer of this project by name.
+
+    Args:
+        name: such as "mws-ru-32k"; `mws pretrained` lists them.
+        source: the folder, archive or Hub user to take the tokenizer from; see `pretrained_folder`.
+
+    Raises:
+        MwSError: there is no such tokenizer, the source lacks it, or its files differ from the released ones.
+    """
+    loaded: MwSTokenizerFast = MwSTokenizerFast.from_pretrained(pretrained_folder(name, source))
+    return loaded
 
 
 def _known_id(backend: Tokenizer, token: str) -> int:

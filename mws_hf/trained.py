@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mws_hf.errors import MwSError
 from mws_hf.portable import Held
 from mws_hf.text.pattern import cut_by
-from mws_hf.text.special import special_roles
+from mws_hf.text.special import special_settings
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.file import save_backend
 from mws_hf.tokenizer.stock import Tokenizer
@@ -83,11 +83,7 @@ class Recipe:
             normalization=self.normalization,
             special_tokens=special,
         )
-        roles: dict[str, Any] = {**special_roles(special)}
-        extra = [token for token in special if token not in roles.values()]
-        if extra:
-            roles["additional_special_tokens"] = extra
-        return backend, roles
+        return backend, special_settings(special)
 
     def record(
         self, learned: LearnedVocabulary, backend: Tokenizer | None = None, groups: GroupedCounts | None = None

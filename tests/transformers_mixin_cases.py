@@ -13,7 +13,6 @@ from pathlib import Path
 
 import transformers
 
-from mws_hf.notebook import import_notebook  # noqa: F401  (a full import of inference must not disturb the mixins)
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables

@@ -26,7 +26,8 @@ def import_(
 
         mws import notebook/ --output out/imported
     """
-    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, import_notebook
+    from mws_hf.tokenization_mws_fast import import_notebook
+    from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE
 
     claim_folder(output, source, source / VOCABULARY_FILE, source / MERGES_FILE)
     tokenizer = import_notebook(source)
@@ -78,10 +79,10 @@ def export(
 
 
 def _to_notebook(directory: Path, output: Path) -> None:
-    from mws_hf.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
     from mws_hf.text.pattern import GPT4_PATTERN
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.tokenizer.backend import pattern_of
+    from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
 
     refuse_overwriting(files_in(output, (VOCABULARY_FILE, MERGES_FILE)), directory, list(directory.glob("*.json")))
     tokenizer = MwSTokenizerFast.from_pretrained(str(directory))
@@ -238,16 +239,16 @@ def pretrained_command(
 
         mws pretrained mws-fi-16k --from mws-pretrained.zip
     """
-    from mws_hf.by_name import pretrained_folder, write_pretrained
-    from mws_hf.tokenizer.hub import place_of, ready_made
+    from mws_hf.tokenizer.hub import place_of, pretrained_folder, ready_made, write_folder
 
     if name is not None:
         target = output or Path(name)
-        claim_folder(target, source, beside=pretrained_folder(name, source), anew=False)
-        written = write_pretrained(name, target, source)
+        folder = pretrained_folder(name, source)
+        claim_folder(target, source, beside=folder, anew=False)
+        write_folder(name, folder, target)
         entry = ready_made()[name]
-        found = {"directory": str(written), "license": entry.license}
-        tell(found, f"{written}: {name}, {entry.entries:,} entries, {entry.license}", as_json)
+        found = {"directory": str(target), "license": entry.license}
+        tell(found, f"{target}: {name}, {entry.entries:,} entries, {entry.license}", as_json)
         return
     if output is not None or source is not None:
         raise MwSError("--output and --from are for one tokenizer; name it: mws pretrained NAME ...")

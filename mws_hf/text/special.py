@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from mws_hf.errors import MwSError
 
@@ -76,3 +77,10 @@ def special_roles(tokens: Iterable[str]) -> dict[str, str]:
             if token in names:
                 roles.setdefault(role, token)
     return roles
+
+
+def special_settings(tokens: Sequence[str]) -> dict[str, Any]:
+    """Return `special_roles`, and the tokens without one as ``additional_special_tokens`` where there are any."""
+    roles = special_roles(tokens)
+    others = [token for token in tokens if token not in roles.values()]
+    return {**roles, "additional_special_tokens": others} if others else {**roles}

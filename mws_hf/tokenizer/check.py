@@ -28,11 +28,11 @@ from mws_hf.tokenizer.file import (
     STOCK_MODULE,
     STOCK_SOURCE,
     TOKENIZER_FILE,
+    config_text,
     load_settings,
     portable_config,
     read_tokenizer,
     uses_stock_module,
-    write_config,
 )
 from mws_hf.tokenizer.ids import Finding, embedding_rows, model_rows, named_ids
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
@@ -354,7 +354,7 @@ def repair(directory: Path) -> list[str]:
             )
             done.append(f"{TOKENIZER_FILE}: truncation and padding of a past call taken out")
         if mended != settings:
-            write_config(stage / CONFIG_FILE, mended)
+            (stage / CONFIG_FILE).write_text(config_text(mended), encoding="utf-8", newline="\n")
             changed = sorted(key for key in {*mended, *settings} if mended.get(key) != settings.get(key))
             done.append(f"{CONFIG_FILE}: {', '.join(changed)}" if settings else f"{CONFIG_FILE}: written")
         module = directory / f"{STOCK_MODULE}.py"

@@ -279,7 +279,7 @@ def refuse_empty(name: str | None) -> None:
     if name:
         raise MissingTokenizerError(
             f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
-            "vocabulary.json and merges.json: mws_hf.notebook.import_notebook)"
+            "vocabulary.json and merges.json: mws_hf.import_notebook)"
         )
 
 
@@ -346,9 +346,24 @@ def uses_stock_module(config: dict[str, Any]) -> bool:
     return not references or _REFERENCE in str(references)
 
 
-def write_config(path: Path, config: Mapping[str, Any]) -> None:
+def config_text(config: Mapping[str, Any]) -> str:
     """Write a tokenizer_config.json in a fixed order."""
-    path.write_text(json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    return json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def write_files(
+    folder: Path, backend: Tokenizer, config: dict[str, Any], more: Mapping[str, bytes], prefix: str = ""
+) -> list[Path]:
+    """Write tokenizer.json, its config for every client, the module that the config names, and more; return paths."""
+    config = portable_config(config)
+    files = {f"{prefix}{TOKENIZER_FILE}": backend.to_str(pretty=True).encode()}
+    files[f"{prefix}{CONFIG_FILE}"] = config_text(config).encode()
+    if uses_stock_module(config):
+        files[f"{STOCK_MODULE}.py"] = STOCK_SOURCE.encode()
+    files |= more
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return [folder / name for name in files]
 
 
 def save_backend(
@@ -369,11 +384,7 @@ def save_backend(
     """
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
     with staged(Path(directory), STALE_FILES) as stage:
-        (stage / TOKENIZER_FILE).write_text(backend.to_str(pretty=True), encoding="utf-8", newline="\n")
-        write_config(stage / CONFIG_FILE, portable_config({**plain, **roles}))
-        (stage / f"{STOCK_MODULE}.py").write_text(STOCK_SOURCE, encoding="utf-8")
-        for name, content in (more or {}).items():
-            (stage / name).write_bytes(content)
+        write_files(stage, backend, {**plain, **roles}, more or {})
 
 
 def surrogate_error(inputs: Any) -> MwSError | None:

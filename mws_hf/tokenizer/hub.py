@@ -2,7 +2,7 @@
 
 `ready_made.json` beside this module names the trained tokenizers of this project with their figures and the SHA-256 of
 their files. The folders themselves travel in the wheel, and lie in `model_cards/` of a checkout. No network is asked
-for these unless a URL is named as the source; `mws_hf.by_name` asks the Hub.
+for these unless the source is a URL or a user of the Hub.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ BESIDE = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
 """The folders of the tokenizers: inside the package where a wheel was installed, or in the checkout."""
 VARIABLE = "MWS_PRETRAINED"
 """Environment variable that names the source where none is given."""
+_HUB = "hub:"
 _MOST_BYTES = 64_000_000
 """Bytes of a file in an archive; a larger one is none of ours."""
 _DOWNLOAD_PATIENCE = 30
@@ -64,14 +65,25 @@ def ready_made() -> dict[str, ReadyMade]:
     return {row["name"]: ReadyMade(**row) for row in rows}
 
 
-def folder_of(name: str, source: str | os.PathLike[str] | None = None) -> Path:
+def pretrained_folder(name: str, source: str | os.PathLike[str] | None = None) -> Path:
     """Return a local folder that holds a trained tokenizer of this project, its files checked.
 
-    `source` is the tokenizer's folder, or one that holds it, or a .zip or .tar archive with such a folder, by path or
-    URL. None: what the environment variable MWS_PRETRAINED names, or else the package itself, or else the cache. From
-    any other source the tokenizer is kept in the cache, so that it is had by name afterwards.
+    Args:
+        name: such as "mws-ru-32k".
+        source: the tokenizer's folder, or one that holds it; a .zip or .tar archive with such a folder, by path or URL;
+            or ``hub:USER``, whose repository ``USER/NAME`` holds it. None: the source that the environment variable
+            MWS_PRETRAINED names, or else the package itself, or else the copy taken before.
+
+    Returns:
+        The folder beside the package, or the copy in the cache (``~/.cache/mws_hf/pretrained``), where a tokenizer
+        from another source is kept.
+
+    Raises:
+        MwSError: there is no such tokenizer, the source lacks it, or its files differ from the released ones.
     """
     entry = _entry(name)
+    if source is not None and os.fspath(source).startswith(_HUB):
+        source = snapshot(f"{os.fspath(source).removeprefix(_HUB)}/{name}")
     source = source or os.environ.get(VARIABLE)
     kept = cache_folder() / name
     if source is None:
@@ -246,7 +258,7 @@ def tokenizer_place(source: str | os.PathLike[str]) -> Path:
     if Path(source).exists():
         return Path(source)
     if os.fspath(source) in ready_made():
-        return folder_of(os.fspath(source))
+        return pretrained_folder(os.fspath(source))
     folder = snapshot(source, allow_patterns=list(_FILES), ignore_patterns=list(_NOT_TOKENIZERS))
     if not any(folder.glob(name) for name in ("*token*", "vocab*", "*.model")):
         raise MissingTokenizerError(f"{source}: this Hub repository holds no tokenizer; check the name")

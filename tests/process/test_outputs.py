@@ -15,8 +15,8 @@ from mws_hf.atomic import output_lock, staged, write_text
 from mws_hf.commands.app import app
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.errors import MwSError
-from mws_hf.notebook import export_notebook
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.tokenizer.notebook import export_notebook
 from tests.processes import files_of, mws, one_line, start, tree, wait_for
 from tests.small_tokenizers import small_fast
 

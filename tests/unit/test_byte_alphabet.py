@@ -18,7 +18,6 @@ from mws_hf.evaluate.segment import cuts_within, segment_words
 from mws_hf.extend.base import open_base
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.learn.settings import from_record
-from mws_hf.notebook import export_notebook
 from mws_hf.text.byte_alphabet import (
     BYTE_CHARACTERS,
     BYTE_OF,
@@ -33,6 +32,7 @@ from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, p
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.explain import Tracer
 from mws_hf.tokenizer.file import read_tokenizer
+from mws_hf.tokenizer.notebook import export_notebook
 from tests.examples import examples, some
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 

@@ -21,9 +21,9 @@ from mws_hf.encode.encoder import AddedTexts, BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import emma2
 from mws_hf.evaluate.consistency import consistency
-from mws_hf.notebook import import_notebook
 from mws_hf.text.byte_alphabet import byte_level_merges
 from mws_hf.text.special import check_special_tokens
+from mws_hf.tokenization_mws_fast import import_notebook
 from mws_hf.tokenizer.explain import Tracer
 from tests.encode_cases import ALPHABET, make_backend, make_byte_level, random_merges, rust_ids
 

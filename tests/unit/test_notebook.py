@@ -9,10 +9,10 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from mws_hf.errors import MwSError
-from mws_hf.notebook import export_notebook, import_notebook
 from mws_hf.text.pattern import GPT4_PATTERN, split
-from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.tokenization_mws_fast import MwSTokenizerFast, import_notebook
 from mws_hf.tokenizer.backend import pattern_of
+from mws_hf.tokenizer.notebook import export_notebook
 from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 

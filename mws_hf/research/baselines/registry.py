@@ -40,7 +40,7 @@ from mws_hf.research.baselines.sentence_piece import (
     build_unigram,
 )
 from mws_hf.research.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_roles
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.file import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
 
 DESCRIPTION_FILE = "baseline.json"
@@ -199,10 +199,7 @@ def _save(model: Model, directory: Path, special_tokens: Iterable[str], about: d
 def _config(special_tokens: Iterable[str]) -> dict[str, Any]:
     # the unknown token gets no role: transformers would drop it from decoded text
     tokens = [token for token in special_tokens if token != UNKNOWN]
-    roles = special_roles(tokens)
-    extra = [token for token in tokens if token not in roles.values()]
-    config = {**roles, "model_max_length": 10**30, **({"additional_special_tokens": extra} if extra else {})}
-    return portable_config(config)
+    return portable_config({"model_max_length": 10**30, **special_settings(tokens)})
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

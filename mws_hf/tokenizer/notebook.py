@@ -1,0 +1,143 @@
+"""The layout of the original notebook: vocabulary.json and merges.json, read with every id kept, and written again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mws_hf.atomic import staged, write_text
+from mws_hf.errors import MwSError
+from mws_hf.text.pattern import GPT4_PATTERN
+from mws_hf.text.sample_texts import sample_texts
+from mws_hf.text.special import BYTE_TOKENS, check_special_tokens, special_settings
+from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
+from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.stock import Tokenizer, without_limits
+
+VOCABULARY_FILE = "vocabulary.json"
+MERGES_FILE = "merges.json"
+_MOST_HOLES = 1_000_000
+
+
+def read_notebook(
+    source: Any, special_tokens: Iterable[str] | None, pattern: str | None, repair: bool
+) -> tuple[Tokenizer, dict[str, Any]]:
+    """Return the backend and the special tokens by role; `import_notebook` tells the arguments and errors."""
+    if not isinstance(source, tuple) and not Path(source).is_dir():
+        raise MwSError(f"{source}: no such directory; give one with {VOCABULARY_FILE} and {MERGES_FILE}")
+    files = source if isinstance(source, tuple) else (Path(source, VOCABULARY_FILE), Path(source, MERGES_FILE))
+    vocabulary, table = map(Path, files)
+    vocab, document = load_json(vocabulary), load_json(table)
+    if not isinstance(vocab, dict) or not vocab:
+        raise MwSError(f"{vocabulary}: not a JSON object of token -> id; is it a {VOCABULARY_FILE}?")
+    with _naming(vocabulary):
+        check_ids(vocab)
+    wanted = None if special_tokens is None else check_special_tokens(special_tokens)
+    document = document if isinstance(document, dict) else {"merges": document}
+    merges, written = document.get("merges"), document.get("pattern", GPT4_PATTERN)
+    if not isinstance(merges, list):
+        raise MwSError(f"{table}: holds no list of merges; expected {{'merges': [[left, right], ...]}}")
+    if not isinstance(written, str):
+        raise MwSError(f"{table}: the pattern is {written!r}; write a regular expression, or nothing")
+    merges = [tuple(pair) if isinstance(pair, list) else pair for pair in merges]
+    if repair:
+        last = {pair: place for place, pair in enumerate(merges)}
+        merges = [pair for place, pair in enumerate(merges) if last[pair] == place]
+    with _naming(table):
+        check_merges(merges)
+    with _naming(vocabulary):
+        backend, special = _backend_of(vocab, merges, pattern or written, wanted)
+    return backend, special_settings(special)
+
+
+def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Write vocabulary.json and merges.json as the notebook does; `import_notebook` gives the same ids back.
+
+    A split pattern other than GPT-4's is written into merges.json too; the notebook's own program does not read it
+    and splits by GPT-4's. The tokenizer is an MwS one of either class, or a stock fast tokenizer with a BPE model.
+    Returns the two paths.
+
+    Raises:
+        MwSError: the two files cannot carry the tokenizer exactly (byte-level, a normalizer, tokens added around a
+            text, ...), or the directory cannot be written; then nothing is.
+    """
+    backend = tokenizer.backend_tokenizer if getattr(tokenizer, "is_fast", False) else tokenizer.to_backend()
+    if is_byte_level(backend):
+        raise MwSError(
+            "the notebook's two files hold characters, and this tokenizer is byte-level; "
+            "train it with alphabet='characters' (--characters)"
+        )
+    merges = tables_of(backend)[1]
+    vocab = backend.get_vocab(with_added_tokens=True)
+    with _naming("the notebook's two files cannot carry this tokenizer"):
+        if backend.normalizer is not None:
+            raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost")
+        pattern = pattern_of(backend)
+        _check_same(backend, _backend_of(vocab, merges, pattern)[0])
+    document = {"merges": merges} if pattern == GPT4_PATTERN else {"merges": merges, "pattern": pattern}
+    with staged(Path(directory), head=VOCABULARY_FILE) as stage:
+        write_text(stage / VOCABULARY_FILE, json.dumps(dict(sorted(vocab.items(), key=lambda item: item[1]))))
+        write_text(stage / MERGES_FILE, json.dumps(document))
+    return Path(directory, VOCABULARY_FILE), Path(directory, MERGES_FILE)
+
+
+@contextmanager
+def _naming(place: object) -> Iterator[None]:
+    """Begin the errors that are raised meanwhile with what they are about."""
+    try:
+        yield
+    except MwSError as error:
+        raise MwSError(f"{place}: {error}") from error
+
+
+def _backend_of(
+    vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], pattern: str, wanted: list[str] | None = None
+) -> tuple[Tokenizer, list[str]]:
+    """Build the backend of the two tables; return its special tokens too: those wanted, or all that no merge makes."""
+    products = {left + right for left, right in merges}
+    unmade = [token for token in vocab if len(token) > 1 and token not in products and token not in BYTE_TOKENS]
+    special = unmade if wanted is None else wanted
+    for token in special:
+        if wanted is None and (token[0].isalnum() or token[0].isspace()):
+            raise MwSError(
+                f"{token!r} is made by no merge; do the two files belong together? If it is a special token, name all "
+                "of them in special_tokens"
+            )
+        if token not in vocab:
+            raise MwSError(f"special token {token!r} is not in the vocabulary; leave it out or add it later")
+        if token in products or len(token) == 1:
+            raise MwSError(f"special token {token!r} is an ordinary token of the merges; choose another")
+    special = sorted(special, key=lambda token: vocab[token])
+    return build_backend(_complete_vocab(vocab, merges), merges, pattern, special_tokens=special), special
+
+
+def _check_same(backend: Tokenizer, again: Tokenizer) -> None:
+    """Compare two backends on every token of the first, alone and within a text, and on sample texts."""
+    plain = without_limits(backend)
+    tokens = sorted(plain.get_vocab(with_added_tokens=True))
+    texts = [*sample_texts(), *tokens, *(f"a {token} b{token}" for token in tokens)]
+    for text, old, new in zip(texts, plain.encode_batch(texts), again.encode_batch(texts), strict=True):
+        if old.ids != new.ids:
+            raise MwSError(f"{text!r} would get the ids {new.ids[:6]}... instead of {old.ids[:6]}...")
+        lost, kept = (each.decode(old.ids, skip_special_tokens=False) for each in (again, plain))
+        if lost != kept:
+            raise MwSError(f"the ids of {text!r} would decode to {lost!r} instead of {kept!r}")
+
+
+def _complete_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """Append what byte fallback and the merges need, keeping all given ids; fill the holes between ids."""
+    result, taken = dict(vocab), set(vocab.values())
+    highest = max(taken, default=-1)
+    if highest >= len(vocab) + _MOST_HOLES:
+        raise MwSError(f"id {highest} among {len(vocab)} tokens: too many holes to fill; number the tokens from 0")
+    names = (f"<|unused{count}|>" for count in itertools.count())
+    for number in sorted(set(range(highest)) - taken):
+        result[next(name for name in names if name not in result)] = number
+    for token in (*(token for left, right in merges for token in (left, right, left + right)), *BYTE_TOKENS):
+        result.setdefault(token, len(result))
+    return result

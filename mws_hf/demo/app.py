@@ -1,8 +1,6 @@
-"""The Gradio app of the page: three panels with the content of this room's other modules. It asks no other server.
+"""The Gradio app of the page, with examples to try, and the guard before its server. It asks no other server.
 
 The same `page` runs on one's own machine (`mws demo`) and as a Hugging Face Space (scripts/space).
-
-It offers examples made for it: a sentence and a word in languages of many kinds.
 """
 
 from __future__ import annotations
@@ -10,21 +8,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
-from mws_hf.demo.comparison import comparison_html
-from mws_hf.demo.guard import LOCAL, Guard
-from mws_hf.demo.text_view import MOST_TYPED, text_html
 from mws_hf.demo.tokens import Opened
+from mws_hf.demo.views import MOST_TYPED, comparison_html, text_html
 from mws_hf.demo.word_view import TrainingEvidence, word_html
 from mws_hf.errors import MwSError
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A language by its own name, a sentence in it, and a word with several morphs."""
 
     language: str
@@ -49,10 +44,7 @@ EXAMPLES = (
 
 
 def first_example(tokenizers: Sequence[Opened]) -> Example:
-    """Choose the example to begin with: the one in which the first tokenizer's tokens hold the most characters.
-
-    A tokenizer's tokens are longest in the language that it was learnt from.
-    """
+    """Choose the example in which the first tokenizer's tokens are longest: the language that it was learnt from."""
     encoded = tokenizers[0].encoder.encode([example.text for example in EXAMPLES])
     sizes = [len(example.text) / len(each.ids) for example, each in zip(EXAMPLES, encoded, strict=True)]
     return EXAMPLES[max(range(len(EXAMPLES)), key=sizes.__getitem__)]
@@ -71,11 +63,7 @@ _ABOUT = {
 
 
 def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) -> Any:
-    """Build the page of one or more tokenizers of different names as `gradio.Blocks`; with the evidence known, if any.
-
-    Raises:
-        MwSError: gradio is not installed, or there is no tokenizer.
-    """
+    """Build the page of tokenizers of different names as `gradio.Blocks`; with the evidence that is known, if any."""
     gradio = load_gradio()
     if not tokenizers:
         raise MwSError("nothing to show: give at least one tokenizer directory")
@@ -157,15 +145,9 @@ def _compare(gradio: Any, named: Mapping[str, Opened], first_text: str) -> Any:
 
 
 def serve(blocks: Any, port: int | None = None, host: str | None = None) -> str:
-    """Begin to serve a page; return its address.
+    """Begin to serve a page, on the first free port from 7860 on, to this machine alone; return its address.
 
-    Args:
-        blocks: the page, from `page`.
-        port: number of the port; by default the first free one from 7860 on.
-        host: an address of this machine to serve on; None for this machine alone, "0.0.0.0" for everybody.
-
-    Raises:
-        MwSError: the port is taken, or the address is not this machine's.
+    `host` is another address of this machine to serve on, such as "0.0.0.0" for everybody.
     """
     gradio = load_gradio()
     from starlette.middleware import Middleware
@@ -204,10 +186,7 @@ def wait(blocks: Any) -> None:
 
 
 def load_gradio() -> Any:
-    """Import Gradio with its telemetry off; raises MwSError where it is not installed.
-
-    Gradio asks about telemetry while it is imported.
-    """
+    """Import Gradio with its telemetry off, about which it asks while it is imported."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
@@ -215,3 +194,88 @@ def load_gradio() -> Any:
     except ImportError:
         raise MwSError("the page needs Gradio: pip install gradio") from None
     return gradio
+
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+"""Names of this machine that no other server can have."""
+_EVERYWHERE = ("0.0.0.0", "::", "")
+"""What a server listens on that answers on every address of the machine."""
+_MOST_BYTES = 8_000_000
+"""Bytes of a request; a text of two million characters is at most as long."""
+_POSTED = ("/queue/join", "/cancel", "/reset")
+_POLICY = (
+    b"default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "
+    b"object-src 'none'; base-uri 'self'; form-action 'self'"
+)
+_UNFRAMED = b"; frame-ancestors 'self'"
+
+
+class Guard:
+    """ASGI middleware that refuses requests the page itself never makes, and tells the browser to ask no other server.
+
+    The server answers to the address `host` and the names of this machine, and to any name where it was asked to listen
+    everywhere (a Space, whose page is also shown inside another).
+    """
+
+    def __init__(self, app: Any, host: str) -> None:
+        everywhere = host in _EVERYWHERE
+        self._app = app
+        self._hosts = None if everywhere else {*LOCAL, host.lower()}
+        self._header = (b"content-security-policy", _POLICY if everywhere else _POLICY + _UNFRAMED)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request in the form of ASGI."""
+
+        async def guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), self._header]}
+            await send(message)
+
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif refused := refusal(scope, self._hosts):
+            await _refuse(send, *refused)
+        else:
+            await self._app(scope, receive, guarded)
+
+
+def refusal(scope: Any, hosts: Collection[str] | None) -> tuple[int, str] | None:
+    """Give the HTTP status and the reason for which a request is not answered; `hosts` are names to answer to, or any.
+
+    A page on one's own machine can be asked by any web page that the browser shows (a form posted to 127.0.0.1, a name
+    that resolves to it). So a request must name this server as its Host, come from the page itself or from no page
+    (Origin), post only to the addresses that the page posts to, and be small. Files are never taken.
+    """
+    headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    host, origin = headers.get(b"host", "").lower(), headers.get(b"origin")
+    own = {host} if hosts is not None else {host, headers.get(b"x-forwarded-host", host).lower()}  # behind a proxy
+    if hosts is not None and (_address(f"//{host}").hostname or "") not in hosts:
+        return 403, "this page is served to its own machine alone"
+    if origin is not None and _address(origin).netloc.lower() not in own:
+        return 403, "another web page may not use this one"
+    if scope["method"] not in ("GET", "HEAD"):
+        posted = scope["method"] == "POST" and scope["path"].rstrip("/").endswith(_POSTED)
+        if not posted or not headers.get(b"content-type", "").startswith("application/json"):
+            return 403, "the page takes text that is typed into it, and no files"
+        length = headers.get(b"content-length", "")  # the server lets no more through
+        if not length.isdecimal() or len(length) > 9 or int(length) > _MOST_BYTES:
+            return 413, f"the page takes at most {_MOST_BYTES:,} bytes at once"
+    return None
+
+
+def _address(url: str) -> SplitResult:
+    """Split an address; empty where it is none."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
+async def _refuse(send: Any, status: int, why: str) -> None:
+    body = why.encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    headers.append((b"connection", b"close"))  # what was sent is not read
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

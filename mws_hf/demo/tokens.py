@@ -67,37 +67,17 @@ class Opened:
         return Spec.of(self.backend)
 
     @cached_property
-    def merges(self) -> list[tuple[str, str]]:
-        """The pairs that the tokenizer merges, in order; empty for a model without merges."""
-        return self._spec.merges
-
-    @cached_property
     def ranks(self) -> dict[str, int]:
         """Token string -> rank of the first merge that makes it; empty for a model without merges."""
         ranks: dict[str, int] = {}
-        for rank, (left, right) in enumerate(self.merges):
+        for rank, (left, right) in enumerate(self._spec.merges):
             ranks.setdefault(left + right, rank)
         return ranks
 
-    def kind(self, rank: int) -> str:
-        """Name the kind of the merge of a rank, such as "morph"; "" where it is not known.
-
-        >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
-        >>> merges = [("о", "н"), (" ", "он"), ("он", "а")]
-        >>> backend = build_backend(base_vocab((), " она", merges), merges)
-        >>> [Opened("toy", backend, [("morph", 1), ("composition", 1)]).kind(rank) for rank in range(3)]
-        ['', 'morph', 'composition']
-        """
-        return self._kinds[rank]
-
     @cached_property
-    def _kinds(self) -> list[str]:
-        return kinds_by_rank(self.kinds, len(self.merges))
-
-    @cached_property
-    def byte_level(self) -> bool:
-        """Whether its vocabulary writes a byte as a character, as GPT-2 does."""
-        return self._spec.byte_level
+    def merge_kinds(self) -> list[str]:
+        """The kind of each merge by rank, such as "morph"; "" where it is not known."""
+        return kinds_by_rank(self.kinds, len(self._spec.merges))
 
     def readable(self, token: str) -> str:
         """Spell a string of the vocabulary in text; bytes that are no text are written in hexadecimal.
@@ -109,7 +89,7 @@ class Opened:
         """
         if (byte := byte_of(token)) is not None:
             return f"{byte:02X}"
-        if not self.byte_level or not all(character in BYTE_OF for character in token):
+        if not self._spec.byte_level or not all(character in BYTE_OF for character in token):
             return token.replace("▁", " ")
         data = bytes_of(token)
         try:

@@ -11,69 +11,84 @@ import json
 import math
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
-from mws_hf.demo.comparison import WordDifference, differences
 from mws_hf.demo.tokens import Opened
 from mws_hf.demo.word_view import TrainingEvidence
 from mws_hf.evaluate.boundaries import boundaries
-from mws_hf.evaluate.running_text import WORD, TextScores, score_text
+from mws_hf.evaluate.running_text import WORD, TextScores
 from mws_hf.text.pattern import compiled, split
 
-MOST_WORDS = 20_000
+_BATCH = 2000
+_MOST_WORDS = 20_000
 """Distinct words looked at, the most frequent first: more change no figure of a token that is much used."""
 
 Known = Mapping[str, tuple[int, Sequence[float]]]
 """Word -> how often it occurs, and the probability of a boundary after each of its letters."""
 
 
-def known_words(lines: Sequence[str], known: TrainingEvidence) -> dict[str, tuple[int, Sequence[float]]]:
-    """Find the words of a text that are among the training words: occurrences, and the evidence after each letter.
+def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:
+    """Find the words of a text that are among the training words; the others have no posterior.
 
-    Words that are not among them have no posterior, so they are left out. A word is read as after a space.
+    A word is read as after a space.
     """
     counts = Counter(match.group() for line in lines for match in compiled(WORD).finditer(line))
-    found: dict[str, tuple[int, Sequence[float]]] = {}
-    for word, times in counts.most_common(MOST_WORDS):
+    found = {}
+    for word, times in counts.most_common(_MOST_WORDS):
         if all(known.evidence.knows(part) for part in split(f" {word}", known.pattern)):
             found[word] = (times, [value or 0.0 for value in known.values(f" {word}")[1:]])
     return found
 
 
-def token_evidence(opened: Opened, words: Known) -> dict[int, tuple[float | None, float | None]]:
+def _pieces(opened: Opened, words: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield the tokens of each word after a space: id, and where it begins and ends in the word."""
+    before = 0 if opened.encoder.adds_space else 1
+    for encoded in opened.encoder.encode([" " * before + word for word in words]):
+        spans = zip(encoded.ids, encoded.spans or (), strict=False)
+        yield [(number, start - before, end - before) for number, (start, end) in spans]
+
+
+def token_evidence(opened: Opened, words: Known) -> dict[int, tuple[int | None, int | None]]:
     """Average the boundary evidence of each token over its occurrences in words.
 
-    Args:
-        opened: the tokenizer.
-        words: from `known_words`.
-
-    Returns:
-        Id -> evidence at its ends, and at the place inside it that has most, from 0 to 1. The beginning and the end of
-        a word are no places; None for a token that has no end, or no place, inside a word.
+    Returns id -> per cent at its ends, and at the place inside it that has most. The beginning and the end of a word
+    are no places; None for a token that has no end, or no place, inside a word.
     """
     ends: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     inside: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    prefix = "" if opened.encoder.adds_space else " "
-    encoded = opened.encoder.encode([prefix + word for word in words])
-    for (times, values), tokens in zip(words.values(), encoded, strict=True):
-        for number, (start, end) in zip(tokens.ids, tokens.spans or (), strict=False):
-            first, last = max(0, start - len(prefix)), end - len(prefix)
-            for place in {first, last} & set(range(1, len(values))):
-                _add(ends[number], times, values[place - 1])
-            if last - first > 1:
-                _add(inside[number], times, max(values[first : last - 1]))
-    return {number: (_mean(ends.get(number)), _mean(inside.get(number))) for number in {*ends, *inside}}
+    for (times, values), pieces in zip(words.values(), _pieces(opened, list(words)), strict=True):
+        for number, start, end in pieces:
+            found = [(ends, values[place - 1]) for place in {max(0, start), end} & set(range(1, len(values)))]
+            if end - max(0, start) > 1:
+                found.append((inside, max(values[max(0, start) : end - 1])))
+            for sums, value in found:
+                sums[number][0] += times
+                sums[number][1] += times * value
+    return {number: (_per_cent(ends.get(number)), _per_cent(inside.get(number))) for number in {*ends, *inside}}
 
 
-def _add(sums: list[float], times: int, value: float) -> None:
-    sums[0] += times
-    sums[1] += times * value
+def _per_cent(sums: list[float] | None) -> int | None:
+    return round(100 * (sums[1] / sums[0])) if sums else None
 
 
-def _mean(sums: list[float] | None) -> float | None:
-    return sums[1] / sums[0] if sums else None
+class Entry(NamedTuple):
+    """A token of a vocabulary: its characters or bytes, its uses in the texts, the rank and kind of its merge.
+
+    Then how many of its ends lie inside a gold word, how many of these are boundaries (`right`), and its evidence in
+    known words of the texts, in per cent, as `token_evidence` has it.
+    """
+
+    id: int
+    shown: str
+    uses: int
+    rank: int | None
+    kind: str
+    edges: int
+    right: int
+    ends: int | None = None
+    inside: int | None = None
 
 
 def packed(entries: Sequence[Entry]) -> str:
@@ -82,32 +97,16 @@ def packed(entries: Sequence[Entry]) -> str:
     Entries come in the order of their ids: an id is written as its distance from the one before, a rank by its distance
     from the id, so that most of these numbers are alike and take no room.
     """
-    entries = sorted(entries, key=lambda entry: entry.number)
-    columns = {
-        "id": [b.number - a for a, b in zip([0, *(entry.number for entry in entries)], entries, strict=False)],
-        "shown": [entry.shown for entry in entries],
-        "uses": [entry.uses for entry in entries],
-        "rank": [None if entry.rank is None else entry.rank - entry.number for entry in entries],
-        "kind": [entry.kind for entry in entries],
-        "edges": [entry.edges for entry in entries],
-        "right": [entry.at_boundaries for entry in entries],
-        "ends": [_per_cent(entry.evidence_at_ends) for entry in entries],
-        "inside": [_per_cent(entry.evidence_inside) for entry in entries],
-    }
+    entries = sorted(entries)
+    columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in Entry._fields}
+    columns["id"] = [entry.id - before for before, entry in zip([0, *columns["id"]], entries, strict=False)]
+    columns["rank"] = [None if entry.rank is None else entry.rank - entry.id for entry in entries]
     text = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
 
 
-def _per_cent(value: float | None) -> int | None:
-    return None if value is None else round(100 * value)
-
-
 def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
-    """Pack as many of the first entries as fit into so many characters; return the text and their number.
-
-    >>> packed_within([Entry(number, str(number), 0, None, "", 0, 0) for number in range(9)], 1000)[1]
-    9
-    """
+    """Pack as many of the first entries as fit into so many characters; return the text and their number."""
     kept = len(entries)
     while True:
         text = packed(entries[:kept])
@@ -116,56 +115,11 @@ def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
         kept = min(kept - 1, int(kept * most / len(text) * 0.98))
 
 
-_BATCH = 2000
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of text, and the number of tokens that each tokenizer makes of it."""
-
-    text: str
-    tokens: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A token of a vocabulary.
-
-    Attributes:
-        number: its id.
-        shown: its characters, or its bytes in hexadecimal.
-        uses: how often it occurs in the texts.
-        rank: of the merge that made it; None for one that no merge made.
-        kind: of that merge, such as "morph"; "" where that is not known.
-        edges: in gold words, how many of its ends lie inside a word.
-        at_boundaries: how many of these ends are boundaries of the gold.
-        evidence_at_ends: mean boundary evidence at its ends in known words of the text, 0 to 1; None where not known.
-        evidence_inside: the same at the place inside it that has most evidence.
-    """
-
-    number: int
-    shown: str
-    uses: int
-    rank: int | None
-    kind: str
-    edges: int
-    at_boundaries: int
-    evidence_at_ends: float | None = None
-    evidence_inside: float | None = None
-
-
-def by_text(tokenizers: Sequence[Opened], texts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, TextScores]]:
-    """Measure each text by each tokenizer."""
-    return {
-        name: {opened.name: score_text(opened.encoder, lines) for opened in tokenizers} for name, lines in texts.items()
-    }
-
-
 def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
-    """Compute how unevenly each tokenizer treats the texts: the longest text over the shortest, 1 being even.
+    """Compute how unevenly each tokenizer treats the texts: the longest over the shortest, by name; for several texts.
 
     Texts that are translations of each other (`parallel`) are compared by their tokens; others by tokens per word,
-    which also tells how long the words of a language are. Empty for a single text.
+    which also tells how long the words of a language are.
     """
     if len(scores) < 2:
         return {}
@@ -179,70 +133,51 @@ def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> di
 
 
 def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: Known | None = None) -> list[Entry]:
-    """List the vocabulary of a tokenizer, the most used first, with the figures of every token.
-
-    They are from texts, gold, and where there is any, the boundary evidence of `words`.
-    """
-    uses: Counter[int] = Counter()
-    for start in range(0, len(lines), _BATCH):
-        for encoded in opened.encoder.encode(lines[start : start + _BATCH]):
-            uses.update(encoded.ids)
+    """List the vocabulary of a tokenizer, the most used first, with what texts, gold and evidence say of each token."""
+    uses = Counter(number for ids in _ids(opened, lines) for number in ids)
     edges, right = _edges(opened, golds)
     evidence = token_evidence(opened, words) if words else {}
     special = opened.backend.get_added_tokens_decoder()
     entries = []
     for token, number in opened.backend.get_vocab().items():
         rank = opened.ranks.get(token)
-        kind = "added" if number in special else opened.kind(rank) if rank is not None else ""
+        kind = "added" if number in special else opened.merge_kinds[rank] if rank is not None else ""
         shown = token if number in special else opened.readable(token)
         judged = evidence.get(number, (None, None))
         entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number], *judged))
-    return sorted(entries, key=lambda entry: (-entry.uses, entry.number))
+    return sorted(entries, key=lambda entry: (-entry.uses, entry.id))
 
 
 def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter[int]]:
     """Count for each token its ends inside gold words, and how many are boundaries by the first segmentation."""
     edges: Counter[int] = Counter()
     right: Counter[int] = Counter()
-    prefix = "" if opened.encoder.adds_space else " "
-    for gold in golds:
-        words = gold.words
-        encoded = opened.encoder.encode([prefix + entry.word for entry in words])
-        for entry, tokens in zip(words, encoded, strict=True):
-            true = boundaries(entry.segmentations[0])
-            for number, (start, end) in zip(tokens.ids, tokens.spans or (), strict=False):
-                for place in (start - len(prefix), end - len(prefix)):
-                    if 0 < place < len(entry.word):
-                        edges[number] += 1
-                        right[number] += place in true
+    words = [entry for gold in golds for entry in gold.words]
+    for entry, pieces in zip(words, _pieces(opened, [entry.word for entry in words]), strict=True):
+        true = boundaries(entry.segmentations[0])
+        for number, *ends in pieces:
+            for place in ends:
+                if 0 < place < len(entry.word):
+                    edges[number] += 1
+                    right[number] += place in true
     return edges, right
 
 
-def most_different_lines(tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int) -> list[Line]:
+def most_different_lines(
+    tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int
+) -> list[tuple[str, tuple[int, ...]]]:
     """Find the lines whose numbers of tokens differ most between tokenizers, by the ratio of most to fewest.
 
-    Args:
-        tokenizers: two or more.
-        lines: text; lines under 20 characters and lines over `longest` are passed over.
-        most: number of lines to find.
-        longest: in characters.
+    Lines under 20 characters, and over `longest`, are passed over. Each line comes with its numbers of tokens.
     """
     chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
-    counts = [
-        [len(each.ids) for start in range(0, len(chosen), _BATCH)
-         for each in opened.encoder.encode(chosen[start : start + _BATCH])]
-        for opened in tokenizers
-    ]  # fmt: skip
-    found = [
-        Line(line, numbers) for line, *numbers_ in zip(chosen, *counts, strict=True) for numbers in [tuple(numbers_)]
-    ]
-    return sorted(found, key=lambda each: -max(each.tokens) / max(1, min(each.tokens)))[:most]
+    counts = [[len(ids) for ids in _ids(opened, chosen)] for opened in tokenizers]
+    found = list(zip(chosen, zip(*counts, strict=True), strict=True))
+    return sorted(found, key=lambda each: -max(each[1]) / max(1, min(each[1])))[:most]
 
 
-def most_different_words(
-    tokenizers: Sequence[Opened], lines: Sequence[str], most: int
-) -> dict[str, list[WordDifference]]:
-    """List the most frequent words that the first tokenizer and each other one cut differently, by the other's name."""
-    first, *others = tokenizers
-    text = "\n".join(lines)
-    return {other.name: differences(first, other, text)[:most] for other in others}
+def _ids(opened: Opened, lines: Sequence[str]) -> Iterator[Sequence[int]]:
+    """Yield the ids of each line, a batch of lines at a time."""
+    for start in range(0, len(lines), _BATCH):
+        for encoded in opened.encoder.encode(lines[start : start + _BATCH]):
+            yield encoded.ids

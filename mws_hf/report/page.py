@@ -4,54 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from tokenizers import Tokenizer, models
 
 import mws_hf
 from mws_hf.demo.tokens import Opened, open_for_page
+from mws_hf.demo.views import Column, differences, templates, text_columns, well_formed
 from mws_hf.demo.word_view import TrainingEvidence
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder
 from mws_hf.evaluate.formats import open_source
 from mws_hf.evaluate.report import EvaluationReport, evaluate
-from mws_hf.evaluate.running_text import TextScores
-from mws_hf.evaluate.tables import number_cell
-from mws_hf.report.facts import (
-    by_text,
-    entries_of,
-    known_words,
-    most_different_lines,
-    most_different_words,
-    packed_within,
-    parity,
-)
+from mws_hf.evaluate.running_text import TextScores, score_text
+from mws_hf.report.facts import entries_of, known_words, most_different_lines, packed_within, parity
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
 
 MOST_BYTES = 1_000_000
 """The page is smaller."""
 _FOR_VOCABULARIES = 800_000
 _WORDS, _LINES, _LONGEST = 60, 12, 400
+_TEXT = ("entries", "tokens per word", "bytes per token", "words whole", "entries unused", "parts of characters")
 _FOLDER = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Column:
-    """A measure of the table: its title, its meaning, and for each tokenizer the figure and the line below it."""
-
-    title: str
-    about: str
-    cells: Sequence[tuple[str, str]]
-
-
 def open_for_report(places: Mapping[str, Path]) -> tuple[list[Opened], dict[str, Any]]:
-    """Open what `mws_hf.evaluate.formats.open_source` opens, each once.
+    """Open what `mws_hf.evaluate.formats.open_source` opens: the tokenizers to show, and by name what to measure.
 
-    Returns:
-        The tokenizers, whose tokens can be shown, and what `evaluate` measures by name: places of tokenizers of ours,
-        else what was opened, segmenters among it.
+    Measured are places of tokenizers of ours, else what was opened, segmenters among it.
     """
     opened: list[Opened] = []
     sources: dict[str, Any] = dict(places)
@@ -76,20 +58,16 @@ def report_page(
     parallel: bool = False,
     evidence: TrainingEvidence | None = None,
 ) -> str:
-    """Write the HTML of a report.
+    """Write the HTML of a report; the first tokenizer is compared with each other one.
 
     Args:
-        tokenizers: tokenizers to show; the first is compared with each other one.
+        tokenizers: the tokenizers to show.
         sources: name -> what `evaluate` takes: the tokenizers, and segmenters, which are scored on gold alone.
         golds: gold segmentations.
-        texts: name -> lines; one text a language, for example.
-        bits: text to train n-gram models on; None measures no bits.
+        texts: name -> lines.
+        bits: text to train n-gram models on.
         parallel: whether the texts are translations of each other, line by line.
         evidence: boundary evidence to judge tokens by, in the words of the texts, or without texts of the gold.
-
-    Raises:
-        MwSError: parallel texts have different numbers of lines, there is neither gold nor text, or a file cannot be
-            read.
     """
     if not sources:
         raise MwSError("nothing to report on: give at least one tokenizer")
@@ -100,19 +78,21 @@ def report_page(
     shown = [opened.name for opened in tokenizers]
     names = shown + [name for name in sources if name not in shown]
     report = evaluate(sources, golds, lines or None, bits=bits, baselines=False)
-    scores = by_text(tokenizers, texts) if len(texts) > 1 else {}
+    scores = {
+        name: {opened.name: score_text(opened.encoder, text) for opened in tokenizers} for name, text in texts.items()
+    }
+    scores = scores if len(texts) > 1 else {}
     judged = lines or [entry.word for gold in report.golds for entry in gold.words]
     words = known_words(judged, evidence) if evidence else {}
     share = _FOR_VOCABULARIES // max(1, len(tokenizers))
     vocabularies = []
     for opened in tokenizers:
         entries = entries_of(opened, lines, report.golds, words)
-        text, kept = packed_within(entries, share)
+        packed, kept = packed_within(entries, share)
         unused = sum(entry.uses == 0 for entry in entries)
-        vocabularies.append({"name": opened.name, "data": text, "kept": kept, "all": len(entries), "unused": unused})
-    several = len(tokenizers) > 1
-    cut = most_different_words(tokenizers, lines, _WORDS) if several and lines else {}
-    different = most_different_lines(tokenizers, lines, _LINES, _LONGEST) if several and lines else []
+        vocabularies.append({"name": opened.name, "data": packed, "kept": kept, "all": len(entries), "unused": unused})
+    others = tokenizers[1:] if lines else ()
+    text = "\n".join(lines)
     return _filled_page(
         version=mws_hf.__version__,
         names=names,
@@ -127,11 +107,8 @@ def report_page(
             ]
             for name, row in scores.items()
         },
-        words={
-            name: [(d.word, "·".join(d.first), "·".join(d.second), d.count) for d in found]
-            for name, found in cut.items()
-        },
-        lines=[(line.text, line.tokens) for line in different],
+        words={other.name: differences(tokenizers[0], other, text)[:_WORDS] for other in others},
+        lines=most_different_lines(tokenizers, lines, _LINES, _LONGEST) if others else [],
         vocabularies=vocabularies,
         has_gold=bool(report.golds),
         has_text=bool(lines),
@@ -149,8 +126,7 @@ def columns(
         cells = [(f"{rows[n].scores.f1:.3f}", f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}") for n in names]
         about = f"boundary F1 on {len(gold.words):,} words, with its 95 % interval; higher is better"
         found.append(Column(f"F1, {gold.name}", about, cells))
-    for title, about, write in _TEXT if report.text else ():
-        found.append(Column(title, about, [(write(report.text[n]) if n in report.text else "-", "") for n in names]))
+    found += text_columns(_TEXT, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
         bits = report.bits
         cells = [(f"{bits[n].value:.4f}", report.more_bits(n)) if n in bits else ("-", "") for n in names]
@@ -163,17 +139,7 @@ def columns(
     return found
 
 
-_TEXT: tuple[tuple[str, str, Any], ...] = (
-    ("entries", "of the vocabulary", lambda s: f"{s.vocabulary_size:,}"),
-    ("tokens per word", "how long text becomes; fewer is shorter", lambda s: number_cell(s.fertility)),
-    ("bytes per token", "how much text a token holds", lambda s: number_cell(s.bytes_per_token)),
-    ("words whole", "running words that are one token", lambda s: number_cell(s.whole_words, ".1%")),
-    ("entries unused", "in the texts of this report", lambda s: f"{1 - s.vocabulary_used:.1%}"),
-    ("parts of characters", "tokens that are single bytes or less than a character", lambda s: f"{s.byte_tokens:.2%}"),
-)  # fmt: skip
-
-
-def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, str]]:
+def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, Markup]]:
     """Draw title and SVG of each picture: boundaries over length for every gold, length by text."""
     found = []
     for gold in report.golds if report.text else ():
@@ -203,20 +169,8 @@ def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], b
 
 
 def _filled_page(**values: Any) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style, script = (Markup((_FOLDER / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js"))
-    values["pictures"] = [(title, Markup(svg)) for title, svg in values["pictures"]]
-    page = environment.get_template("page.html").render(style=style, script=script, **values)
-    page = page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    page = well_formed(templates().get_template("report/page.html").render(style=style, script=script, **values))
     if len(page.encode()) >= MOST_BYTES:
         raise MwSError(f"the page would have {len(page.encode()):,} bytes; give fewer tokenizers or texts")
     return page

@@ -6,6 +6,8 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 COLOURS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
 """Told apart by people of every colour vision (Okabe and Ito; Tol)."""
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 52, 46
@@ -22,7 +24,7 @@ class Point:
     high: float
 
 
-def scatter(points: Sequence[Point], x_title: str, y_title: str) -> str:
+def scatter(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
     """Draw points with bars for their intervals; the farther up and to the left, the better."""
     xs, ys = [point.x for point in points], [each for point in points for each in (point.low, point.high)]
     x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(min(ys), max(ys))
@@ -56,7 +58,7 @@ def scatter(points: Sequence[Point], x_title: str, y_title: str) -> str:
     return _svg(_HEIGHT, f"{y_title} over {x_title}", "".join(parts))
 
 
-def bars(values: Mapping[str, Mapping[str, float]], title: str) -> str:
+def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
     """Draw horizontal bars: a group for each text, a bar for each tokenizer."""
     most = max(value for group in values.values() for value in group.values()) or 1
     parts, y = [], 4.0
@@ -84,8 +86,9 @@ def _fitting_name(name: str) -> str:
     return name if len(name) <= 17 else f"{name[:8]}…{name[-8:]}"
 
 
-def _svg(height: int, label: str, body: str) -> str:
-    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{html.escape(label, quote=True)}">{body}</svg>'
+def _svg(height: int, label: str, body: str) -> Markup:
+    start = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">').format(_WIDTH, height, label)
+    return start + Markup(body) + Markup("</svg>")
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 from mws_hf.demo.app import EXAMPLES
-from mws_hf.demo.text_view import MOST_DRAWN
+from mws_hf.demo.views import MOST_DRAWN
 from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.trainer import MwSTrainer
 from tests.paths import ROOT
@@ -102,9 +102,7 @@ def outside():
 def address(directories, outside):
     arguments = command("demo", directories / "trained", directories / "letters")
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), outside.address)
-    with served(
-        [*arguments, "--quiet"], **proxies, NO_PROXY="127.0.0.1,localhost", no_proxy="127.0.0.1,localhost"
-    ) as at:
+    with served(arguments, **proxies, NO_PROXY="127.0.0.1,localhost", no_proxy="127.0.0.1,localhost") as at:
         yield at
 
 

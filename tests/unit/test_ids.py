@@ -267,7 +267,7 @@ def test_records_of_the_old_tokenizer_stay_behind(tmp_path):
 
 def test_a_pattern_is_named_in_messages_and_an_origin_that_is_no_address_is_refused():
     from mws_hf import WordCounts
-    from mws_hf.demo.guard import LOCAL, refusal
+    from mws_hf.demo.app import LOCAL, refusal
     from mws_hf.text.pattern import literal_pattern
 
     counts = [WordCounts.from_mapping({" a": 1}, pattern=literal_pattern(name)) for name in ("llama3", "words")]

@@ -23,20 +23,7 @@ from mws_hf.errors import MwSError
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it replaces `path` in one step, on any error it is removed.
-
-    The folder of `path` is made if absent.
-
-    Raises:
-        MwSError: `path` is a folder, or it cannot be written (no permission, disk full).
-
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "numbers.txt"
-    >>> with atomic_path(target) as temporary:
-    ...     _ = temporary.write_text("1 2 3", encoding="utf-8")
-    >>> target.read_text(encoding="utf-8"), [p.name for p in target.parent.iterdir()]
-    ('1 2 3', ['numbers.txt'])
-    """
+    """Yield a temporary path beside `path`; on success it replaces `path` in one step, on any error it is removed."""
     target = Path(path)
     if target.is_dir():
         raise MwSError(f"{target}: is a folder; name a file to write")
@@ -58,16 +45,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
-    """Check, before any work, that a file or a folder can be written; nothing is made.
-
-    Raises:
-        MwSError: the path is of the other kind, stands below a file, or lies where nothing can be written.
-
-    >>> check_output(__file__, folder=True)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: ...atomic.py: is a file; name a directory to write
-    """
+    """Check, before any work, that a file or a folder can be written; nothing is made."""
     target = Path(path)
     try:
         if folder and target.is_symlink() and not target.exists():
@@ -98,17 +76,6 @@ def output_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
     The lock is the operating system's (the `filelock` library), so that a killed run holds nothing. Its file lies
     beside the directory and is removed at the end; a killed run leaves it behind, empty and harmless. The same thread
     may take the lock again.
-
-    Raises:
-        MwSError: another run is writing there, or nothing can be written there.
-
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp())
-    >>> with output_lock(home / "out"), output_lock(home / "out"):
-    ...     print(*(path.name for path in home.iterdir()))
-    .out.lock
-    >>> list(home.iterdir())
-    []
     """
     target = Path(os.path.realpath(directory))  # `resolve` raises at a loop of links
     if target.is_dir() and not os.access(target.parent, os.W_OK):
@@ -147,9 +114,6 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
         directory: where the files go.
         stale: globs of files that would contradict the new ones, and go unless written anew.
         head: the file that whoever reads the directory cannot do without.
-
-    Raises:
-        MwSError: `directory` is a file, cannot be written, or another run is writing it.
     """
     if directory.exists() and not directory.is_dir():
         raise MwSError(f"{directory}: is a file; name a directory to save in")

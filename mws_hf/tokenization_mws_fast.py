@@ -32,16 +32,7 @@ _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always"
 
 
 class WorkingCopies:
-    """Copies of one tokenizer, each lent to one call at a time; a pickled or copied tokenizer makes its own.
-
-    >>> backend, copies = build_backend(base_vocab(), []), WorkingCopies()
-    >>> with copies.lend(backend) as first, copies.lend(backend) as second:
-    ...     first is second
-    False
-    >>> with copies.lend(backend) as again:
-    ...     again is first or again is second
-    True
-    """
+    """Copies of one tokenizer, each lent to one call at a time; a pickled or copied tokenizer makes its own."""
 
     def __init__(self) -> None:
         self._free: list[tuple[Tokenizer, Any]] = []

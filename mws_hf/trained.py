@@ -28,15 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is to be trained; its methods are the steps of the way, in order.
-
-    Attributes:
-        settings: of the criterion.
-        vocabulary: settings that both criteria share.
-        pattern: split pattern that the words were cut by.
-        normalization: Unicode form of the words, which becomes part of the tokenizer.
-        show_progress: show progress bars on stderr when it is a terminal.
-    """
+    """What is to be trained, from words cut by `pattern`; the methods are the steps of the way, in order."""
 
     settings: CriterionSettings
     vocabulary: VocabularySettings

@@ -1,7 +1,4 @@
-"""A model card put together: metadata for the Hub, and the template `card.md` filled. It measures nothing.
-
-A tokenizer learnt in Python gets its card from its own record, kept beside it and pushed (`keep_own_card`).
-"""
+"""A model card put together: metadata for the Hub, and the template `card.md` filled. It measures nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mws_hf import __version__
 from mws_hf.cards.facts import CardFacts, write_facts
-from mws_hf.cards.readme import FILE, generated_text, marked, write_card
+from mws_hf.cards.readme import FILE, is_untouched, marked, write_card
 from mws_hf.text.markdown import cell
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import rare_entries_said
@@ -33,16 +30,7 @@ def card_of(
     license: str | None = None,
     words: Sequence[str] = (),
 ) -> str:
-    """Write the text of a card.
-
-    Args:
-        tokenizer: of one of our classes.
-        name: what it is loaded by, such as ``user/repo``.
-        data: what it was trained on, and under which license, in words.
-        languages: codes such as ``"ru"``.
-        license: identifier such as ``"cc-by-4.0"``.
-        words: words to show cut; by default some of its training.
-    """
+    """Write the text of a card of a tokenizer of one of our classes; `CardFacts` tells what the facts are."""
     backend = tokenizer.backend_tokenizer if hasattr(tokenizer, "backend_tokenizer") else tokenizer.to_backend()
     facts = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
     return trained_card(name, backend, facts, _settings(tokenizer) or {}).to_markdown()
@@ -51,7 +39,7 @@ def card_of(
 def keep_own_card(tokenizer: Any, directory: Path) -> None:
     """Write the card of a tokenizer that was just learnt beside it, unless a card of another hand is there."""
     path = directory / FILE
-    if _settings(tokenizer) is not None and (not path.exists() or generated_text(path) is not None):
+    if _settings(tokenizer) is not None and (not path.exists() or is_untouched(path)):
         write_card(directory, card_of(tokenizer, directory.resolve().name))
 
 
@@ -78,27 +66,18 @@ def has_card_by_hand(repository: str, token: Any) -> bool:
     from huggingface_hub import hf_hub_download
 
     try:
-        return generated_text(Path(hf_hub_download(repository, FILE, token=token))) is None
+        return not is_untouched(Path(hf_hub_download(repository, FILE, token=token)))
     except Exception:  # no such repository or file, or the Hub's own errors, which pushing itself will tell
         return False
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a card is written from.
+    """What a card is written from; `settings` are those that the record keeps, empty for a tokenizer of others.
 
-    Attributes:
-        name: what the tokenizer is loaded by.
-        facts: what is said of it; a name there is not looked at.
-        settings: of its training, as the record keeps them; empty where it was not learnt by this package.
-        vocabulary: number of its entries.
-        examples: (word, tokens) to show.
-        report: measured of this tokenizer alone; its gold, text and bits may be absent.
-        restored: (lines that decode to what they were, lines tried).
-        text: name of the running text measured on; "" for none.
-        bits: name of the text that n-gram models were trained on; "" for none.
-        beside: measured of this tokenizer, first, and of others to compare it with.
-        groups: running-text measures by group (a language, code) and tokenizer, of a mixture.
+    `report` was measured of this tokenizer alone, `beside` of this one, first, and of others; `groups` holds measures
+    by group of a mixture and tokenizer. `restored`: lines that decode to what they were, lines tried. `text` and `bits`
+    name the text measured on, and that of the n-gram models.
     """
 
     name: str
@@ -127,14 +106,18 @@ def _for_template(card: Card) -> dict[str, Any]:
     settings = card.settings
     fits = settings.get("label_fit") or {}
     fits = {"": fits} if "given" in fits else fits  # "" is the group of words that belong to none
-    values = {
-        "labels": {group: _described(fit) for group, fit in fits.items()},
+    values: dict[str, Any] = {
+        "labels": {},
         "labelled": sum(fit["used"] for fit in fits.values()),
         "rare": rare_entries_said(settings.get("rare_entries")),
         "reasons": lambda counts: ", ".join(f"{number:,} {reason}" for reason, number in counts.items()),
         "cell": cell,
         "version": __version__,
     }
+    if fits:
+        from mws_hf.learn.evidence.labels import LabelFit  # only now, for a card with labels alone needs it
+
+        values["labels"] = {group: LabelFit(**fit).describe() for group, fit in fits.items()}
     if card.report is not None:
         from mws_hf.evaluate.tables import GOLD_COLUMNS  # only now, for most cards tell of no gold
 
@@ -163,31 +146,17 @@ def _beside(report: EvaluationReport) -> tuple[list[str], list[list[str]]]:
     return titles, rows
 
 
-def _described(fit: Mapping[str, Any]) -> str:
-    from mws_hf.learn.evidence.labels import LabelFit  # a card with labels alone needs it
-
-    return LabelFit(**fit).describe()
-
-
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
     """Describe a tokenizer of which nothing was measured: words of its training shown cut, or those of `facts`."""
     from mws_hf.evaluate.segment import segment_words
 
     words = facts.words or settings.get("sample_words", ())
-    return Card(
-        name,
-        facts,
-        settings,
-        tokenizer.get_vocab_size(),
-        list(zip(words, segment_words(tokenizer, words), strict=True)),
-    )
+    examples = list(zip(words, segment_words(tokenizer, words), strict=True))
+    return Card(name, facts, settings, tokenizer.get_vocab_size(), examples)
 
 
 def keep_card(directory: Path, backend: Tokenizer, card: Card) -> bool:
-    """Write a card beside its tokenizer, and its facts into the record; returns whether README.md was written.
-
-    A card that a person has edited stays as it is; the record is written all the same.
-    """
+    """Write the facts into the record, and the card beside it unless a person edited it; return whether it was."""
     write_facts(directory, backend, card.facts)
     return write_card(directory, card.to_markdown())
 

@@ -21,17 +21,9 @@ _PART = "card"
 class CardFacts:
     """What is known of a tokenizer beside its training; a field that nobody gave is empty.
 
-    Attributes:
-        name: what it is loaded by, such as ``user/repo``.
-        data: what it was learnt from, extended with or trimmed to, in words.
-        command: that made it.
-        languages: codes such as ``ru``.
-        license: identifier such as ``cc-by-4.0``.
-        words: to show cut.
-        notes: paragraphs of Markdown to put after the head, such as where the text came from.
-        limits: sentences to add to those that every card says.
-        extended: figures of `mws extend`, see `mws_hf.extend.report.facts`.
-        trimmed: figures of `mws trim`, see `mws_hf.extend.trim.trim_facts`.
+    `data`: what it was learnt from, extended with or trimmed to, in words. `words` are shown cut, `notes` are put after
+    the head, `limits` beside those of every card. `extended` and `trimmed`: figures of `mws extend`
+    (`mws_hf.extend.report.facts`) and of `mws trim` (`mws_hf.extend.trim.trim_facts`).
     """
 
     name: str = ""
@@ -55,11 +47,7 @@ class CardFacts:
 
     @classmethod
     def of(cls, record: Any) -> CardFacts:
-        """Read facts from the record's JSON; what is of another type or name is passed over.
-
-        >>> CardFacts.of({"name": "me/ru", "languages": ["ru"], "license": 3})
-        CardFacts(name='me/ru', data='', command='', languages=('ru',), license='', words=(), ...
-        """
+        """Read facts from the record's JSON; what is of another type or name is passed over."""
         found = record if isinstance(record, Mapping) else {}
         given: dict[str, Any] = {}
         for name, empty in asdict(cls()).items():
@@ -73,11 +61,7 @@ class CardFacts:
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
 
     def with_(self, **more: Any) -> CardFacts:
-        """Return these facts, with others in their place where they are not empty.
-
-        >>> CardFacts(name="ru", data="novels").with_(name="me/ru", data="").to_dict()
-        {'name': 'me/ru', 'data': 'novels'}
-        """
+        """Return these facts, with others in their place where they are not empty."""
         return CardFacts(**(self.to_dict() | CardFacts(**more).to_dict()))
 
 

@@ -1,7 +1,4 @@
-"""What a tokenizer does to the text it was trained on: entries hardly used, and of each group length and share.
-
-Nothing is learnt here.
-"""
+"""What a tokenizer does to the text it was trained on: entries hardly used, and of each group length and share."""
 
 from __future__ import annotations
 
@@ -22,17 +19,12 @@ from mws_hf.learn.words import CodePoints
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer
 
-RARELY = 5
-"""An entry that a text uses fewer times is rarely used there."""
+_RARELY = 5  # uses; an entry that has fewer is rarely used
+_SPREAD = 20_000  # words, evenly spread, of which some are shown: a string for each of a million takes a second
 
 
 def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, Any]:
     """Measure what the record of a training holds beside its settings.
-
-    Args:
-        backend: the trained tokenizer.
-        groups: what it was trained on.
-        weights: of the groups; 1 for one that is not named.
 
     Returns:
         ``rare_entries``: of the products of merges, as shares, those ``unused`` in the text, and those used
@@ -44,9 +36,10 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
     cut = side_by_side(lambda counts: _cut(encoder, counts, size), groups.values(), most=MAX_LISTS_AT_ONCE)
+    words = groups.union.strings
     facts: dict[str, Any] = {
         "rare_entries": _rare_entries(encoder.spec, np.sum([uses for uses, _ in cut], axis=0)),
-        "sample_words": list(sample_words(_thinned(groups.union))),
+        "sample_words": list(sample_words(words[:: len(words) // _SPREAD + 1].to_pylist())),
     }
     if groups.is_named:
         alone = np.sum([uses > 0 for uses, _ in cut], axis=0) == 1
@@ -61,12 +54,6 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
     return facts
 
 
-def _thinned(counts: WordCounts, most: int = 20_000) -> list[str]:
-    """Take at most so many of the words, evenly spread: a string for each of a million takes a second."""
-    thinned: list[str] = counts.strings[:: len(counts) // most + 1].to_pylist()
-    return thinned
-
-
 def _rare_entries(spec: Spec, uses: npt.NDArray[np.int64]) -> dict[str, float]:
     """Compute shares of the merges by the use of the token that each makes; `uses` by id."""
     vocab = spec.model["vocab"]
@@ -74,7 +61,7 @@ def _rare_entries(spec: Spec, uses: npt.NDArray[np.int64]) -> dict[str, float]:
     total = max(1, len(made))
     return {
         "unused": round(int((made == 0).sum()) / total, 4),
-        f"under_{RARELY}": round(int((made < RARELY).sum()) / total, 4),
+        f"under_{_RARELY}": round(int((made < _RARELY).sum()) / total, 4),
     }
 
 
@@ -99,11 +86,7 @@ def _cut(encoder: BlockEncoder, counts: WordCounts, size: int) -> tuple[npt.NDAr
 
 
 def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:
-    """Choose some longer words to show, evenly spread over a list of pre-tokens; no language is known here.
-
-    >>> sample_words([" читательница", " и", " переписывать", "42"])
-    ('читательница', 'переписывать')
-    """
+    """Choose some longer words to show, evenly spread over a list of pre-tokens; no language is known here."""
     long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
     step = max(1, len(long) // wanted)
     return tuple(list(dict.fromkeys(long[::step]))[:wanted])

@@ -1,7 +1,4 @@
-"""Upload a tokenizer directory to the Hugging Face Hub, with every usual failure reported in one line.
-
-The uploaded card loads the tokenizer by its name on the Hub; the card on disk keeps the name of the directory.
-"""
+"""Upload a tokenizer directory to the Hugging Face Hub; the uploaded card names the tokenizer as it is called there."""
 
 from __future__ import annotations
 
@@ -18,15 +15,9 @@ from mws_hf.tokenizer.hub import answers
 
 FILES = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "stock_tokenizer.py"),
-    *(
-        "chat_template.jinja",
-        "additional_chat_templates/*.jinja",
-        "mws_training.json",
-        "mws_evidence.pq",
-        "vocabulary.json",
-        "merges.json",
-    ),
-    *("vocab.json", "vocab.txt", "merges.txt", "tokenizer.model", CARD, "LICENSE*", "NOTICE*"),
+    *("chat_template.jinja", "additional_chat_templates/*.jinja", "mws_training.json", "mws_evidence.pq"),
+    *("vocabulary.json", "merges.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer.model"),
+    *(CARD, "LICENSE*", "NOTICE*"),
 )
 """What is uploaded of a directory; nothing else, for it may hold a corpus, weights or secrets as well."""
 _MODEL_FILES = ("config.json", "generation_config.json", "*.safetensors*", "pytorch_model*.bin*", "*.gguf")
@@ -35,12 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def push(directory: Path, repository: str, *, private: bool = False) -> str:
-    """Upload the files of a tokenizer to a repository, ``user/repo``, made if absent; return its address.
-
-    Raises:
-        MwSError: there is no tokenizer, no such name, no token or a wrong one, no right to write, no network, or the
-            repository is public and `private` is asked for.
-    """
+    """Upload the files of a tokenizer to a repository, ``user/repo``, made if absent; return its address."""
     check_directory(directory)
     if not (directory / TOKENIZER_FILE).is_file():
         raise MwSError(f"{directory}: holds no {TOKENIZER_FILE}; give a directory written by save_pretrained")
@@ -52,7 +38,6 @@ def push(directory: Path, repository: str, *, private: bool = False) -> str:
 
     if not sys.stderr.isatty():
         disable_progress_bars()
-
     if constants.HF_HUB_OFFLINE:
         raise MwSError("the Hub is not asked while HF_HUB_OFFLINE is set; unset it")
     if not get_token():
@@ -64,10 +49,8 @@ def push(directory: Path, repository: str, *, private: bool = False) -> str:
         url = api.create_repo(repository, private=private or None, exist_ok=True)
         if private and not api.repo_info(repository).private:
             raise MwSError(f"{repository} is there and public; make it private in its settings, or leave out --private")
-        files = [
-            CommitOperationAdd(path, _content(directory / path, directory, repository))
-            for path in matching_files(directory, FILES)
-        ]
+        paths = matching_files(directory, FILES)
+        files = [CommitOperationAdd(path, _content(directory / path, directory, repository)) for path in paths]
         api.create_commit(repository, files, commit_message="Upload tokenizer")
     except HfHubHTTPError as error:
         raise MwSError(_explained(error, repository)) from error

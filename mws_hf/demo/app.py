@@ -79,7 +79,12 @@ def page(tokenizers: Sequence[Opened], known: TrainingEvidence | None = None) ->
         compared = text
         if len(tokenizers) > 1:
             with gradio.Tab("Compare") as compare_tab:
-                compared = _compare(gradio, {opened.name: opened for opened in tokenizers}, first.text)
+                named = {opened.name: opened for opened in tokenizers}
+
+                def compare(one: str, other: str, typed: str | None) -> str:
+                    return comparison_html(named[one], named[other], typed or "")
+
+                compared = _panel(gradio, "Compare", compare, first.text, {}, list(named))
         carry = _CARRY.replace("FIRST", json.dumps(first.text))
         word_tab.select(None, [text, compared, word], word, js=_WORD.replace("CARRY", carry), **_QUIET)
         if len(tokenizers) > 1:
@@ -106,49 +111,36 @@ _WORD = r"""(text, compared, word) => {
 }"""
 
 
-def _panel(gradio: Any, name: str, draw: Any, first: str, examples: Mapping[str, str]) -> Any:
-    """Build a box to type in, with examples to choose, and a panel that `draw` fills after each key; return the box."""
-    many, place = name == "Text", name.lower()
+def _panel(
+    gradio: Any, name: str, draw: Any, first: str, examples: Mapping[str, str], chosen: Sequence[str] = ()
+) -> Any:
+    """Build a box to type in, with examples or with two names to choose, and what `draw` shows; return the box."""
+    lines, most = (1, 1) if name == "Word" else (3, 8)
+    place, inputs = name.lower(), []
     gradio.Markdown(_ABOUT[name], elem_classes="mws-about")
+    if chosen:
+        with gradio.Row():
+            for label, value in zip(("First", "Second"), chosen, strict=False):
+                inputs.append(gradio.Dropdown(list(chosen), value=value, label=label, filterable=False))
     box = gradio.Textbox(
-        first, label=name, lines=3 if many else 1, max_lines=8 if many else 1, max_length=MOST_TYPED,
+        first, label="Word" if name == "Word" else "Text", lines=lines, max_lines=most, max_length=MOST_TYPED,
         elem_id=f"mws-{place}",
     )  # fmt: skip
-    with gradio.Row(elem_classes="mws-examples"):
-        for language, example in examples.items():
-            button = gradio.Button(language, size="sm", min_width=0)
-            button.click(lambda example=example: example, None, box, **_QUIET)
-    shown = gradio.HTML(draw(first), elem_id=f"mws-{place}-shown", apply_default_css=False, js_on_load=None)
-    box.change(draw, box, shown, **_QUIET)
-    return box
-
-
-def _compare(gradio: Any, named: Mapping[str, Opened], first_text: str) -> Any:
-    """Build two names to choose and a box to type in; return the box."""
-    names = list(named)
-    gradio.Markdown(_ABOUT["Compare"], elem_classes="mws-about")
-    with gradio.Row():
-        first = gradio.Dropdown(names, value=names[0], label="First", filterable=False)
-        second = gradio.Dropdown(names, value=names[1], label="Second", filterable=False)
-    box = gradio.Textbox(first_text, label="Text", lines=3, max_lines=8, max_length=MOST_TYPED, elem_id="mws-compare")
-
-    def draw(one: str, other: str, text: str | None) -> str:
-        return comparison_html(named[one], named[other], text or "")
-
-    inputs = [first, second, box]
-    shown = gradio.HTML(
-        draw(names[0], names[1], first_text), elem_id="mws-compare-shown", apply_default_css=False, js_on_load=None
-    )
-    for changed in (first.change, second.change, box.change):
-        changed(draw, inputs, shown, **_QUIET)
+    inputs.append(box)
+    if examples:
+        with gradio.Row(elem_classes="mws-examples"):
+            for language, example in examples.items():
+                button = gradio.Button(language, size="sm", min_width=0)
+                button.click(lambda example=example: example, None, box, **_QUIET)
+    drawn = draw(*chosen[:2], first)
+    shown = gradio.HTML(drawn, elem_id=f"mws-{place}-shown", apply_default_css=False, js_on_load=None)
+    for changed in inputs:
+        changed.change(draw, inputs, shown, **_QUIET)
     return box
 
 
 def serve(blocks: Any, port: int | None = None, host: str | None = None) -> str:
-    """Begin to serve a page, on the first free port from 7860 on, to this machine alone; return its address.
-
-    `host` is another address of this machine to serve on, such as "0.0.0.0" for everybody.
-    """
+    """Begin to serve a page to this machine alone, or on `host`, another address of it; return the page's address."""
     gradio = load_gradio()
     from starlette.middleware import Middleware
 
@@ -196,12 +188,9 @@ def load_gradio() -> Any:
     return gradio
 
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
-"""Names of this machine that no other server can have."""
-_EVERYWHERE = ("0.0.0.0", "::", "")
-"""What a server listens on that answers on every address of the machine."""
-_MOST_BYTES = 8_000_000
-"""Bytes of a request; a text of two million characters is at most as long."""
+LOCAL = ("127.0.0.1", "localhost", "::1")  # names of this machine that no other server can have
+_EVERYWHERE = ("0.0.0.0", "::", "")  # what a server listens on that answers on every address of the machine
+_MOST_BYTES = 8_000_000  # of a request; a text of two million characters is at most as long
 _POSTED = ("/queue/join", "/cancel", "/reset")
 _POLICY = (
     b"default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "

@@ -22,15 +22,9 @@ from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_of
 
 @dataclass(frozen=True)
 class Token:
-    """A token of a text.
+    """A token of a text: id, place, and rank of the merge that made it, if one did.
 
-    Attributes:
-        number: the token's id.
-        start: place of the token's first character in the text.
-        end: the place after its last character; `start` for a token that stands for no character.
-        shown: the characters it holds, or the bytes in hexadecimal where it holds parts of characters.
-        in_bytes: whether `shown` is bytes rather than characters.
-        rank: rank of the merge that made the token, 0 first; None for a token that no merge made.
+    `shown` are its characters, or, where it holds parts of characters (`in_bytes`), its bytes in hexadecimal.
     """
 
     number: int
@@ -43,13 +37,9 @@ class Token:
 
 @dataclass(frozen=True)
 class Opened:
-    """A tokenizer and its name on the page.
+    """A tokenizer and its name on the page; `kinds` are those of the last merges, from `training_record.kinds_of`.
 
-    Attributes:
-        name: name shown on the page.
-        backend: the tokenizer.
-        kinds: kinds of the last merges, and the number of each, from `training_record.kinds_of`.
-        foreign: what encodes in place of the backend, which then holds the vocabulary alone; None for the backend.
+    `foreign` encodes in place of the backend, which then holds the vocabulary alone.
     """
 
     name: str
@@ -80,13 +70,7 @@ class Opened:
         return kinds_by_rank(self.kinds, len(self._spec.merges))
 
     def readable(self, token: str) -> str:
-        """Spell a string of the vocabulary in text; bytes that are no text are written in hexadecimal.
-
-        >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
-        >>> opened = Opened("toy", build_backend(base_vocab(), []))
-        >>> opened.readable("<0xD0>"), opened.readable("▁он"), opened.readable("он")
-        ('D0', ' он', 'он')
-        """
+        """Spell a string of the vocabulary in text; bytes that are no text are written in hexadecimal."""
         if (byte := byte_of(token)) is not None:
             return f"{byte:02X}"
         if not self._spec.byte_level or not all(character in BYTE_OF for character in token):
@@ -99,11 +83,7 @@ class Opened:
 
 
 def open_for_page(source: str | os.PathLike[str], name: str | None = None) -> Opened:
-    """Open a directory with a tokenizer.json, such a file, or a Hub name; by default it is named by its last part.
-
-    Raises:
-        MwSError: the place holds no tokenizer, a damaged one, or one without a `tokenizers` backend.
-    """
+    """Open a directory with a tokenizer.json, such a file, or a Hub name; by default it is named by its last part."""
     backend, _ = load_backend(open_tokenizer(source, by_class=True))
     kinds = kinds_of(Path(source), backend) if Path(source).is_dir() else []
     plain = without_limits(backend)
@@ -157,9 +137,5 @@ def _shares(strings: Sequence[str], characters: str) -> list[str]:
 
 
 def in_hexadecimal(data: bytes) -> str:
-    r"""Write bytes as people write them, with spaces that do not break.
-
-    >>> in_hexadecimal(b" \xd0")
-    '20\u202fD0'
-    """
+    """Write bytes as people write them, with spaces that do not break."""
     return data.hex(" ").upper().replace(" ", "\u202f")

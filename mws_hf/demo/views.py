@@ -26,14 +26,10 @@ from mws_hf.evaluate.tables import number_cell
 from mws_hf.text.pattern import compiled
 
 COLOURS = 6
-MOST_CHARACTERS = 200_000
-"""Characters of a text that are encoded; what is pasted beyond is left out, and the page says so."""
-MOST_TYPED = 2_000_000
-"""Characters that the page's boxes take."""
-MOST_DRAWN = 1500
-"""Tokens that are drawn, all tokenizers together; a browser grows slow with many more."""
-MOST_LISTED = 200
-"""Tokens, or words, that are listed in a table."""
+MOST_CHARACTERS = 200_000  # that are encoded; what is pasted beyond is left out, and the page says so
+MOST_TYPED = 2_000_000  # characters that the page's boxes take
+MOST_DRAWN = 1500  # tokens, of all tokenizers together; a browser grows slow with many more
+MOST_LISTED = 200  # tokens, or words, in a table
 _JOINERS = "\u200c\u200d"
 _SIGNS = {"\n": "↵", "\r": "␍", "\t": "⇥"}
 
@@ -59,11 +55,7 @@ def views() -> Any:
 
 
 def visible(text: str) -> Markup:
-    r"""Write text as HTML: escaped, invisible characters as their code, line breaks marked and kept.
-
-    >>> visible("<b>\u202e\n")
-    Markup('&lt;b&gt;<i>U+202E</i><i>↵</i>\n')
-    """
+    """Write text as HTML: escaped, invisible characters as their code, line breaks marked and kept."""
     if unicodedata.category(text[:1] or " ").startswith("M"):
         text = "\u25cc" + text  # a mark at the beginning would be drawn on whatever stands before it
     return Markup("").join(map(_character, text))
@@ -78,11 +70,7 @@ def _character(character: str) -> Markup:
 
 
 def direction(text: str) -> str:
-    """Return the direction of the first letter, "ltr" or "rtl", else "number" if there is a digit, else "".
-
-    >>> direction("(שלום"), direction(" 12"), direction("a1"), direction("?!")
-    ('rtl', 'number', 'ltr', '')
-    """
+    """Return the direction of the first letter, "ltr" or "rtl", else "number" if there is a digit, else ""."""
     kinds = [unicodedata.bidirectional(character) for character in text]
     letter = next((kind for kind in kinds if kind in ("L", "R", "AL")), "")
     if letter:
@@ -235,13 +223,7 @@ class WordDifference:
 
 
 def differences(first: Opened, second: Opened, text: str) -> list[WordDifference]:
-    """List the words that two tokenizers cut differently after a space, the most frequent first, then by letters.
-
-    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
-    >>> def toy(name, *merges): return Opened(name, build_backend(base_vocab((), "ано ", merges), merges))
-    >>> differences(toy("a", ("о", "н")), toy("b", ("н", "а")), "она он на она")[0]
-    WordDifference(word='она', count=2, first=('он', 'а'), second=('о', 'на'))
-    """
+    """List the words that two tokenizers cut differently after a space, the most frequent first, then by letters."""
     counts = Counter(match.group() for match in compiled(WORD).finditer(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
     cuts = [segment_words(opened.encoder, words) for opened in (first, second)]

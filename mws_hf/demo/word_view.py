@@ -19,8 +19,7 @@ from mws_hf.tokenizer.explain import Tracer
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
 
-LONGEST = 60
-"""Characters of a word that are shown."""
+LONGEST = 60  # characters of a word that are shown
 _BARS = "Bars: probability of a morph boundary after the letter, in percent"
 
 

@@ -1,7 +1,6 @@
 """Facts of a report that `mws_hf.evaluate` does not tell: by text, by token, and where texts differ most.
 
-The boundary evidence of a token is how probable a morph boundary is at its ends, and inside it, in words of a text. A
-vocabulary is packed for the page: compressed, as text, so that the browser unpacks it and searches in it.
+A vocabulary is packed for the page: compressed, as text, so that the browser unpacks it and searches in it.
 """
 
 from __future__ import annotations
@@ -22,18 +21,13 @@ from mws_hf.evaluate.running_text import WORD, TextScores
 from mws_hf.text.pattern import compiled, split
 
 _BATCH = 2000
-_MOST_WORDS = 20_000
-"""Distinct words looked at, the most frequent first: more change no figure of a token that is much used."""
-
+_MOST_WORDS = 20_000  # distinct ones, the most frequent first: more change no figure of a token that is much used
 Known = Mapping[str, tuple[int, Sequence[float]]]
 """Word -> how often it occurs, and the probability of a boundary after each of its letters."""
 
 
 def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:
-    """Find the words of a text that are among the training words; the others have no posterior.
-
-    A word is read as after a space.
-    """
+    """Find the words of a text that, after a space, are among the training words; the others have no posterior."""
     counts = Counter(match.group() for line in lines for match in compiled(WORD).finditer(line))
     found = {}
     for word, times in counts.most_common(_MOST_WORDS):
@@ -116,11 +110,7 @@ def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
 
 
 def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
-    """Compute how unevenly each tokenizer treats the texts: the longest over the shortest, by name; for several texts.
-
-    Texts that are translations of each other (`parallel`) are compared by their tokens; others by tokens per word,
-    which also tells how long the words of a language are.
-    """
+    """Divide the longest of several texts by the shortest, by tokenizer: in tokens if parallel, or tokens per word."""
     if len(scores) < 2:
         return {}
     found = {}
@@ -166,10 +156,7 @@ def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter
 def most_different_lines(
     tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Find the lines whose numbers of tokens differ most between tokenizers, by the ratio of most to fewest.
-
-    Lines under 20 characters, and over `longest`, are passed over. Each line comes with its numbers of tokens.
-    """
+    """Find the lines of 20 to `longest` characters whose numbers of tokens, returned too, have the largest ratios."""
     chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
     counts = [[len(ids) for ids in _ids(opened, chosen)] for opened in tokenizers]
     found = list(zip(chosen, zip(*counts, strict=True), strict=True))

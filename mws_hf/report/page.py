@@ -22,8 +22,7 @@ from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.report.facts import entries_of, known_words, most_different_lines, packed_within, parity
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
 
-MOST_BYTES = 1_000_000
-"""The page is smaller."""
+MOST_BYTES = 1_000_000  # the page is smaller
 _FOR_VOCABULARIES = 800_000
 _WORDS, _LINES, _LONGEST = 60, 12, 400
 _TEXT = ("entries", "tokens per word", "bytes per token", "words whole", "entries unused", "parts of characters")
@@ -31,10 +30,7 @@ _FOLDER = Path(__file__).parent
 
 
 def open_for_report(places: Mapping[str, Path]) -> tuple[list[Opened], dict[str, Any]]:
-    """Open what `mws_hf.evaluate.formats.open_source` opens: the tokenizers to show, and by name what to measure.
-
-    Measured are places of tokenizers of ours, else what was opened, segmenters among it.
-    """
+    """Open what `mws_hf.evaluate.formats.open_source` opens: the tokenizers to show, and by name what to measure."""
     opened: list[Opened] = []
     sources: dict[str, Any] = dict(places)
     for name, place in places.items():
@@ -60,14 +56,8 @@ def report_page(
 ) -> str:
     """Write the HTML of a report; the first tokenizer is compared with each other one.
 
-    Args:
-        tokenizers: the tokenizers to show.
-        sources: name -> what `evaluate` takes: the tokenizers, and segmenters, which are scored on gold alone.
-        golds: gold segmentations.
-        texts: name -> lines.
-        bits: text to train n-gram models on.
-        parallel: whether the texts are translations of each other, line by line.
-        evidence: boundary evidence to judge tokens by, in the words of the texts, or without texts of the gold.
+    `sources` are what `evaluate` takes: the tokenizers, and segmenters, which are scored on gold alone; `bits` is text
+    to train n-gram models on. Tokens are judged by the `evidence` in the words of the texts, or else of the gold.
     """
     if not sources:
         raise MwSError("nothing to report on: give at least one tokenizer")
@@ -78,10 +68,8 @@ def report_page(
     shown = [opened.name for opened in tokenizers]
     names = shown + [name for name in sources if name not in shown]
     report = evaluate(sources, golds, lines or None, bits=bits, baselines=False)
-    scores = {
-        name: {opened.name: score_text(opened.encoder, text) for opened in tokenizers} for name, text in texts.items()
-    }
-    scores = scores if len(texts) > 1 else {}
+    by_text = texts.items() if len(texts) > 1 else ()
+    scores = {name: {each.name: score_text(each.encoder, text) for each in tokenizers} for name, text in by_text}
     judged = lines or [entry.word for gold in report.golds for entry in gold.words]
     words = known_words(judged, evidence) if evidence else {}
     share = _FOR_VOCABULARIES // max(1, len(tokenizers))
@@ -89,8 +77,7 @@ def report_page(
     for opened in tokenizers:
         entries = entries_of(opened, lines, report.golds, words)
         packed, kept = packed_within(entries, share)
-        unused = sum(entry.uses == 0 for entry in entries)
-        vocabularies.append({"name": opened.name, "data": packed, "kept": kept, "all": len(entries), "unused": unused})
+        vocabularies.append({"name": opened.name, "data": packed, "kept": kept, "all": len(entries)})
     others = tokenizers[1:] if lines else ()
     text = "\n".join(lines)
     return _filled_page(

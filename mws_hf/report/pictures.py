@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
+# told apart by people of every colour vision (Okabe and Ito; Tol)
 COLOURS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
-"""Told apart by people of every colour vision (Okabe and Ito; Tol)."""
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 52, 46
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A tokenizer in the plane of length and boundaries; `low` and `high` are the ends of the interval of `y`."""
 
     name: str
@@ -78,11 +77,7 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
 
 
 def _fitting_name(name: str) -> str:
-    """Cut the middle of a long name: beginnings and ends tell tokenizers apart.
-
-    >>> _fitting_name("bpe-eight-languages-64k")
-    'bpe-eigh…ages-64k'
-    """
+    """Cut the middle of a long name: beginnings and ends tell tokenizers apart."""
     return name if len(name) <= 17 else f"{name[:8]}…{name[-8:]}"
 
 
@@ -92,11 +87,7 @@ def _svg(height: int, label: str, body: str) -> Markup:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose round numbers that hold an interval, four to nine of them.
-
-    >>> _ticks(1.12, 1.83), _ticks(0.5, 0.5)
-    ([1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9], [0.48, 0.49, 0.5, 0.51, 0.52])
-    """
+    """Choose round numbers that hold an interval, four to nine of them."""
     low, high = (low - 0.015, high + 0.015) if high - low < 0.02 else (low, high)
     step = next(s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50, 500, 5e6) if (high - low) / s <= 7.5)
     first, last = int(low // step), int(-(-high // step))

@@ -51,11 +51,11 @@ class Evidence:
         code_points: the types, case-folded letters, by count.
         probabilities: float64, shape (n_characters of the types,): probability of a boundary after each character; 0 at
             the end of a type and between a letter and its mark.
-        settings: those used, the labels among them.
+        settings: the settings used, the labels among them.
         weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
         labels: results of fitting to labelled words by group, "" where groups have no names; empty without labels.
-        in_code: float64, shape (n_types,), how much each type belongs to the group of `CODE`, from 0 to
-            1; None: there is no such group. At a capital that begins a part, evidence p becomes p + in_code * (1 - p).
+        in_code: float64, shape (n_types,), how much each type belongs to the group of `CODE`, from 0 to 1; None: there
+            is no group of code. At a capital that begins a part, evidence p becomes p + in_code * (1 - p).
         prices: float64, shape (n_types,), what compositions pay for boundaries of each type; None: 1 for all.
         times: int64, shape (n_types,), how often each type occurs, comparable among types; None: not known.
     """
@@ -107,7 +107,7 @@ class Evidence:
     def boundaries(self, pretokens: Sequence[str] | CodePoints, type_of: Ints | None = None) -> Doubles:
         """Return the probability of a boundary after each character of pre-tokens, one pre-token after another.
 
-        In a word without evidence it is 0.5 at every position but those before combining marks. If there is a group of
+        In a word without evidence it is 0.5 at every position except before combining marks. If there is a group of
         code, it is 1 at capitals that begin a part. In a pre-token that is no word it is 0.
 
         Args:

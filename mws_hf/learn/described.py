@@ -35,7 +35,7 @@ _PLACE = "The arguments are described in `mws_hf.learn.described`."
 class Range(NamedTuple):
     """The numbers that a setting takes, `least` not among them if `above` is true, and a `word` in their place.
 
-    `advice` is what a message adds for those who gave another number.
+    `advice` is what a message adds where another number was given.
     """
 
     least: float = 0

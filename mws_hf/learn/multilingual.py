@@ -120,7 +120,7 @@ def find_evidence(
 
     Args:
         counts: words and how often each occurs, by group where groups are named.
-        settings: constants of the recipe; budgets are those of each list.
+        settings: constants of the recipe; each word list has the whole budget.
         weights: of groups; 1 for a group that is not named here.
 
     Raises:

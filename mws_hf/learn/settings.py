@@ -69,7 +69,7 @@ DEFAULT_GRANULARITY = 0.095
 
 @dataclass(frozen=True)
 class EvidenceSettings:
-    """Settings of the boundary evidence; its constants stand beside the view that each belongs to.
+    """Settings of the boundary evidence; its constants are in the modules of the views.
 
     One set of constants serves all languages. They were chosen on the gold sets of README's quality table, language by
     language as their notes and scripts/LOG.md show, so that figures on those sets are mildly optimistic; other gold was

@@ -11,7 +11,7 @@ while N falls to N1 and B to B1; write d = ln(N / N1), e = ln(B / B1). Then, in 
 
 The sum of these is a bound `drift` on the rise that does not depend on the pair. A pair keeps `key`, its coefficient
 less the drift at the time it was evaluated, so key + drift now is never below its coefficient now. At a merge only
-pairs are evaluated whose own counts changed (those with a merged token), and those whose bound reaches the best
+pairs are evaluated whose own counts changed (those with a merged token), and pairs whose bound reaches the best
 coefficient found. Keys are searched by blocks with an upper bound each. Pairs longer than a product may be at present
 are not in the table; when the mean token length lets longer ones in, a new table is opened (REBUILD).
 """

@@ -122,7 +122,7 @@ def _add_flags(
 def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square: Doubles, out: Doubles) -> None:
     """Add the log-odds of positions to `out`: linear . row + square . row ** 2, without keeping the rows.
 
-    `starts` are those of the words from number `first` on, and the end of the last; `out` is by symbol of the corpus.
+    `starts`: where the words from number `first` on begin, and the end of the last; `out` is by symbol of the corpus.
     """
     for v, view in enumerate(contexts.views):
         part = slice(PER_VIEW * v, PER_VIEW * (v + 1))
@@ -165,8 +165,8 @@ def fit_contexts(
 ) -> tuple[Doubles, Doubles]:
     """Fit the regression to the words that have targets; returns the weights of the raw numbers and of their squares.
 
-    `targets` are cut probabilities after the first symbols, whole words. At most `most` positions, spread evenly over
-    those with targets, are looked at.
+    `targets` are cut probabilities after the first symbols, whole words. At most `most` positions that have one are
+    looked at, evenly spread.
     """
     positions = np.nonzero(inner_positions(corpus.starts)[: len(targets)])[0]
     size = min(most, len(positions))

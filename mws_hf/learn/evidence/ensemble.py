@@ -36,7 +36,7 @@ CONTEXT_WEIGHT = 0.75
 two; 0.5 favours English, 0.875 Turkish, by 0.005 to 0.02."""
 
 VARIATION_WEIGHT, FULL_LIST = 0.5, 70_000
-"""Weight of the normalised variation (standard scores) beside them, and the types from which on a list is full. In
+"""Weight of the normalised variation (standard scores) in the mixture, and the types from which on a list is full. In
 shorter lists the lexicon is poor and the weight grows in inverse proportion to their number: at 8,000 types this gains
 0.05 to 0.12 on Latin, Czech and Russian and loses 0.02 to 0.05 on Finnish and Turkish. Below `SHORT_LIST` types it
 grows no more: in made-up paradigms of some hundred types every view is right, and twice this weight spoils them (Hindi

@@ -226,7 +226,7 @@ def best_splits(
 
 @njit(nogil=True)
 def drop_arcs(rows: Ints, entries: Ints, spans: Bytes, number: Ints) -> int:
-    """Remove in place the arcs of entries whose new `number` is negative, renumber the others and count them."""
+    """Remove in place the arcs of entries whose new `number` is negative, renumber and count the arcs that stay."""
     arc = 0
     for i in range(len(rows) - 1):
         begin, end = rows[i], rows[i + 1]

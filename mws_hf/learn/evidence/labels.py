@@ -12,7 +12,7 @@ import itertools
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -144,12 +144,9 @@ def report_labels(
         _logger.warning("labels %s", unused.describe())
         return {UNNAMED: unused}
     at = find_among(_labelled_letters(bounded(labels))[1], types)
-    fit = LabelFit(len(labels), int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum()))
-    return {
-        UNNAMED: replace(
-            fit, f1=fitted.f1, f1_without=fitted.f1_without, granularity=fitted.granularity, ridge=fitted.ridge
-        )
-    }
+    used, in_text = int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum())
+    scores = (fitted.f1, fitted.f1_without, fitted.granularity, fitted.ridge)
+    return {UNNAMED: LabelFit(len(labels), used, in_text, *scores)}
 
 
 def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles | None:

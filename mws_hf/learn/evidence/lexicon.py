@@ -79,7 +79,7 @@ pieces that happen to be known (F1 up to 0.05 less on lists of 8,000 to 25,000 t
 to 0.9 are alike."""
 
 UNKNOWN_STEM_LENGTH = 5.0
-"""Mean of the Poisson prior on such a stem's graphemes; 5 and 7 are alike."""
+"""Mean of the Poisson prior on the graphemes of a stem that is spelled out; 5 and 7 are alike."""
 
 _LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
 """Each thread of an expectation step has counts of its own for all entries, 24 bytes each (up to 20 MB). There are as
@@ -123,7 +123,7 @@ def expect(
 
 
 def maximise(counts: Longs, moved: Longs, lengths: Bytes, p: Doubles) -> Moves:
-    """Find the probabilities that explain the counts of `expect`; those of the entries are written to `p`."""
+    """Find the probabilities that explain the counts of `expect`; the entries' probabilities are written to `p`."""
     variational_weights(counts, lengths, SINGLE_STEM, p)
     step, stop, start = moved[:3] / FIXED_POINT, moved[3] / FIXED_POINT, moved[4] / FIXED_POINT
     leave = step[:, 0] + step[:, 1] + step[:, 2] + stop + 1e-9
@@ -327,7 +327,7 @@ def _scatter(
 
 
 def _frequent_entries(current: Ints, first: Ints, counts: Ints, least: int, offset: int) -> tuple[Ints, Ints, Ints]:
-    """Renumber the ids that occur at least `least` times from `offset` on; the others become -1."""
+    """Renumber the ids that occur at least `least` times from `offset` on; all other ids become -1."""
     keep = counts >= least
     number = np.where(keep, np.cumsum(keep, dtype=np.int32) - 1 + np.int32(offset), np.int32(-1))
     # the extra -1 at the end answers for places that have no id

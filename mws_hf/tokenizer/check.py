@@ -110,7 +110,7 @@ def check(directory: Path) -> Report:
         *_lossless(backend, spaced),
         *_baked(backend),
         *_split(spec, shape),
-        *_configured(directory, settings, model),
+        *_configured(directory, backend, settings, model),
         *named_ids(directory, backend, spec, settings),
         *_of_other_merges(directory, backend),
         *_beside_a_model(directory, backend, ids, settings, model),
@@ -218,7 +218,9 @@ def _split(spec: Spec, shape: Shape | None) -> Iterator[Finding]:
         yield Finding("warning", "tokenizers-1.0", message)
 
 
-def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]) -> Iterator[Finding]:
+def _configured(
+    directory: Path, backend: Tokenizer, settings: dict[str, Any], model: dict[str, Any]
+) -> Iterator[Finding]:
     """Report how transformers reads tokenizer_config.json and the files beside it."""
     if not settings:
         beside = f", and beside {model['model_type']} maybe that model's class, with other ids" if model else ""
@@ -244,7 +246,7 @@ def _configured(directory: Path, settings: dict[str, Any], model: dict[str, Any]
         )
         yield Finding("error", "auto-map-file", message)
     if (directory / "added_tokens.json").is_file():
-        ids = read_tokenizer(directory / TOKENIZER_FILE).get_vocab(with_added_tokens=True)
+        ids = backend.get_vocab(with_added_tokens=True)
         if any(ids.get(token) != number for token, number in load_settings(directory / "added_tokens.json").items()):
             message = f"added_tokens.json contradicts {TOKENIZER_FILE}; mws repair removes it"
             yield Finding("error", "stale-added-tokens", message)

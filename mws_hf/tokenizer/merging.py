@@ -209,21 +209,18 @@ def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> 
     return result
 
 
-def with_bytes(word: str, known: Mapping[str, int]) -> list[str]:
-    """List the characters of a pre-token, with byte tokens in place of characters that are not `known`."""
+def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]:
+    """List the symbols that merging starts from: characters, with byte tokens for those without an id, or bytes.
+
+    >>> symbols_of("aя", {"a": 0}, "characters"), symbols_of(" я", {}, "bytes")
+    (['a', '<0xD1>', '<0x8F>'], ['Ġ', 'Ñ', 'ı'])
+    """
+    if kind == "bytes":
+        return list(to_byte_level(word))
     symbols: list[str] = []
     for character in word:
-        symbols += [character] if character in known else [BYTE_TOKENS[byte] for byte in character.encode()]
+        symbols += [character] if character in vocab else [BYTE_TOKENS[byte] for byte in character.encode()]
     return symbols
-
-
-def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]:
-    """List the symbols that merging starts from: `with_bytes`, or in a byte-level tokenizer a symbol for each byte.
-
-    >>> symbols_of(" я", {}, "bytes")
-    ['Ġ', 'Ñ', 'ı']
-    """
-    return list(to_byte_level(word)) if kind == "bytes" else with_bytes(word, vocab)
 
 
 def encode(

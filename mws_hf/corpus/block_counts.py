@@ -36,17 +36,9 @@ T = TypeVar("T")
 
 
 def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
-    """Give every item of `sources` to one of `tasks`, each task running in a thread of its own.
+    """Give every item of `sources` to one of `tasks`, each in a thread of its own; the first error stops all.
 
     Each iterator is advanced by one thread at a time, different ones side by side, so reading overlaps with work.
-
-    Raises:
-        BaseException: the first error of an iterator or a task; the other threads stop after their current item.
-
-    >>> seen = []
-    >>> share_out([iter([1, 2]), iter([3])], [seen.append, seen.append])
-    >>> sorted(seen)
-    [1, 2, 3]
     """
     supply = _Supply(sources)
     if len(tasks) == 1:
@@ -104,16 +96,13 @@ GroupBlock = tuple[str, Block]
 
 
 class GroupTables:
-    """The tables of one thread, one a group, spilled together where they outgrow their share of memory."""
+    """The tables of one thread, one a group, spilled together where they outgrow their share of memory.
+
+    Of `most` bytes a table of no group may take all, tables of groups half. `spill` is called with a group and its
+    table, which is emptied afterwards. `text_bytes` is about the size of the text to be counted.
+    """
 
     def __init__(self, most: int, spill: Callable[[str, TokenTable], None], text_bytes: int = 0) -> None:
-        """Start without a table.
-
-        Args:
-            most: bytes that the tables may take: all of it for one table of no group, half of it for tables of groups.
-            spill: called with a group and its table, which is emptied afterwards.
-            text_bytes: bytes of text that will be counted, about.
-        """
         self._most, self._spill, self._text_bytes = most, spill, text_bytes
         self._by_group: dict[str, TokenTable] = {}
 
@@ -153,19 +142,10 @@ def count_blocks(
     text_bytes: int = 0,
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
 ) -> dict[str, Columns]:
-    """Count the pre-tokens of all sources, by group, groups by name.
+    """Count the pre-tokens of all sources, iterators of (group, block) read side by side, by group.
 
-    Args:
-        sources: iterators of (group, block), read side by side.
-        pattern: the split pattern, or its name.
-        normalization: Unicode normalization before splitting, or None.
-        workers: threads; all processors when None.
-        memory_cap: bytes that the tables may take; beyond it they are spilled to a temporary folder.
-        text_bytes: bytes of text in all sources, about; 0: not known.
-        special_tokens: texts are cut at these tokens, which are not counted.
-
-    Raises:
-        MwSError: a bad pattern or memory cap, more than `MOST_GROUPS` groups, or an error of a source.
+    Tables that outgrow `memory_cap` bytes are spilled to a temporary folder. `text_bytes` is about the size of all
+    sources, 0 where it is not known. Texts are cut at `special_tokens`, which are not counted.
     """
     count_block = block_counter(pattern, normalization, special_tokens)
     workers = _counting_threads(pattern, workers, memory_cap)
@@ -197,7 +177,7 @@ def count_blocks(
 
 
 def _gathered(group: str, threads: Sequence[GroupTables], shards: Shards | None, memory_cap: int) -> Columns:
-    """Put together the table of a group and the shards it was spilled to; the tables are given up."""
+    """Add up the tables of a group and the shards it was spilled to; the tables are given up."""
     tables = [table for thread in threads for table in thread.taken(group)]
     if shards is None and (len(tables) == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
         return merge_tables(tables)
@@ -218,11 +198,7 @@ def _counting_threads(pattern: str, workers: int | None, memory_cap: int) -> int
 
 
 def normalizer(normalization: str | None) -> Callable[[str], str]:
-    r"""Make the function that brings text to a Unicode normalization form; identity for None.
-
-    >>> normalizer("nfc")("и\u0306") == "й"
-    True
-    """
+    """Make the function that brings text to a Unicode normalization form; identity for None."""
     if check_normalization(normalization) is None:
         return lambda text: text
     form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], str(normalization).upper())
@@ -232,11 +208,7 @@ def normalizer(normalization: str | None) -> Callable[[str], str]:
 def block_counter(
     pattern: str, normalization: str | None, special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
 ) -> Callable[[TokenTable, Block], None]:
-    """Make the function that adds the pre-tokens of a block to a table; texts are cut at special tokens.
-
-    Raises:
-        MwSError: the pattern does not compile, the normalization is unknown.
-    """
+    """Make the function that adds the pre-tokens of a block to a table; texts are cut at special tokens."""
     normalize, tokens = normalizer(normalization), [token.encode() for token in special_tokens]
     kind = scanner_kind(pattern)
     if kind is None:

@@ -57,7 +57,7 @@ _U: Any = np.uint64
 
 @dataclass(frozen=True)
 class Block:
-    """Documents, one after another.
+    """Documents, one after another; `LONGEST_RUN` bytes without a place to be cut are refused.
 
     Attributes:
         buffer: UTF-8 bytes of the documents, bytes-like; the buffer of a text file and of `padded` has `PADDING` bytes
@@ -65,9 +65,6 @@ class Block:
         offsets: int64, shape (n_documents + 1,); document d is ``data[offsets[d]:offsets[d + 1]]``.
         where: names the document of an index for error messages, such as ``corpus.txt:17``.
         start: file, and lines and bytes of it before this block, if it may hold bytes that are not UTF-8.
-
-    Raises:
-        MwSError: `LONGEST_RUN` bytes of a document have no place to be cut.
     """
 
     buffer: Any
@@ -117,11 +114,7 @@ class Block:
         return int(self.offsets[-1] - self.offsets[0])
 
     def document(self, index: int) -> str:
-        """Return one document as str.
-
-        Raises:
-            MwSError: the document is not UTF-8.
-        """
+        """Return one document as str; raises MwSError where it is not UTF-8."""
         start, end = self.offsets[index : index + 2]
         try:
             return self.text[start:end].tobytes().decode("utf-8")
@@ -149,14 +142,9 @@ def _lines(data: npt.NDArray[np.uint8]) -> int:
 
 
 def last_cut(text: bytes, start: int = 0) -> int:
-    r"""Find the last position from `start` on where text may be cut for the scanner's patterns; 0 where there is none.
-
-    The module tells where text may be cut.
+    """Find the last place from `start` on where the module's rule lets text be cut; 0 where there is none.
 
     The last four bytes are left alone, since a character may go on in the next block.
-
-    >>> last_cut(b"one two, three"), last_cut(b"one\r\n\r\ntwo."), last_cut(b"  \n  \n    ")
-    (8, 7, 0)
     """
     import regex  # here, because encoding does without
 
@@ -194,11 +182,7 @@ def _line_ends(text: np.ndarray, size: int, ends: np.ndarray) -> int:
 
 
 def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
-    r"""Find where the lines of ``buffer[:size]`` start, each with its ``\n``, and where the last one ends.
-
-    >>> line_offsets(bytearray(b"ab\n\nc" + bytes(PADDING)), 5).tolist()
-    [0, 3, 4, 5]
-    """
+    r"""Find where the lines of ``buffer[:size]`` start, each with its ``\n``, and where the last one ends."""
     text = np.frombuffer(buffer, np.uint8)
     if size <= LITTLE:
         ends = (np.flatnonzero(text[:size] == 0x0A) + 1).tolist()
@@ -220,18 +204,10 @@ def text_blocks(
     advance: Advance | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
-    """Read a text file as blocks, in bounded memory; lines never become str.
+    """Read a text file, compressed or not, or "-", as blocks, in bounded memory; lines never become str.
 
-    Args:
-        name: a file, compressed or not, or "-".
-        lines: True makes each line a document; False the whole file one stream, cut where it is safe.
-        how: the file's encoding; any encoding but UTF-8 is converted.
-        advance: called with the number of bytes taken from the file as stored.
-        size: bytes of a block before cutting.
-
-    Raises:
-        MwSError: the file cannot be read or decoded, holds a NUL, or has `LONGEST_RUN` bytes without a place to be cut.
-            Invalid UTF-8 shows later, in `Block.check` or in encoding.
+    With `lines` each line is a document, else the whole file is one stream. `advance` is called with the number of
+    bytes taken from the file as stored. Invalid UTF-8 shows later, in `Block.check` or in encoding.
     """
     strict = how.is_strict_utf8
     line = byte = 0
@@ -305,11 +281,7 @@ def file_blocks(
 
 
 def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
-    """Return a block whose documents are cut at every place where one of some tokens stands, and the token left out.
-
-    >>> list(map(cut_at(block_of([b"ab<s>c", b"d"], str), [b"<s>"]).document, range(3)))
-    ['ab', 'c', 'd']
-    """
+    """Return a block whose documents are cut wherever one of some tokens stands, and the token left out."""
     text = block.data[block.offsets[0] :].tobytes()
     if not any(token in text for token in tokens):
         return block
@@ -320,11 +292,7 @@ def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
 
 
 def document_blocks(documents: Iterable[str], name: str = "iterator", size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Put documents, each a str, into blocks; `name` says in errors where they are from.
-
-    Raises:
-        MwSError: a document holds a lone surrogate, which no UTF-8 text can.
-    """
+    """Put documents, each a str, into blocks; `name` says in errors where they are from."""
     return _arrow_blocks(document_batches(documents, name, size), name)
 
 

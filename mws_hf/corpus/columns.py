@@ -39,11 +39,7 @@ def refuse_splits(folder: str) -> None:
 
 
 def load_folder(name: str) -> Any:
-    """Load the dataset, or dict of one, that `save_to_disk` wrote to a folder.
-
-    Raises:
-        MwSError: the `datasets` library is missing, or cannot read the folder, or it holds several splits.
-    """
+    """Load the dataset, or dict of one, that `save_to_disk` wrote to a folder."""
     refuse_splits(name)
     try:
         from datasets import load_from_disk
@@ -77,9 +73,7 @@ def read_columns(
 ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
     """Read text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
 
-    Raises:
-        MwSError: the file is of another kind, a column is absent or holds no text, or its bytes are not UTF-8 (the row
-            is named, the first being 1).
+    An error names the row, the first being 1.
     """
     for column in columns:
         check_column(name, column, how)
@@ -121,10 +115,7 @@ def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
 
 
 def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> None:
-    """Raise MwSError unless a Parquet, Arrow or CSV file has that column, or by default ``text``, and it holds text.
-
-    Reads no rows.
-    """
+    """Raise MwSError unless a table has that text column, ``text`` by default; reads no rows."""
     kind = file_kind(name)
     try:
         if kind == "csv":
@@ -162,14 +153,7 @@ def is_text(kind: pa.DataType) -> bool:
 def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
     """Turn an array of text, whatever its bytes and offsets are, into valid large strings, a null into an empty text.
 
-    `where` and `first`, the number of its first row, name places in errors; `errors` says what to do with bytes that
-    are not UTF-8.
-
-    Raises:
-        MwSError: a row is not UTF-8, or the array is damaged.
-
-    >>> checked_strings(pa.array(["раз", None, "два"]), "mine").to_pylist()
-    ['раз', '', 'два']
+    `where` and `first`, the number of its first row, name places in errors.
     """
     return valid_strings(array, where, first, errors).fill_null("")
 
@@ -206,14 +190,7 @@ def _decoded(row: bytes | None, where: str, number: int, errors: str) -> str | N
 
 
 def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
-    """Make an Arrow array of strings; `pa.array` would import pandas where it is installed, 0.2 s in every process.
-
-    Raises:
-        UnicodeEncodeError: a text holds a lone surrogate.
-
-    >>> arrow_strings(["кот", ""]).to_pylist()
-    ['кот', '']
-    """
+    """Make an Arrow array of strings; `pa.array` would import pandas where it is installed, 0.2 s in every process."""
     encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
@@ -222,20 +199,13 @@ def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
 
 
 def arrow_integers(values: npt.NDArray[Any]) -> pa.Array:
-    """Make an Arrow array of numbers of one dimension, without a copy; `pa.array` would import pandas.
-
-    >>> arrow_integers(np.array([3, 1], np.uint16)).type, integers(arrow_integers(np.array([3, 1], np.uint16))).tolist()
-    (DataType(uint16), [3, 1])
-    """
+    """Make an Arrow array of numbers of one dimension, without a copy; `pa.array` would import pandas."""
     buffer = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, buffer])
 
 
 def integers(array: pa.Array) -> npt.NDArray[Any]:
-    """Return the numbers of an Arrow array without nulls, of their own type and without a copy.
-
-    `to_numpy` would import pandas.
-    """
+    """View an Arrow array without nulls as numbers of its own type; `to_numpy` would import pandas."""
     numbers = np.frombuffer(array.buffers()[1] or b"", str(array.type))
     return numbers[array.offset : array.offset + len(array)]
 

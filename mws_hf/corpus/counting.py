@@ -141,9 +141,6 @@ def pretokens(
     """List the distinct pre-tokens of an Arrow large_string array without nulls, in order of appearance.
 
     `advance` is called now and then with the number of strings taken.
-
-    >>> pretokens(pa.array([" кот", " кое-кто"], pa.large_string())).to_pylist()
-    [' кот', ' кое', '-кто']
     """
     words = checked_strings(strings, "words")
     found = count_blocks([((UNNAMED, block) for block in _slices(words, advance))], pattern, normalization, 1)
@@ -184,13 +181,7 @@ def _ungrouped(sources: Iterable[Iterator[Block]], **options: Any) -> WordCounts
 
 
 def stream_shards(documents: Any, most: int) -> list[Any]:
-    """Divide a `datasets` IterableDataset into up to so many streams of its shards, read side by side.
-
-    Any other source is one stream.
-
-    >>> stream_shards(["раз", "два"], 4)
-    [['раз', 'два']]
-    """
+    """Divide a `datasets` IterableDataset into up to so many streams of its shards; any other source is one stream."""
     n = 1 if hasattr(documents, "__len__") else min(most, getattr(documents, "num_shards", 1))
     return [documents] if n < 2 else [documents.shard(num_shards=n, index=k) for k in range(n)]
 
@@ -277,10 +268,7 @@ def count_group_column(
 ) -> GroupedCounts:
     """Count tables and datasets whose rows name their group in another column, in one pass.
 
-    `counting.count_files` describes the options; JSON lines are not read here.
-
-    Raises:
-        MwSError: another kind of file, an absent column, a row with text but no group, more than 256 groups.
+    `count_files` describes the options; JSON lines are not read here.
     """
     names = check_group_files(paths)
     how = Reading(column, encoding, errors)

@@ -35,11 +35,7 @@ NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
 
 
 def check_normalization(normalization: str | None) -> str | None:
-    """Return `normalization` in lower case.
-
-    Raises:
-        MwSError: the name is neither None nor one of "nfc", "nfd", "nfkc", "nfkd".
-    """
+    """Return `normalization` in lower case; raises MwSError unless it is None or one of `NORMALIZATIONS`."""
     if normalization is None:
         return None
     known = str(normalization).lower()
@@ -246,10 +242,9 @@ class WordCounts:
 def _as_written(
     path: str | os.PathLike[str], strings: Any, counts: npt.NDArray[np.int64], first: int
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """Put words and counts of a file in canonical order where a count rises; `first` is the number of their first row.
+    """Put the words of a file in canonical order where a count rises; raises MwSError where one stands in two rows.
 
-    Raises:
-        MwSError: a word stands in two rows.
+    `first` is the number of their first row.
     """
     words = _flat(strings)
     if len(np.unique(hash_words(*flat_utf8(words)))) < len(counts):  # equal words, or else equal hashes by chance

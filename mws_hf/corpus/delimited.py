@@ -31,11 +31,7 @@ def read_header(name: PathLike, how: Reading) -> list[str]:
 
 
 def read_rows(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[list[str]]:
-    """Read the rows after the header; lines without any character are passed over.
-
-    Raises:
-        MwSError: a row that the module's rule refuses, or a line that cannot be decoded (file:line).
-    """
+    """Read the rows after the header; lines without any character are passed over."""
     quoting = csv.QUOTE_MINIMAL if not _is_tsv(name) or _quotes_fit(name, how) else csv.QUOTE_NONE
     over, first = 0, (0, 0)
     rows = _parsed(stored_lines(name, how, advance), name, quoting)

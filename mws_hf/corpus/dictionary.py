@@ -28,7 +28,7 @@ LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
 
 
 def check_lexicon(language: str) -> None:
-    """Check that a lexicon is known and installed; raises MwSError with the names there are, or the pip command."""
+    """Raise MwSError, with the pip command, unless a lexicon is known and installed."""
     if language not in LEXICONS:
         raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
     package = LEXICONS[language]
@@ -41,9 +41,6 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
 
     They are the words of ``MorphAnalyzer(lang=language).dictionary.iter_known_words()``, read from the automaton itself
     (half a second instead of minutes): "ru" has 3.05 million forms, "uk" 3.66 million.
-
-    Raises:
-        MwSError: another language, or a dictionary that is not installed (the pip command is given).
     """
     units, guide = _read_automaton(_dictionary_folder(language) / "words.dawg")
     data, ends = spell_keys(units, guide)
@@ -64,11 +61,7 @@ def lexicon_counts(
 ) -> WordCounts:
     """Count the pre-tokens of a lexicon, each once: every form is cut by `pattern` after a leading space.
 
-    A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``). `show_progress`
-    is a bar of forms on stderr when it is a terminal.
-
-    Raises:
-        MwSError: an unknown language, or a dictionary that is not installed.
+    A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``).
     """
     empty, space = pa.scalar("", pa.large_string()), pa.scalar(" ", pa.large_string())
     with tqdm(desc="reading the lexicon", unit=" forms", unit_scale=True, disable=_silent(show_progress)) as bar:
@@ -93,13 +86,7 @@ def lemma_counts(
     normalization: str | None = None,
     show_progress: bool = False,
 ) -> WordCounts:
-    """Count the pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but one after a space.
-
-    `show_progress` is a bar of lemmas on stderr when it is a terminal.
-
-    Raises:
-        MwSError: as `expand_lemmas`.
-    """
+    """Count the pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but one after a space."""
     lemmas = tqdm(lemmas, desc="expanding lemmas", unit=" lemmas", disable=_silent(show_progress))
     return count_documents(
         [good_dataset_text(lemmas, language)], pattern=pattern, normalization=normalization, workers=1
@@ -111,12 +98,6 @@ def expand_lemmas(lemmas: Iterable[str], language: str = "ru") -> list[str]:
 
     This is how the good dataset of the original MwS was made (``MorphAnalyzer().parse(w)[0].lexeme``), but for the
     order: the original joined an unordered set. A word unknown to the dictionary is inflected by pymorphy3's guess.
-
-    Raises:
-        MwSError: an unknown language, a dictionary that is not installed, or an empty lemma.
-
-    >>> expand_lemmas(["кот"])[:4]
-    ['кот', 'кота', 'коту', 'котом']
     """
     analyzer = _analyzer(language)
     forms: dict[str, None] = {}

@@ -54,9 +54,6 @@ class Reading:
             None: ``text``. With a name, standard input and files of unknown kinds are JSON lines.
         encoding: of text, JSON-lines and CSV files, any codec of Python.
         errors: "strict", "replace" (U+FFFD) or "ignore" for bytes that are not text.
-
-    Raises:
-        MwSError: Python does not know the encoding, or `errors` is none of these.
     """
 
     column: str | None = None
@@ -84,18 +81,11 @@ class Reading:
         return self.column or DEFAULT_COLUMN
 
     def kind(self, name: PathLike) -> str:
-        """Name the kind of a file by `file_kind`, but JSON lines where the name leaves it open and a column is named.
-
-        >>> [Reading(column).kind("-") for column in (None, "text")], Reading("text").kind("a.txt.gz")
-        (['text', 'jsonl'], 'text')
-        """
+        """Name the kind of a file by `file_kind`; JSON lines where its name leaves it open and a column is named."""
         return "jsonl" if self.column is not None and _is_open(name) else file_kind(name)
 
     def of_files(self, names: Sequence[PathLike]) -> Reading:
-        """Return this way of reading, without the column where all files are plain text by name.
-
-        The column is another group's then.
-        """
+        """Return this way of reading; where all files are plain text by name, without the column, another group's."""
         return replace(self, column=None) if all(self.kind(name) == "text" for name in names) else self
 
 
@@ -116,12 +106,6 @@ def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
 
     A folder that `datasets.Dataset.save_to_disk` wrote counts as a file. A file that links give several names is taken
     once by a glob with ``**``.
-
-    Raises:
-        MwSError: nothing given, a file that does not exist, a glob without a match, another folder.
-
-    >>> expand_paths("-")
-    ['-']
     """
     names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not names:
@@ -146,11 +130,7 @@ def _expand(name: str) -> list[str]:
 
 
 def names_file(name: PathLike) -> bool:
-    """Return whether `expand_paths` takes a name.
-
-    >>> names_file("-"), names_file("no such file, but some text")
-    (True, False)
-    """
+    """Return whether `expand_paths` takes a name."""
     try:
         _expand(os.fspath(name))
     except MwSError:
@@ -167,12 +147,6 @@ def file_kind(name: PathLike) -> str:
     """Name the kind of a file: "text", "jsonl", "csv", "parquet" or "arrow" by its name, or "dataset" for a folder.
 
     The folder is one that `save_to_disk` wrote.
-
-    Raises:
-        MwSError: the name says that the file is of another kind, such as .json or .zip, or a compressed .parquet.
-
-    >>> [file_kind(n) for n in ("a.txt.gz", "b.jsonl.zst", "c.tsv", "d.parquet", "-")]
-    ['text', 'jsonl', 'csv', 'parquet', 'text']
     """
     if is_dataset_folder(name):
         return "dataset"
@@ -207,9 +181,6 @@ def open_binary(name: PathLike, advance: Callable[[int], None] | None = None) ->
     """Open a file or standard input ("-") for reading bytes, unpacked where the name ends in .gz, .bz2, .xz or .zst.
 
     `advance` is called with the number of bytes taken from the file as stored (compressed ones of a .gz).
-
-    Raises:
-        MwSError: the file cannot be opened, or nothing here can unpack it.
     """
     if name == STDIN:
         yield sys.stdin.buffer

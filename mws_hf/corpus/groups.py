@@ -199,12 +199,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
 
 
 def check_group_name(name: Any) -> str:
-    """Return the name of a group.
-
-    Raises:
-        MwSError: the name is no str, or is not made of letters, digits and . + - _ (64 at most, a letter or digit
-            first).
-    """
+    """Return the name of a group; raises MwSError where it can name none."""
     if isinstance(name, str) and _NAME.fullmatch(name):
         return name
     raise MwSError(
@@ -214,14 +209,7 @@ def check_group_name(name: Any) -> str:
 
 
 def check_weights(weights: Mapping[Any, Any] | None) -> dict[str, float]:
-    """Return the weights of groups as floats, by name ascending.
-
-    Raises:
-        MwSError: a name that no group can have, a weight that is no number from 0.001 to 1,000.
-
-    >>> check_weights({"ru": 2})
-    {'ru': 2.0}
-    """
+    """Return the weights of groups as floats, by name ascending; raises MwSError for a bad name or weight."""
     checked = {}
     for name, weight in (weights or {}).items():
         check_group_name(name)
@@ -234,9 +222,6 @@ def check_weights(weights: Mapping[Any, Any] | None) -> dict[str, float]:
 
 def group_shares(groups: Mapping[str, Any], weights: Mapping[str, float]) -> dict[str, float]:
     """Compute the share of each group in the whole, in proportion to its weight; a group without a weight has 1.
-
-    Raises:
-        MwSError: a weight for a group that is not there.
 
     >>> group_shares({"en": ..., "ru": ...}, {"ru": 3})
     {'en': 0.25, 'ru': 0.75}

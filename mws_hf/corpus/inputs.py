@@ -39,15 +39,7 @@ def input_files(source: Any, texts_call: str) -> list[str] | None:
     names a file, is files, and all must exist. A list of strings is texts if one of them has a space and none looks
     like a file name. Everything else (iterators, datasets, tables, lists of lists) is documents.
 
-    Args:
-        source: the value that the user gave.
-        texts_call: the call that takes texts beyond doubt, for the error.
-
-    Raises:
-        MwSError: a file does not exist, or strings could be files or texts.
-
-    >>> input_files(["раз два", "три"], "f(iter(texts))"), input_files("-", "")
-    (None, ['-'])
+    `texts_call` is the call that takes texts beyond doubt, for the error where strings could be files or texts.
     """
     if isinstance(source, str) and not names_file(source):
         raise MwSError(f"{_short(source)}: no such file, nor a glob that matches one; for texts call {texts_call}")
@@ -84,12 +76,7 @@ def _short(text: str) -> str:
 
 
 def check_files(names: Sequence[str], how: Reading = PLAIN) -> None:
-    """Find faults of input files before any work, as far as they can be known.
-
-    Raises:
-        MwSError: a kind of file that is not read, a file that may not be read, a file without that column (of JSON
-            lines the first is looked at), a dataset of several splits, a column named where no file has any.
-    """
+    """Find faults of input files before any work, as far as they can be known; of JSON lines one is looked at."""
     records_seen = False
     kinds = {name: how.kind(name) for name in names}
     if how.column is not None and all(kind == "text" for kind in kinds.values()):
@@ -113,11 +100,7 @@ def read_strings(
 ) -> Iterator[pa.LargeStringArray]:
     """Read the documents of a file of any kind but plain text: JSON-lines records, rows of tables and datasets.
 
-    `advance` is called with the number of bytes taken from the file as stored, and
-    where documents come one by one an array has `size` characters at least.
-
-    Raises:
-        MwSError: a file is unreadable or of the wrong kind; the message names file and line or row.
+    Where documents come one by one, an array has `size` characters at least.
     """
     kind = how.kind(name)
     if kind == "jsonl":
@@ -132,11 +115,7 @@ def read_strings(
 
 
 def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> Iterator[str]:
-    """Read documents of many files in order: lines of text, each with its line end, or strings as from `read_strings`.
-
-    Raises:
-        MwSError: a file is missing, unreadable or of the wrong kind; the message names file and line or row.
-    """
+    """Read documents of many files in order: lines of text, each with its line end, or those of `read_strings`."""
     for name in expand_paths(paths):
         if how.kind(name) == "text":
             yield from stored_lines(name, how)
@@ -148,11 +127,7 @@ def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -
 def file_group_batches(
     name: str, group_column: str, how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[GroupBatch]:
-    """Read documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group in each batch of rows.
-
-    Raises:
-        MwSError: an absent column, a row without a group, a bad name of a group.
-    """
+    """Read documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group in each batch of rows."""
     if how.kind(name) == "dataset":
         yield from group_batches(load_folder(name), how.column, group_column, where=name)
         return

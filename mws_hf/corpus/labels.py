@@ -38,23 +38,13 @@ _logger = logging.getLogger(__name__)
 
 
 def read_labels(source: OneList) -> tuple[GoldWord, ...]:
-    """Read labelled words from a file, a mapping or a list.
+    """Read labelled words from a file, a mapping or a list; an error names file and line, or the entry.
 
-    Args:
-        source: a file in one of `segmentations.FORMATS` (not MorphScore or derivational MorphyNet, which mark one or
-            two boundaries of a word and are silent on the others); a mapping from words to their segmentations; or
-            `GoldWord`s or pairs of a word and its segmentations.
-
-    Raises:
-        MwSError: an unreadable file, morphs that are empty or do not spell their word, or two entries for a word that
-            disagree; the message names file and line, or the entry.
+    A file is of one of `segmentations.FORMATS`, but not MorphScore or derivational MorphyNet, which mark one or two
+    boundaries of a word and are silent on the others.
 
     >>> read_labels({"unlocks": "un lock s, unlock s", "cats": ["cat", "s"]})[1]
     GoldWord(word='cats', segmentations=(('cat', 's'),))
-    >>> read_labels([("cats", "cat"), ("dogs", "dog s")])
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: labels, entry 1: the morphs 'cat' do not spell 'cats'
     """
     if isinstance(source, str | os.PathLike):
         return _read_file(Path(source))
@@ -90,14 +80,7 @@ def _is_source(value: Any) -> bool:
 
 
 def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, ...]]:
-    """Read the labels of every group, by name ascending; `read_labels` describes the sources.
-
-    Raises:
-        MwSError: a name that no group can have; an error of `read_labels`, its message beginning with the group.
-
-    >>> read_group_labels({"eng": {"cats": "cat s"}})
-    {'eng': (GoldWord(word='cats', segmentations=(('cat', 's'),)),)}
-    """
+    """Read the labels of every group, by name ascending; `read_labels` describes the sources."""
     found = {}
     for name in sorted(map(check_group_name, sources)):
         try:
@@ -110,16 +93,7 @@ def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, .
 def labels_of_groups(
     groups: Iterable[str], labels: tuple[GoldWord, ...], by_group: Mapping[str, tuple[GoldWord, ...]]
 ) -> Mapping[str, tuple[GoldWord, ...]]:
-    """Return the labels of each group that has any: those given `by_group`, or `labels`, which belong to the one group.
-
-    Raises:
-        MwSError: labels of no group beside several groups, or of a group that is not there.
-
-    >>> labels_of_groups(["eng"], (), {"fin": ()})
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: labels for group 'fin', which is not there; groups: eng
-    """
+    """Return the labels of each group that has any: those `by_group`, or `labels`, which belong to the one group."""
     names = list(groups)
     here = ", ".join(name for name in names if name) or "none was named"
     if unknown := sorted(set(by_group) - set(names)):
@@ -132,11 +106,7 @@ def labels_of_groups(
 
 
 def to_mapping(labels: Iterable[GoldWord]) -> dict[str, list[list[str]]]:
-    """Turn labels into plain lists, as a record keeps them; `read_labels` reads them back.
-
-    >>> to_mapping(read_labels({"cats": "cat s"}))
-    {'cats': [['cat', 's']]}
-    """
+    """Turn labels into plain lists, as a record keeps them; `read_labels` reads them back."""
     return {label.word: [list(morphs) for morphs in label.segmentations] for label in labels}
 
 

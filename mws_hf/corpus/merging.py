@@ -55,9 +55,6 @@ def merge_files(
 
     Counts above some `memory_cap` bytes are spilled to a temporary folder. Words rarer than `min_count`,
     in all groups together, are left out after everything is added up.
-
-    Raises:
-        MwSError: a file is missing, damaged or not of saved counts, or they were made with different settings.
     """
     files = _checked_alike([CountsFile.open(path) for path in paths])
     first = files[0]

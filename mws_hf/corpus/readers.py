@@ -61,11 +61,7 @@ def first_bytes(stream: BinaryIO, name: PathLike) -> tuple[bytes, int]:
 
 
 def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
-    """Convert the text of `stream` to valid UTF-8, in pieces made of `size` bytes each.
-
-    Raises:
-        MwSError: the stream cannot be read, or a byte is not of its encoding (file, line and byte are named).
-    """
+    """Convert the text of `stream` to valid UTF-8, in pieces made of `size` bytes each."""
     encoding = how.encoding
     decoder = codecs.getincrementaldecoder(encoding)(how.errors)
     line = byte = written = 0
@@ -128,9 +124,6 @@ def stored_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], 
     r"""Read lines of a text file, each with its line end (``\n``, ``\r\n``, ``\r``) as it stands; cut after ``\n``.
 
     `advance` is called with the number of bytes taken from the file as stored.
-
-    Raises:
-        MwSError: the file cannot be read, or a byte is not of its encoding (file, line and byte are named).
     """
     encoding = how.encoding
     line = byte = 0
@@ -170,9 +163,6 @@ def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | No
     """Read the string under `how.text_column` of each line of JSON lines; blank lines are passed over.
 
     A null value is an empty text, so that documents keep the order and number of records.
-
-    Raises:
-        MwSError: a line that is no JSON object, a field that is absent or no string (file:line).
     """
     field = how.text_column
     for number, line in enumerate(stored_lines(name, how, advance), start=1):
@@ -207,10 +197,7 @@ def _record(line: str, where: str) -> dict[str, object]:
 
 
 def no_place(where: str, kind: str, name: str | None, names: Iterable[object], option: str) -> MwSError:
-    """Make the error for text that is not under the name given, nor, where that is None, under `DEFAULT_COLUMN`.
-
-    `kind` is "column" or "field".
-    """
+    """Make the error for text that is not under a "column" or "field" of that name, or of `DEFAULT_COLUMN`."""
     wanted = f"which {kind} holds the text?" if name is None else f"no {kind} {name!r};"
     here = ", ".join(map(str, names)) or "none"
     return MwSError(f"{where}: {wanted} {kind}s here: {here} (choose with {option})")

@@ -30,9 +30,6 @@ def read_records(source: Any, columns: Sequence[str | None], where: str = "") ->
 
     A missing value is None. A column None is `DEFAULT_COLUMN`; `where` names the source in errors.
 
-    Raises:
-        MwSError: an absent column, a value that is no text, several splits, an element that is no record.
-
     >>> list(read_records([{"text": "раз", "n": 1}, {"text": None}], ["text"]))
     [[['раз', None]]]
     """
@@ -112,15 +109,7 @@ def _text_of(value: Any, where: str) -> str | None:
 
 
 def group_batches(source: Any, column: str | None, group_column: str, where: str = "") -> Iterator[GroupBatch]:
-    """Read the documents of a source with columns, by group within each batch of rows; rows without text are left out.
-
-    Raises:
-        MwSError: an absent column, a document that is no text, a row without a group.
-
-    >>> rows = [{"text": "talo", "lang": "fin"}, {"text": "house", "lang": "eng"}]
-    >>> [(name, texts.to_pylist()) for name, texts in group_batches(rows, "text", "lang")]  # by name within a batch
-    [('eng', ['house']), ('fin', ['talo'])]
-    """
+    """Read the documents of a source with columns, by group in each batch of rows; one that is missing is left out."""
     where, first = where or type(source).__name__, 1
     for texts, groups in read_records(source, [column, group_column], where):
         kept: list[tuple[str, str]] = []
@@ -136,11 +125,7 @@ def group_batches(source: Any, column: str | None, group_column: str, where: str
 
 
 def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str, first: int) -> Iterator[GroupBatch]:
-    """Sort texts by group, groups by name; rows without a text are passed over.
-
-    Raises:
-        MwSError: a row without a group, a bad name of a group.
-    """
+    """Sort texts by group, groups by name; rows without a text are passed over."""
     kept = texts.is_valid()
     texts, groups = texts.filter(kept), groups.filter(kept)
     if groups.null_count:
@@ -156,15 +141,9 @@ def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, where: str
 def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
     """Yield documents from the values that Python users hold; a missing value (None, NaN) is an empty text.
 
-    Args:
-        source: an iterable of str, of batches (lists) of str or, with `column`, of records (dicts); a `datasets`
-            Dataset, IterableDataset or a dict with one of them; a pandas Series or DataFrame; a pyarrow array,
-            ChunkedArray, Table or RecordBatch.
-        column: the text column of a dataset, DataFrame, table or record; None: ``text``.
-
-    Raises:
-        MwSError: a bare string or path, counts, no such column, a column named for a source that has none, several
-            splits, an element that is no text.
+    A source is an iterable of str, of batches (lists) of str or of records; a `datasets` Dataset, IterableDataset or a
+    dict with one of them; a pandas Series or DataFrame; a pyarrow array, ChunkedArray, Table or RecordBatch. `column`
+    is the text column of records and of sources with columns; None: ``text``.
 
     >>> list(iterate_documents(["раз", ["два", "три"]]))
     ['раз', 'два', 'три']
@@ -197,14 +176,7 @@ def _arrow_documents(values: Any) -> Iterator[str]:
 
 
 def only_split(splits: Mapping[Any, Any]) -> Any:
-    """Return the one dataset in a dict of splits.
-
-    Raises:
-        MwSError: counts of words, or several splits: one of them may be the test set.
-
-    >>> only_split({"train": ["раз"]})
-    ['раз']
-    """
+    """Return the one dataset in a dict of splits; of several one may be the test set."""
     for name, split in splits.items():
         if isinstance(split, (str, bytes)) or not isinstance(split, Iterable):
             raise MwSError(
@@ -259,11 +231,7 @@ def _flat_documents(source: Any) -> Iterator[str]:
 
 
 def document_batches(documents: Iterable[str], name: str, size: int = BATCH) -> Iterator[pa.LargeStringArray]:
-    """Put documents, each a str, into Arrow arrays of at least `size` characters; `name` tells errors their source.
-
-    Raises:
-        MwSError: a document holds a lone surrogate, which no UTF-8 text can.
-    """
+    """Put documents, each a str, into Arrow arrays of at least `size` characters; `name` tells errors their source."""
     batch: list[str] = []
     held, first = 0, 1
     for document in documents:

@@ -64,11 +64,7 @@ class Gold:
     labelled: int = 0
 
     def without(self, words: frozenset[str]) -> Gold:
-        """Return the gold less some words, given casefolded.
-
-        Raises:
-            MwSError: no word is left.
-        """
+        """Return the gold less some words, given casefolded; raises MwSError where no word is left."""
         kept = tuple(entry for entry in self.words if entry.word.casefold() not in words)
         if not kept:
             raise MwSError(f"{self.name}: every word was a label of a tokenizer's training; give gold it has not seen")
@@ -98,9 +94,6 @@ def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None
     """Read a file of segmentations (UTF-8, gzip allowed) line by line; its format, of `FORMATS`, is found if not given.
 
     Morphs that differ from the word in letter case only are accepted and take the word's letters.
-
-    Raises:
-        MwSError: unreadable file, unknown format, or no usable line at all.
     """
     file = Path(path)
     numbered = list(_numbered(_read_text(file)))
@@ -127,10 +120,7 @@ def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None
 
 
 def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
-    """Return distinct segmentations in the word's own letters.
-
-    Raises:
-        MwSError: a segmentation does not spell the word, or has an empty morph.
+    """Return distinct segmentations in the word's own letters; raises MwSError where one does not spell the word.
 
     >>> spelled("Unlocks", [["un", "lock", "s"], ["unlock", "s"]])
     (('Un', 'lock', 's'), ('Unlock', 's'))
@@ -139,11 +129,7 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
-    """Cut ``m1 m2, alternative`` into morphs; a comma alone divides where the word has none.
-
-    >>> split_alternatives("unlocks", "un lock s,unlock s")
-    [['un', 'lock', 's'], ['unlock', 's']]
-    """
+    """Cut ``m1 m2, alternative`` into morphs; a comma alone divides where the word has none."""
     return [alternative.split() for alternative in analysis.split(", " if "," in word else ",")]
 
 
@@ -173,11 +159,7 @@ def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[
 
 
 def read_golds(paths: Iterable[str | os.PathLike[str]]) -> list[Gold]:
-    """Read several gold files, each by `read_gold`.
-
-    Raises:
-        MwSError: a file cannot be read, or two share a name.
-    """
+    """Read several gold files, each by `read_gold`; raises MwSError where two share a name."""
     golds = [read_gold(path) for path in paths]
     if len({gold.name for gold in golds}) < len(golds):
         raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
@@ -185,11 +167,7 @@ def read_golds(paths: Iterable[str | os.PathLike[str]]) -> list[Gold]:
 
 
 def detect_format(lines: list[str]) -> str:
-    r"""Name the format of data lines by looking at the first 500; plain ``words`` unless the lines say otherwise.
-
-    >>> detect_format(["пере\tпере:PREF"]), detect_format(["cats\tcat @@s\t100"]), detect_format(["cats\tcat s"])
-    ('neural', 'sigmorphon2022', 'words')
-    """
+    """Name the format of data lines by looking at the first 500; plain ``words`` unless the lines say otherwise."""
     if lines and "," in lines[0] and any(set(columns) <= set(_cells(lines[0])) for columns in _CSV_COLUMNS):
         return "morphscore"
     votes = Counter(_vote(line) for line in lines[:500])
@@ -258,10 +236,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _parser(format: str, rows: list[tuple[int, str]], file: Path) -> tuple[bool, Callable[[str], _Parsed]]:
-    """Choose the parser of a format: whether the first row is a header, and the function from a line to its word.
-
-    The function returns (word, alternatives).
-    """
+    """Choose the parser of a format: whether the first row is a header, and the function from a line to its word."""
     if format != "morphscore":
         return False, _PARSERS[format]
     header = _cells(rows[0][1]) if rows else []

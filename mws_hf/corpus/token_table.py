@@ -47,12 +47,6 @@ class TokenTable:
         max_bytes: memory that growing may take at its peak; None for no bound.
         spill: called with the table when the next growth would pass `max_bytes`; the table is emptied after it.
         text_bytes: bytes of text that will be counted, about; room for its likely number of words is made at once.
-
-    >>> table = TokenTable()
-    >>> table.count_words(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 5, 2]))
-    >>> strings, counts = table.entries()
-    >>> strings.to_pylist(), counts.tolist()
-    (['ab', 'c'], [3, 5])
     """
 
     def __init__(
@@ -84,13 +78,7 @@ class TokenTable:
         return int(self._table.used[0])
 
     def count_texts(self, data: Bytes, offsets: Longs, kind: int) -> None:
-        """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``, valid UTF-8, each on its own.
-
-        Args:
-            data: uint8, the bytes of all texts.
-            offsets: int64, shape (n_texts + 1,).
-            kind: `scanner_kind` of the split pattern.
-        """
+        """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``, valid UTF-8, each on its own."""
         cursor, classes = np.zeros(2, np.int64), classes_of(kind)
         while not count_texts(data, offsets, cursor, classes, kind, self._table, self._bounds, self._ones):
             self._make_room()
@@ -165,13 +153,6 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Lon
     Thread k adds to table k the entries of the other tables in the k-th range of hashes. It writes no other part of a
     table, so the other threads may read it meanwhile. A table may outgrow its bound here, but is never spilled, which
     would lose its entries.
-
-    >>> tables = [TokenTable(), TokenTable()]
-    >>> for table in tables:
-    ...     table.count_words(np.frombuffer(b"abcab", np.uint8), np.array([0, 2, 3, 5]), np.array([1, 5, 2]))
-    >>> strings, counts = merge_tables(tables)
-    >>> sorted(zip(strings.to_pylist(), counts.tolist()))
-    [('ab', 6), ('c', 10)]
     """
     n = len(tables)
     if n == 1:
@@ -224,11 +205,7 @@ class Shards:
         return len(self._files)
 
     def add(self, table: TokenTable) -> None:
-        """Write the entries of `table`; it is not changed. May be called from several threads.
-
-        Raises:
-            MwSError: the disk is full or the temporary folder cannot be written.
-        """
+        """Write the entries of `table`; it is not changed. May be called from several threads."""
         strings, counts = table.entries()
         hashes = hash_words(*flat_utf8(strings))
         order = np.argsort(hashes)
@@ -252,11 +229,7 @@ class Shards:
             return self._files[-1]
 
     def merged(self, step_bytes: int) -> tuple[pa.LargeStringArray, Longs]:
-        """Return the sums over all shards, in memory: distinct words in no particular order, and their counts.
-
-        Args:
-            step_bytes: bytes of the shards that one step of the merge may take, about.
-        """
+        """Return the sums over all shards, in memory, in no particular order; a step takes about `step_bytes`."""
         steps = 1 + self.nbytes // max(1, step_bytes)
         parts = [self.part(k, steps) for k in range(steps)]
         return pa.concat_arrays([words for words, _ in parts]), np.concatenate([counts for _, counts in parts])

@@ -31,22 +31,12 @@ def read_word_list(
     encoding: str = "utf-8",
     errors: str = "strict",
 ) -> WordCounts:
-    r"""Read files of `word<TAB>count` lines, plain or compressed; the counts of equal words add up.
+    """Read files of `word<TAB>count` lines, plain or compressed; the counts of equal words add up.
 
     A list of bare words stands for words inside sentences, so each form is cut into pre-tokens as ``" " + form``
     (unless it starts with a space already, or `leading_space` is False). A form that the pattern splits, such as
     ``кое-кто`` -> ``" кое"``, ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word
     counted once.
-
-    Raises:
-        MwSError: a count that is no positive integer or follows a space, more than one tab, an unreadable file
-            (file:line).
-
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "list.tsv"
-    >>> _ = path.write_text("кот\t3\nкое-кто\t2\n", encoding="utf-8")
-    >>> list(read_word_list(path).items())
-    [(' кот', 3), (' кое', 2), ('-кто', 2)]
     """
     how = Reading(encoding=encoding, errors=errors)
     forms = (_parse(line, where) for where, line in list_lines(paths, how))
@@ -67,11 +57,7 @@ def check_list(paths: PathLike | Sequence[PathLike]) -> list[str]:
 
 
 def list_lines(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> Iterator[tuple[str, str]]:
-    """Yield the lines of word lists without their line ends, and the place of each (file:line).
-
-    Raises:
-        MwSError: a missing or unreadable file, a table or records by its name, a line that is a JSON record.
-    """
+    """Yield the lines of word lists without their line ends, and the place of each (file:line)."""
     for name in check_list(paths):
         for number, line in enumerate(stored_lines(name, how), start=1):
             if _RECORD.fullmatch(line):
@@ -80,13 +66,7 @@ def list_lines(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> It
 
 
 def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None) -> WordCounts:
-    """Turn a Python user's counts into `WordCounts`.
-
-    Forms known are a `WordCounts`, the file of one, a dict or Counter, and `value_counts` of pandas.
-
-    Raises:
-        MwSError: the counts have another form, or are wrong in themselves.
-    """
+    """Turn a Python user's counts into `WordCounts`: a file of them, a dict or Counter, `value_counts` of pandas."""
     if isinstance(counts, WordCounts):
         return counts
     if isinstance(counts, (str, os.PathLike)):
@@ -104,13 +84,7 @@ def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization
 def as_grouped_counts(
     counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None
 ) -> GroupedCounts:
-    """Turn a Python user's counts, or a dict from group to such counts, into `GroupedCounts`.
-
-    `as_word_counts` lists the forms that counts may have.
-
-    >>> list(as_grouped_counts({"fin": {"talo": 2}, "eng": {"house": 3}}))
-    ['eng', 'fin']
-    """
+    """Turn a Python user's counts, or a dict from group to such counts, into `GroupedCounts`."""
     if isinstance(counts, GroupedCounts):
         return counts
     if isinstance(counts, Mapping) and any(_is_counts(part) for part in counts.values()):
@@ -138,14 +112,6 @@ def count_mapping(
     Its keys are words, cut as after a space, exactly as `read_word_list` takes them from a file; where each has its
     space already, as most pre-tokens do, that is the same. Keys of both kinds are pre-tokens, such as those of
     ``dict(counts.items())``, or words written in two ways: as nobody can tell, they are refused.
-
-    Raises:
-        MwSError: a word that is no text or empty, a count that is no positive integer, words with and without a space.
-
-    >>> list(count_mapping({"кот": 3, "кое-кто": 2}).items())
-    [(' кот', 3), (' кое', 2), ('-кто', 2)]
-    >>> count_mapping({" кот": 3}) == count_mapping({"кот": 3})
-    True
     """
     _refuse_both(mapping)
     return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space=True)
